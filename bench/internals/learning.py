@@ -15,7 +15,7 @@ from robotmem_ros.memory.learning.comparison import (
     Neighbours,
     candidates_of,
     contradicted_among,
-    measured,
+    measure,
     similar_among,
 )
 from robotmem_ros.memory.models import NewFact, NewMemory
@@ -45,7 +45,7 @@ def similarity_method(one: str, other: str, cosine: float) -> str:
     """Return the method by which two texts are similar: `exact`, `jaccard`, `cosine`; empty if they are not."""
     if digest(one) == digest(other):
         return "exact"
-    return measured(statement(one), statement(other), cosine, Parameters())[0]
+    return measure(statement(one), statement(other), cosine, Parameters())[0]
 
 
 def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
@@ -56,7 +56,7 @@ def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
         for fact in facts:
             began = time.perf_counter()
             statement(fact.content)
-            classified = classifier.classified(fact)
+            classified = classifier.classify(fact)
             read = time.perf_counter()
             _compare(connection, classified, parameters)
             yield Times((read - began) * 1e3, (time.perf_counter() - read) * 1e3)

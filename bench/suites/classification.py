@@ -68,13 +68,13 @@ def read_sentences(name: str = FIRST) -> list[Sentence]:
 
 def category_of(classifier: Classifier, text: str) -> str:
     """Return the category that the rules give a text."""
-    return classifier.classified(as_fact(text)).category
+    return classifier.classify(as_fact(text)).category
 
 
 def _milliseconds_each(classifier: Classifier, texts: Sequence[str]) -> Iterator[float]:
     for fact in [as_fact(text) for text in texts] * _ROUNDS:
         began = time.perf_counter()
-        classifier.classified(fact)
+        classifier.classify(fact)
         yield (time.perf_counter() - began) * 1e3
 
 

@@ -170,7 +170,7 @@ class Detector:
             max_range=config.field_of_view_range,
             horizontal=config.field_of_view_horizontal,
             vertical=config.field_of_view_vertical,
-            dropped=message.detections(),
+            detections=message.detections(),
             source=config.topic,
             frame_id=message.memory_frame,
             import_key=None if message.origin is None else ImportKey(*message.origin, _FIELD_OF_VIEW),

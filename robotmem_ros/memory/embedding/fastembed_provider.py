@@ -22,7 +22,7 @@ from ..validation import expanded_path
 from .embedder import ModelUnavailableError
 
 _BATCH = 16
-_TRIED = ("a red mug", "the glass slipped at 12.5 N, and the gripper had to be cleaned")
+_SAMPLES = ("a red mug", "the glass slipped at 12.5 N, and the gripper had to be cleaned")
 _ALIKE = 1e-4
 MODEL_VARIABLE = "ROBOTMEM_MODEL"
 """Environment variable with the folder of the default model, where it is not in the models folder."""
@@ -57,7 +57,7 @@ class FastEmbedEmbedder:
             )
         try:
             with _without_spinning():
-                self._model = _loaded(fastembed, folder, model, threads)
+                self._model = _load(fastembed, folder, model, threads)
             self._batch = _BATCH if self._keeps_texts_apart() else 1
             self.dim = len(self.embed_one("warm up"))
         except ModelUnavailableError:
@@ -74,9 +74,9 @@ class FastEmbedEmbedder:
         """Return the vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length."""
         # Texts of like length together: in a batch, all are filled up to the longest.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        found = list(self._model.embed([texts[index] for index in order], batch_size=self._batch))
-        rows = np.empty((len(texts), len(found[0]) if found else 0), np.float32)
-        rows[order] = np.asarray(found, np.float32).reshape(rows.shape)
+        vectors = list(self._model.embed([texts[index] for index in order], batch_size=self._batch))
+        rows = np.empty((len(texts), len(vectors[0]) if vectors else 0), np.float32)
+        rows[order] = np.asarray(vectors, np.float32).reshape(rows.shape)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
         return unit
@@ -84,7 +84,7 @@ class FastEmbedEmbedder:
     def _keeps_texts_apart(self) -> bool:
         # A model that rounds to 8 bits as it goes rounds all texts of a batch alike, so that a text would have another
         # vector beside other texts.
-        alone, together = (list(self._model.embed(texts)) for texts in (_TRIED[:1], _TRIED))
+        alone, together = (list(self._model.embed(texts)) for texts in (_SAMPLES[:1], _SAMPLES))
         return bool(np.allclose(alone[0], together[0], atol=_ALIKE))
 
     def close(self) -> None:
@@ -111,12 +111,12 @@ def find_folder(model: str) -> Path | None:
     if os.sep in model or model.startswith("~"):
         folder = _expanded(model)
         return folder if folder.is_dir() else None
-    chosen = os.environ.get(MODEL_VARIABLE)
-    if chosen and model in {Path(chosen).name, Parameters().embedding_model}:
-        folder = _expanded(chosen)
+    location = os.environ.get(MODEL_VARIABLE)
+    if location and model in {Path(location).name, Parameters().embedding_model}:
+        folder = _expanded(location)
         if not folder.is_dir():
             fix = "name the folder of the model, which `robotmem model fetch` fetches, or unset the variable"
-            raise ModelUnavailableError(f"{MODEL_VARIABLE}: {chosen!r} is no folder; {fix}")
+            raise ModelUnavailableError(f"{MODEL_VARIABLE}: {location!r} is no folder; {fix}")
         return folder
     folder = _expanded(MODELS_FOLDER / model)
     return folder if folder.is_dir() else None
@@ -140,18 +140,19 @@ def inspect(folder: Path) -> ModelFiles:
         raise ModelUnavailableError(
             f"embedding_model: config.json in {str(folder)!r} cannot be used: {cause}"
         ) from cause
-    used = {*onnx.parent.glob(f"{onnx.name}*"), *folder.glob("*.json"), *folder.glob("1_Pooling/*.json")}
-    if unverified := ", ".join(sorted(str(file.relative_to(folder)) for file in used - verified)):
-        how = f"`sha256sum $(find . -name '*.*' -type f) > {_SUMS}` in the folder lists them"
-        _LOG.info("embedding_model: damage of %s in %r goes unseen without checksums; %s", unverified, str(folder), how)
+    files = {*onnx.parent.glob(f"{onnx.name}*"), *folder.glob("*.json"), *folder.glob("1_Pooling/*.json")}
+    if unverified := ", ".join(sorted(str(file.relative_to(folder)) for file in files - verified)):
+        fix = f"`sha256sum $(find . -name '*.*' -type f) > {_SUMS}` in the folder lists them"
+        _LOG.info("embedding_model: damage of %s in %r goes unseen without checksums; %s", unverified, str(folder), fix)
     return ModelFiles(folder, str(onnx.relative_to(folder)), dim, bool(pooling.get("pooling_mode_cls_token", False)))
 
 
 def _is_on_hub(fastembed: Any, model: str) -> bool:
-    return any(model.lower() == known["model"].lower() for known in fastembed.TextEmbedding.list_supported_models())
+    descriptions = fastembed.TextEmbedding.list_supported_models()
+    return any(model.lower() == description["model"].lower() for description in descriptions)
 
 
-def _loaded(fastembed: Any, folder: Path | None, model: str, threads: int) -> Any:
+def _load(fastembed: Any, folder: Path | None, model: str, threads: int) -> Any:
     if folder is None:
         return fastembed.TextEmbedding(model, threads=threads)
     from fastembed.common.model_description import ModelSource, PoolingType
@@ -218,5 +219,5 @@ def _import_failure(cause: ImportError) -> str:
     if not isinstance(cause, ModuleNotFoundError) or cause.name is None:
         return f"fastembed cannot be imported: {cause}"
     package = cause.name.partition(".")[0]
-    needed = "" if package == "fastembed" else ", which fastembed needs,"
-    return f"{package}{needed} is not installed (pip install {package})"
+    reason = "" if package == "fastembed" else ", which fastembed needs,"
+    return f"{package}{reason} is not installed (pip install {package})"

@@ -36,14 +36,14 @@ def confidence(holding: Sequence[Rule], rules: Rules) -> Decision:
 
 def tags(holding: Sequence[Rule], category: str, taxonomy: Taxonomy) -> list[Decision]:
     """Return a decision for each tag, in alphabetical order."""
-    found = {rule.name.removeprefix("tag."): rule.name for rule in holding}
+    rule_by_tag = {rule.name.removeprefix("tag."): rule.name for rule in holding}
     for tag in taxonomy.by_category.get(category, ()):
         of_category = f"category {category}"
-        found[tag] = f"{found[tag]} + {of_category}" if tag in found else of_category
-    return [Decision("tag", tag, found[tag]) for tag in sorted(found)]
+        rule_by_tag[tag] = f"{rule_by_tag[tag]} + {of_category}" if tag in rule_by_tag else of_category
+    return [Decision("tag", tag, rule_by_tag[tag]) for tag in sorted(rule_by_tag)]
 
 
-_MOST = 32
+_MAX_PARAMETERS = 32
 
 
 def physical_parameters(found: Sequence[Quantity]) -> tuple[dict[str, dict[str, object]], list[Decision]]:
@@ -54,19 +54,19 @@ def physical_parameters(found: Sequence[Quantity]) -> tuple[dict[str, dict[str, 
     """
     parameters: dict[str, dict[str, object]] = {}
     decisions = []
-    for one in found:
-        if not one.name or len(parameters) >= _MOST:
+    for number in found:
+        if not number.name or len(parameters) >= _MAX_PARAMETERS:
             continue
-        name, count = one.name, 1
+        name, count = number.name, 1
         while name in parameters:
             count += 1
-            name = f"{one.name}_{count}"
-        value: dict[str, object] = {"value": _plain(one.value)}
-        if one.upper is not None:
-            value = {"min": _plain(one.value), "max": _plain(one.upper)}
-        parameters[name] = {**value, "unit": one.unit}
-        shown = " to ".join(f"{number:g}" for number in (one.value, one.upper) if number is not None)
-        decisions.append(Decision(f"params.{name}", f"{shown} {one.unit}".strip(), f"parameter.{one.rule}"))
+            name = f"{number.name}_{count}"
+        value: dict[str, object] = {"value": _plain(number.value)}
+        if number.upper is not None:
+            value = {"min": _plain(number.value), "max": _plain(number.upper)}
+        parameters[name] = {**value, "unit": number.unit}
+        text = " to ".join(f"{number:g}" for number in (number.value, number.upper) if number is not None)
+        decisions.append(Decision(f"params.{name}", f"{text} {number.unit}".strip(), f"parameter.{number.rule}"))
     return parameters, decisions
 
 
@@ -88,25 +88,25 @@ class Classifier:
     rules: Rules
     taxonomy: Taxonomy
 
-    def classified(self, new: NewMemory) -> NewMemory:
+    def classify(self, new: NewMemory) -> NewMemory:
         """Fill in what the caller of a fact left open, and note each decision with the rule that made it."""
         reading = read(new.content[:_READ])
         numbers = quantities(reading.text)
-        named = scope(reading.original)
-        features = _features(reading, numbers, named, has_context=new.context != "{}")
+        names = scope(reading.original)
+        features = _features(reading, numbers, names, has_context=new.context != "{}")
         decisions = self._decide(new, reading, features)
-        decisions += [decision for decision in named.decisions if SCOPE_FIELDS[decision.field] not in new.given]
+        decisions += [decision for decision in names.decisions if SCOPE_FIELDS[decision.field] not in new.given]
         decisions += [Decision(name, getattr(new, name), CALLER) for name in SCOPE_FIELDS.values() if name in new.given]
-        context, added = _with_parameters(new.context, numbers)
+        context, parameter_decisions = _with_parameters(new.context, numbers)
         return replace(
             new,
             category=decisions[0].value,
             confidence=new.confidence if "confidence" in new.given else float(decisions[1].value),
             tags=tuple(decision.value for decision in decisions if decision.field == "tag" and decision.value),
-            scope_files=new.scope_files if "scope_files" in new.given else " ".join(named.files),
-            scope_entities=new.scope_entities if "scope_entities" in new.given else " ".join(named.entities),
+            scope_files=new.scope_files if "scope_files" in new.given else " ".join(names.files),
+            scope_entities=new.scope_entities if "scope_entities" in new.given else " ".join(names.entities),
             context=context,
-            decisions=(*decisions, *added),
+            decisions=(*decisions, *parameter_decisions),
         )
 
     def _decide(self, new: NewMemory, reading: Reading, features: frozenset[str]) -> list[Decision]:
@@ -126,9 +126,9 @@ class Classifier:
         return [found_category, found_confidence, *tags(holding, found_category.value, self.taxonomy)]
 
 
-def tags_given(given: Sequence[str] | None) -> list[Decision]:
+def tags_given(tags: Sequence[str] | None) -> list[Decision]:
     """Return the decisions of a caller about tags: none for None, one with an empty tag for no tags."""
-    return [] if given is None else [Decision("tag", tag, CALLER) for tag in given or ("",)]
+    return [] if tags is None else [Decision("tag", tag, CALLER) for tag in tags or ("",)]
 
 
 def load_classifier(rules_file: str = "", taxonomy_file: str = "") -> Classifier:
@@ -152,14 +152,14 @@ def classifier_loader(rules_file: str, taxonomy_file: str) -> Callable[[], Class
     return load
 
 
-def _features(reading: Reading, numbers: Sequence[Quantity], named: Scope, *, has_context: bool) -> frozenset[str]:
+def _features(reading: Reading, numbers: Sequence[Quantity], names: Scope, *, has_context: bool) -> frozenset[str]:
     present = {
         "measurement": any(one.unit for one in numbers),
         "number": bool(numbers),
         "parameter": any(one.rule == "written" for one in numbers),
-        "path": bool(named.files),
-        "code": named.has_code,
-        "identifier": any("_" in entity for entity in named.entities),
+        "path": bool(names.files),
+        "code": names.has_code,
+        "identifier": any("_" in entity for entity in names.entities),
         "question": "?" in reading.text,
         "first_person": not _FIRST_PERSON.isdisjoint(reading.words) or "我" in reading.text,
         "context": has_context,
@@ -169,7 +169,7 @@ def _features(reading: Reading, numbers: Sequence[Quantity], named: Scope, *, ha
 
 def _with_parameters(context: str, numbers: Sequence[Quantity]) -> tuple[str, list[Decision]]:
     parameters, decisions = physical_parameters(numbers)
-    parsed = json.loads(context)
-    if not parameters or "params" in parsed:
+    content = json.loads(context)
+    if not parameters or "params" in content:
         return context, []
-    return compact_json({**parsed, "params": parameters}), decisions
+    return compact_json({**content, "params": parameters}), decisions

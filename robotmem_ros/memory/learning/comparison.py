@@ -26,7 +26,7 @@ from ..text.normal_form import digest
 from ..text.statement import Claim, Statement, Values, jaccard, load_terms, statement
 from ..validation import compact_json
 
-_MOST = 5_000
+_MAX_NEIGHBOURS = 5_000
 _LOG = logging.getLogger(__name__)
 _is_close = partial(math.isclose, rel_tol=1e-9)
 _OUTCOMES = (("task", "success"), ("task", "outcome"), ("success",), ("outcome",))
@@ -67,7 +67,7 @@ def find_neighbours(database: Database, embedder: BackgroundEmbedder, vectors: V
         vector = embedder.embed_one(text)
         with database.snapshot() as connection:
             check_kept_model(connection, embedder.name)
-            ids = tuple(vectors.facts_within(connection, vector, 1.0 - SIMILAR_COSINE, _MOST))
+            ids = tuple(vectors.facts_within(connection, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
             return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(connection))
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)
@@ -78,9 +78,9 @@ def candidates_of(
     connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters, *, but: int = 0
 ) -> Mapping[int, Compared]:
     """Return the facts that a fact is compared with: of the same text, with common words, or of similar meaning."""
-    found = {
-        one.id: Compared(one, 0.0)
-        for one in (
+    counterparts = {
+        fact.id: Compared(fact, 0.0)
+        for fact in (
             *fact_index.with_digest(connection, new.collection, digest(new.content)),
             *fact_index.sharing_words(
                 connection, new.collection, new.content, similarity=parameters.similar_jaccard, but=but
@@ -92,29 +92,29 @@ def candidates_of(
             connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
             cosine=SIMILAR_COSINE,
         )  # fmt: skip
-        found |= {one.id: Compared(one, cosine) for one, cosine in close}
-    found.pop(but, None)
-    return found
+        counterparts |= {fact.id: Compared(fact, cosine) for fact, cosine in close}
+    counterparts.pop(but, None)
+    return counterparts
 
 
 def similar_among(new: NewMemory, candidates: Mapping[int, Compared], parameters: Parameters) -> list[Similarity]:
     """Return the facts that are similar to another one, most similar first; of equally similar ones the newest."""
-    found, text, stated = [], digest(new.content), statement(new.content)
-    for one, cosine in candidates.values():
+    links, text, stated = [], digest(new.content), statement(new.content)
+    for fact, cosine in candidates.values():
         method, similarity = "exact", 1.0
-        if one.content_hash != text:
-            method, similarity = measured(stated, statement(one.content), cosine, parameters)
+        if fact.content_hash != text:
+            method, similarity = measure(stated, statement(fact.content), cosine, parameters)
         if method:
-            found.append(Similarity(one.id, method, similarity))
-    return sorted(found, key=lambda one: (-one.similarity, -one.memory_id))
+            links.append(Similarity(fact.id, method, similarity))
+    return sorted(links, key=lambda link: (-link.similarity, -link.memory_id))
 
 
-def measured(one: Statement, other: Statement, cosine: float, parameters: Parameters) -> tuple[str, float]:
+def measure(first: Statement, second: Statement, cosine: float, parameters: Parameters) -> tuple[str, float]:
     """Return the method by which different texts are similar and their similarity in [0, 1]; "" and 0 if they are not.
 
     `cosine` is the similarity of their vectors, 0 if unknown.
     """
-    by_words = jaccard(one.terms, other.terms)
+    by_words = jaccard(first.terms, second.terms)
     if by_words and by_words >= parameters.similar_jaccard:
         return "jaccard", round(by_words, 6)
     if cosine and cosine >= SIMILAR_COSINE:
@@ -122,29 +122,29 @@ def measured(one: Statement, other: Statement, cosine: float, parameters: Parame
     return "", 0.0
 
 
-def can_merge(known: Candidate, new: NewMemory) -> bool:
+def can_merge(fact: Candidate, new: NewMemory) -> bool:
     """Return whether two facts of the same text can be merged: in one place, with contexts that agree in common keys.
 
     An outcome must be in both or in neither: that something worked once does not make it a general statement.
     """
-    if not _same_place(known, new):
+    if not _same_place(fact, new):
         return False
-    left, right = json.loads(known.context), json.loads(new.context)
-    return all(_same(_at(left, path), _at(right, path)) for path in _OUTCOMES) and _agree(left, right)
+    left, right = json.loads(fact.context), json.loads(new.context)
+    return all(_are_equal(_at(left, path), _at(right, path)) for path in _OUTCOMES) and _agree(left, right)
 
 
 def contradicted_among(
     memory_id: int, new: NewMemory, candidates: Mapping[int, Compared], limit: float
 ) -> list[tuple[int, str]]:
     """Return the facts that a fact contradicts, with the reason of each; oldest id first."""
-    stated, found = _stated(new.content, new.context), []
-    for _, (one, _) in sorted(candidates.items()):
-        known = _stated(one.content, one.context)
-        is_older = (one.observed_at, one.id) < (new.observed_at, memory_id)
-        reason = contradiction(known, stated, limit) if is_older else contradiction(stated, known, limit)
-        if reason and _same_place(one, new) and _comparable(one.context, new.context):
-            found.append((one.id, reason))
-    return found
+    stated, pairs = _statement_of(new.content, new.context), []
+    for _, (fact, _) in sorted(candidates.items()):
+        other = _statement_of(fact.content, fact.context)
+        is_older = (fact.observed_at, fact.id) < (new.observed_at, memory_id)
+        reason = contradiction(other, stated, limit) if is_older else contradiction(stated, other, limit)
+        if reason and _same_place(fact, new) and _comparable(fact.context, new.context):
+            pairs.append((fact.id, reason))
+    return pairs
 
 
 def contradiction(older: Statement, newer: Statement, limit: float) -> str:
@@ -156,59 +156,59 @@ def contradiction(older: Statement, newer: Statement, limit: float) -> str:
         return ""
     was, now = older.claim, newer.claim
     differences = [_other_values(was.values, now.values), _other_polarities(was, now)]
-    found = [difference for difference in differences if difference is not None]
-    reasons = [difference for difference in found if difference]
-    return reasons[0] if len(found) == 2 and len(reasons) == 1 else ""
+    comparisons = [difference for difference in differences if difference is not None]
+    reasons = [difference for difference in comparisons if difference]
+    return reasons[0] if len(comparisons) == 2 and len(reasons) == 1 else ""
 
 
-def merged_context(one: str, other: str) -> str:
+def merged_context(first: str, second: str) -> str:
     """Return the union of the contexts of two facts that are merged."""
-    left, right = json.loads(one), json.loads(other)
-    merged = _merged(left, right)
-    return one if left == merged else compact_json(merged)
+    left, right = json.loads(first), json.loads(second)
+    union = _merge(left, right)
+    return first if left == union else compact_json(union)
 
 
 @lru_cache(maxsize=1024)
 def outcome(context: str) -> frozenset[str]:
     """Return the outcome of a context as a polarity of a statement; empty if it has none."""
-    parsed = json.loads(context)
-    found = [value for path in _OUTCOMES if isinstance(value := _at(parsed, path), bool)]
-    return frozenset({"outcome+" if found[0] else "outcome-"}) if found else frozenset()
+    content = json.loads(context)
+    values = [value for path in _OUTCOMES if isinstance(value := _at(content, path), bool)]
+    return frozenset({"outcome+" if values[0] else "outcome-"}) if values else frozenset()
 
 
-def _same_place(one: Candidate, new: NewMemory) -> bool:
-    return (one.frame_id, one.map_id) == (new.frame_id, new.map_id)
+def _same_place(candidate: Candidate, new: NewMemory) -> bool:
+    return (candidate.frame_id, candidate.map_id) == (new.frame_id, new.map_id)
 
 
-def _stated(content: str, context: str) -> Statement:
+def _statement_of(content: str, context: str) -> Statement:
     # An outcome in the context counts like one in the text.
-    stated, added = statement(content), outcome(context)
-    if not added:
+    stated, polarities = statement(content), outcome(context)
+    if not polarities:
         return stated
-    return replace(stated, claim=stated.claim._replace(polarities=stated.claim.polarities | added))
+    return replace(stated, claim=stated.claim._replace(polarities=stated.claim.polarities | polarities))
 
 
-def _comparable(one: str, other: str) -> bool:
+def _comparable(first: str, second: str) -> bool:
     # Contexts of facts that can contradict agree, parameters and outcome aside.
-    return one == other or _agree(_without_claims(one), _without_claims(other))
+    return first == second or _agree(_without_claims(first), _without_claims(second))
 
 
 def _agree(left: Mapping[str, object], right: Mapping[str, object]) -> bool:
-    return all(_same(left[name], right[name]) for name in left.keys() & right.keys())
+    return all(_are_equal(left[name], right[name]) for name in left.keys() & right.keys())
 
 
-def _same(left: object, right: object) -> bool:
+def _are_equal(left: object, right: object) -> bool:
     if isinstance(left, dict) and isinstance(right, dict):
         return _agree(left, right)
     return isinstance(left, bool) == isinstance(right, bool) and left == right
 
 
-def _merged(left: Mapping[str, object], right: Mapping[str, object]) -> dict[str, object]:
-    merged = dict(left)
+def _merge(left: Mapping[str, object], right: Mapping[str, object]) -> dict[str, object]:
+    union = dict(left)
     for name, value in right.items():
-        known = merged.get(name)
-        merged[name] = _merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
-    return merged
+        inner = union.get(name)
+        union[name] = _merge(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return union
 
 
 @lru_cache(maxsize=1024)  # similar facts often have the same context
@@ -229,8 +229,8 @@ def _at(context: Mapping[str, object], path: tuple[str, ...]) -> object:
 
 def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> bool:
     # One has all words of the other, so their Jaccard similarity follows from their sizes.
-    fewer, more = (left, right) if len(left) <= len(right) else (right, left)
-    return bool(more) and fewer <= more and len(fewer) / len(more) >= limit
+    smaller, larger = (left, right) if len(left) <= len(right) else (right, left)
+    return bool(larger) and smaller <= larger and len(smaller) / len(larger) >= limit
 
 
 def _other_polarities(older: Claim, newer: Claim) -> str | None:
@@ -238,19 +238,20 @@ def _other_polarities(older: Claim, newer: Claim) -> str | None:
     inverted = "one is the negation of the other" if (older.negations - newer.negations) % 2 else ""
     if older.polarities == newer.polarities:
         return inverted
-    was, now = (_with_defaults(one.polarities, other.polarities) for one, other in ((older, newer), (newer, older)))
-    if {one[:-1] for one in was} != {one[:-1] for one in now}:
+    was, now = _with_defaults(older.polarities, newer.polarities), _with_defaults(newer.polarities, older.polarities)
+    if {polarity[:-1] for polarity in was} != {polarity[:-1] for polarity in now}:
         return None
-    opposed = sorted(one[:-1] for one in was ^ now if one.endswith("+"))
+    opposed = sorted(polarity[:-1] for polarity in was ^ now if polarity.endswith("+"))
     if opposed and older.negations == newer.negations:
         return f"other {' and '.join(opposed)}"
     return None if opposed else inverted
 
 
-def _with_defaults(polarities: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+def _with_defaults(polarities: frozenset[str], opposed: frozenset[str]) -> frozenset[str]:
     # A default polarity holds for a statement that does not deny it.
     opposites = {default: default[:-1] + "-" for default in load_terms().defaults}
-    return polarities | {one for one, other in opposites.items() if other in others and other not in polarities}
+    denials = opposed - polarities
+    return polarities | {default for default, opposite in opposites.items() if opposite in denials}
 
 
 def _other_values(older: Values, newer: Values) -> str | None:
@@ -271,9 +272,9 @@ def _other_values(older: Values, newer: Values) -> str | None:
 @lru_cache(maxsize=4096)
 def _in_base(values: Values) -> tuple[tuple[str, tuple[float, float], str], ...]:
     def converted() -> Iterator[tuple[str, tuple[float, float], str]]:
-        for low, high, written in values:
-            unit = unit_named(written)
-            kind, factor = (unit.kind, unit.factor) if unit else (written.removesuffix(" ="), 1.0)
+        for low, high, symbol in values:
+            unit = unit_named(symbol)
+            kind, factor = (unit.kind, unit.factor) if unit else (symbol.removesuffix(" ="), 1.0)
             span = f"{low:g}" if low == high else f"{low:g} to {high:g}"
             yield kind, (low * factor, high * factor), f"{span} {unit.symbol}" if unit else span
 

@@ -19,7 +19,7 @@ from ..storage import changes, contribution_rows, fact_rows, object_rows, rows
 from ..storage.contribution_rows import Contribution
 from ..storage.decay import Decay
 from .classification import Classifier, tags_given
-from .repetition import COMPARED, FILLED, folded, given_tags, without_parameters
+from .repetition import COMPARED, FILLED, fact_versions, given_tags, without_parameters
 
 _OPEN = ("category", "confidence", "scope_files", "scope_entities")
 _OF_PERCEPTIONS = {"label": "label", "perception_type": "perception_type", "x": "pose"}
@@ -39,12 +39,12 @@ class Correction:
     reason: str = ""
 
 
-def parse_correction(parameters: Parameters, given: MemoryUpdate) -> Correction:
+def parse_correction(parameters: Parameters, update: MemoryUpdate) -> Correction:
     """Validate a correction by a caller; raises as `new_values` does."""
-    columns = new_values(parameters, given)
+    columns = new_values(parameters, update)
     memory_id, tags = columns.pop("memory_id"), columns.pop("tags", None)
-    added, removed = columns.pop("add_tags", ()), columns.pop("remove_tags", ())
-    return Correction(memory_id, columns, tags, added, removed, columns.pop("reason", ""))
+    added_tags, removed_tags = columns.pop("add_tags", ()), columns.pop("remove_tags", ())
+    return Correction(memory_id, columns, tags, added_tags, removed_tags, columns.pop("reason", ""))
 
 
 def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas, correction: Correction) -> None:
@@ -61,32 +61,32 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas
     memory = rows.read(connection, [memory_id], Decay(0.0, 0))[memory_id]
     correction = _with_all_tags(memory, correction)
     _check_fits(memory, correction.columns)
-    known = rows.stored_fact(connection, memory_id)
-    if known is None or not known.decisions:
+    fact_before = rows.stored_fact(connection, memory_id)
+    if fact_before is None or not fact_before.decisions:
         # A memory that was never classified keeps what was given.
-        moved = _with_area(areas, memory, correction.columns)
-        changes.update(connection, memory_id, moved, correction.tags, reason=correction.reason)
+        new_columns = _with_area(areas, memory, correction.columns)
+        changes.update(connection, memory_id, new_columns, correction.tags, reason=correction.reason)
         contribution_rows.delete_of(connection, memory_id)
         if "label" in correction.columns:
             object_rows.relabel(connection, memory_id, str(correction.columns["label"]))
         return
-    contributions = contribution_rows.of(connection, memory_id, known)
-    first = _corrected(classifier, contributions[0].fact if contributions else known, correction)
+    contributions = contribution_rows.of(connection, memory_id, fact_before)
+    first = _correct_fact(classifier, contributions[0].fact if contributions else fact_before, correction)
     if "context" in correction.columns:
         first = areas.tagged(first)
-    others = [_without(one, correction) for one in contributions[1:]]
+    repetitions = [_without(contribution, correction) for contribution in contributions[1:]]
     fact = first
     if contributions:
-        contributions = [replace(contributions[0], fact=first), *others]
+        contributions = [replace(contributions[0], fact=first), *repetitions]
         contribution_rows.rewrite(connection, contributions)
-        *_, fact = folded(contributions)
+        *_, fact = fact_versions(contributions)
     columns = {name: getattr(fact, name) for name in {*COMPARED, "confidence", *correction.columns}}
     changes.update(connection, memory_id, columns, fact.tags, tags_given=given_tags(fact), reason=correction.reason)
     fact_rows.set_decisions(connection, memory_id, fact.decisions)
 
 
 def _with_all_tags(memory: Memory, correction: Correction) -> Correction:
-    # Who adds or removes a tag has decided about the others too.
+    # A caller who adds or removes a tag has accepted all others.
     if not (correction.added_tags or correction.removed_tags):
         return correction
     tags = {*memory.tags, *correction.added_tags} - {*correction.removed_tags}
@@ -96,25 +96,25 @@ def _with_all_tags(memory: Memory, correction: Correction) -> Correction:
 
 def _check_fits(memory: Memory, columns: Mapping[str, Any]) -> None:
     # A fact has nothing that only perceptions have, and an object keeps what makes it one.
-    given = {column: field for column, field in _OF_PERCEPTIONS.items() if column in columns}
+    fields = {column: field for column, field in _OF_PERCEPTIONS.items() if column in columns}
     if memory.kind is Kind.FACT:
-        for column, field in given.items():
-            why = f"is for perceptions only, and memory {memory.id} is a fact"
-            raise InvalidFieldError(field, _shown(field, columns, column), why)
+        for column, field in fields.items():
+            problem = f"is for perceptions only, and memory {memory.id} is a fact"
+            raise InvalidFieldError(field, _field_value(field, columns, column), problem)
     if not memory.times_seen:
         return
-    for column, field in given.items():
+    for column, field in fields.items():
         value = columns[column]
         if value in OF_THE_ROBOT if field == "perception_type" else not value and value != 0.0:
-            why = (
+            problem = (
                 f"does not fit memory {memory.id}: an object has a label, a pose and a sense of things around the robot"
             )
-            raise InvalidFieldError(field, _shown(field, columns, column), why)
+            raise InvalidFieldError(field, _field_value(field, columns, column), problem)
 
 
 def _with_area(areas: Areas, memory: Memory, columns: Mapping[str, Any]) -> Mapping[str, Any]:
-    # With a context that names the area of the place; an area that a new context names stays, but that of an object is
-    # always that of its position.
+    # The context names the area of the place. An area in a new context stays, except for objects, whose area is always
+    # that of their position.
     if "context" not in columns and "x" not in columns:
         return columns
     context = columns.get("context", memory.context_json)
@@ -123,58 +123,58 @@ def _with_area(areas: Areas, memory: Memory, columns: Mapping[str, Any]) -> Mapp
     if "x" in columns:
         pose = None if columns["x"] is None else Pose(*(columns[axis] for axis in Pose._fields))
     is_replaced = memory.times_seen > 0 or "context" not in columns
-    tagged = areas.retagged(context, frame, memory.map_id, pose, replace_area=is_replaced)
-    return columns if tagged == context else {**columns, "context": tagged}
+    new_context = areas.retagged(context, frame, memory.map_id, pose, replace_area=is_replaced)
+    return columns if new_context == context else {**columns, "context": new_context}
 
 
-def _shown(field: str, columns: Mapping[str, Any], column: str) -> object:
+def _field_value(field: str, columns: Mapping[str, Any], column: str) -> object:
     if field != "pose" or columns[column] is None:
         return columns[column]
     return tuple(columns[axis] for axis in Pose._fields)
 
 
-def _corrected(classifier: Classifier, first: NewMemory, correction: Correction) -> NewMemory:
+def _correct_fact(classifier: Classifier, first: NewMemory, correction: Correction) -> NewMemory:
     if not _DERIVED_FROM.isdisjoint(correction.columns):
-        return classifier.classified(_as_if_new(first, correction))
-    given = _decisions_given(correction)
-    replaced = {decision.field for decision in given}
-    kept = (decision for decision in first.decisions if decision.field not in replaced)
+        return classifier.classify(_as_if_new(first, correction))
+    decisions = _decisions_given(correction)
+    decided_fields = {decision.field for decision in decisions}
+    remaining_decisions = (decision for decision in first.decisions if decision.field not in decided_fields)
     tags = first.tags if correction.tags is None else correction.tags
     columns: dict[str, Any] = dict(correction.columns)
-    return replace(first, **columns, tags=tags, decisions=(*given, *kept))
+    return replace(first, **columns, tags=tags, decisions=(*decisions, *remaining_decisions))
 
 
-def _without(one: Contribution, correction: Correction) -> Contribution:
-    # A correction replaces what a repetition gave.
-    corrected = {*correction.columns, *(("tags",) if correction.tags is not None else ())}
-    fact = one.fact
-    is_derived = not _DERIVED_FROM.isdisjoint(corrected)
+def _without(contribution: Contribution, correction: Correction) -> Contribution:
+    # A correction replaces the values of a repetition.
+    fields = {*correction.columns, *(("tags",) if correction.tags is not None else ())}
+    fact = contribution.fact
+    is_derived = not _DERIVED_FROM.isdisjoint(fields)
     context = without_parameters(fact.context, fact.decisions) if is_derived else fact.context
-    emptied: dict[str, Any] = {name: "" for name in FILLED if name in corrected}
+    emptied: dict[str, Any] = {name: "" for name in FILLED if name in fields}
     fact = replace(
         fact,
-        given=fact.given - corrected,
+        given=fact.given - fields,
         **emptied,
-        context="{}" if "context" in corrected else context,
+        context="{}" if "context" in fields else context,
     )
-    return replace(one, fact=fact, gain=0.0 if is_derived or "confidence" in corrected else one.gain)
+    return replace(contribution, fact=fact, gain=0.0 if is_derived or "confidence" in fields else contribution.gain)
 
 
 def _as_if_new(old: NewMemory, correction: Correction) -> NewMemory:
     # As its caller would give it: without what rules filled in.
     by_caller = {decision.field for decision in old.decisions if decision.is_given}
-    given = {name for name in _OPEN if name in by_caller or name in correction.columns}
+    fields = {name for name in _OPEN if name in by_caller or name in correction.columns}
     tags = old.tags
     if correction.tags is not None:
         tags = correction.tags
-        given.add("tags")
+        fields.add("tags")
     elif "tag" in by_caller:
-        given.add("tags")
+        fields.add("tags")
     context = correction.columns.get("context", without_parameters(old.context, old.decisions))
-    columns: dict[str, Any] = {**correction.columns, "context": context, "tags": tags, "given": frozenset(given)}
+    columns: dict[str, Any] = {**correction.columns, "context": context, "tags": tags, "given": frozenset(fields)}
     return replace(old, **columns)
 
 
 def _decisions_given(correction: Correction) -> list[Decision]:
-    given = [Decision(name, str(correction.columns[name]), CALLER) for name in _OPEN if name in correction.columns]
-    return given + tags_given(correction.tags)
+    decisions = [Decision(name, str(correction.columns[name]), CALLER) for name in _OPEN if name in correction.columns]
+    return decisions + tags_given(correction.tags)

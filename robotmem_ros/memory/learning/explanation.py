@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..clocks import nanoseconds
 from ..models import Contradiction, Decision, Repetition, Similarity
 from ..storage import contribution_rows, fact_rows, rows
-from .repetition import folded, given_by_caller
+from .repetition import fact_versions, given_by_caller
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
 
 
 def _repetitions(connection: sqlite3.Connection, memory_id: int) -> tuple[Repetition, ...]:
-    known = rows.stored_fact(connection, memory_id)
-    contributions = contribution_rows.of(connection, memory_id, known) if known else []
+    fact = rows.stored_fact(connection, memory_id)
+    contributions = contribution_rows.of(connection, memory_id, fact) if fact else []
     if not contributions:
         return ()
     return tuple(
         Repetition(
-            nanoseconds(one.learned_at), one.fact.session_id, one.fact.content, one.method, one.similarity,
-            before.confidence, before.observed_at, given_by_caller(one.fact),
+            nanoseconds(item.learned_at), item.fact.session_id, item.fact.content, item.method, item.similarity,
+            before.confidence, before.observed_at, given_by_caller(item.fact),
         )
-        for one, before in zip(contributions[1:], folded(contributions), strict=False)
+        for item, before in zip(contributions[1:], fact_versions(contributions), strict=False)
     )  # fmt: skip

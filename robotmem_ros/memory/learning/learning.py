@@ -33,7 +33,7 @@ from .repetition import repeat
 
 EQUAL, SEED, OFF = "equal", "seed", "off"
 """Values of the parameter `deduplication`."""
-_LINKED = 16
+_MAX_LINKS = 16
 """Number of similar facts that a fact is linked with, the most similar."""
 _REINFORCEMENT_GAIN = 0.1
 """Part of the distance to 1 that a repetition adds to a confidence, times its own confidence."""
@@ -105,13 +105,13 @@ class Learning:
         """Store a fact, or reinforce the one with the same text. When this returns, it is on disk."""
         # Parsed here, not in the writer, which then finds it in the cache.
         statement(new.content)
-        prepared = self._areas.tagged(self._classifier().classified(new))
+        prepared = self._areas.tagged(self._classifier().classify(new))
         near = self._neighbours(prepared.content)
-        learned = self._database.write(lambda connection: self._store(connection, prepared, near)).result()
+        result = self._database.write(lambda connection: self._store(connection, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
-            _LOG.debug("learn %s: %s", shown(new.content), _described(learned))
-        return learned
+            _LOG.debug("learn %s: %s", shown(new.content), _described(result))
+        return result
 
     def correct(self, correction: Correction) -> None:
         """Correct a memory. When this returns, it is on disk.
@@ -143,26 +143,26 @@ def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbo
     """Store a prepared fact, unless it repeats one of the collection. To be called in a transaction."""
     candidates = candidates_of(connection, new, near, parameters)
     alike = similar_among(new, candidates, parameters)
-    repeated = _repeated(new, candidates, alike, parameters.deduplication)
-    if repeated is not None:
-        fact = repeat(connection, repeated, new, _REINFORCEMENT_GAIN)
+    original = _find_repeated(new, candidates, alike, parameters.deduplication)
+    if original is not None:
+        fact = repeat(connection, original, new, _REINFORCEMENT_GAIN)
         return Learned(
-            repeated.memory_id, is_new=False, category=fact.category, tags=fact.tags, confidence=fact.confidence,
-            method=repeated.method, similarity=repeated.similarity,
+            original.memory_id, is_new=False, category=fact.category, tags=fact.tags, confidence=fact.confidence,
+            method=original.method, similarity=original.similarity,
         )  # fmt: skip
     memory_id = rows.insert(connection, new)
     fact_rows.add_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
         vector_rows.add(connection, memory_id, new.content, vector=near.vector, of=near.model)
-    similar = alike[:_LINKED]
+    similar = alike[:_MAX_LINKS]
     fact_rows.link_similar(connection, memory_id, similar)
     contradicts = contradicted_among(memory_id, new, candidates, parameters.similar_jaccard)
     fact_rows.link_contradictions(connection, memory_id, contradicts)
     nearest = similar[0] if similar else Similarity(0, "", 0.0)
     return Learned(
         memory_id, category=new.category, tags=new.tags, confidence=new.confidence, method=nearest.method,
-        similarity=nearest.similarity, similar_ids=tuple(one.memory_id for one in similar),
-        contradicts=tuple(other for other, _ in contradicts), reason=near.reason,
+        similarity=nearest.similarity, similar_ids=tuple(link.memory_id for link in similar),
+        contradicts=tuple(other_id for other_id, _ in contradicts), reason=near.reason,
     )  # fmt: skip
 
 
@@ -177,27 +177,27 @@ def link_again(connection: sqlite3.Connection, memory_id: int, near: Neighbours 
     candidates = candidates_of(connection, fact, near or Neighbours(), parameters, but=memory_id)
     if near is not None:
         fact_rows.unlink_similar(connection, [memory_id])
-        fact_rows.link_similar(connection, memory_id, similar_among(fact, candidates, parameters)[:_LINKED])
+        fact_rows.link_similar(connection, memory_id, similar_among(fact, candidates, parameters)[:_MAX_LINKS])
     contradicts = contradicted_among(memory_id, fact, candidates, parameters.similar_jaccard)
     fact_rows.unlink_contradictions(connection, [memory_id])
     fact_rows.link_contradictions(connection, memory_id, contradicts)
 
 
-def _repeated(
+def _find_repeated(
     new: NewMemory, candidates: Mapping[int, Compared], similar: Sequence[Similarity], deduplication: str
 ) -> Similarity | None:
-    for one in similar if deduplication != OFF else ():
-        known = candidates[one.memory_id].fact
-        if (one.method == "exact" or deduplication == SEED) and can_merge(known, new):
-            return one
+    for link in similar if deduplication != OFF else ():
+        fact = candidates[link.memory_id].fact
+        if (link.method == "exact" or deduplication == SEED) and can_merge(fact, new):
+            return link
     return None
 
 
-def _described(learned: Learned) -> str:
-    stored = f"{'stored as' if learned.is_new else 'a duplicate of'} {learned.memory_id}"
-    alike = f" ({learned.method}, {learned.similarity:.2f})" if learned.method else ""
-    similar = f", similar to {', '.join(map(str, learned.similar_ids))}" if learned.similar_ids else ""
-    against = f", contradicts {', '.join(map(str, learned.contradicts))}" if learned.contradicts else ""
-    missing = f"; {learned.reason}" if learned.reason else ""
-    rest = f"category {learned.category!r}, confidence {learned.confidence:.2f}"
-    return f"{stored}{alike}{similar}, {rest}{against}{missing}"
+def _described(result: Learned) -> str:
+    action = f"{'stored as' if result.is_new else 'a duplicate of'} {result.memory_id}"
+    alike = f" ({result.method}, {result.similarity:.2f})" if result.method else ""
+    similar = f", similar to {', '.join(map(str, result.similar_ids))}" if result.similar_ids else ""
+    against = f", contradicts {', '.join(map(str, result.contradicts))}" if result.contradicts else ""
+    ending = f"; {result.reason}" if result.reason else ""
+    details = f"category {result.category!r}, confidence {result.confidence:.2f}"
+    return f"{action}{alike}{similar}, {details}{against}{ending}"

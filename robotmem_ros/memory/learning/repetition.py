@@ -21,100 +21,100 @@ from .comparison import merged_context
 
 COMPARED = tuple(name for name in TOLD if name not in {"tags", "confidence"})
 """Columns to which a repetition can add."""
-_REPLACED = tuple(name for name in LEFT_TO_RULES if name != "tags")
-FILLED = tuple(name for name in COMPARED if name not in {"content", "context", *_REPLACED})
+_REPLACEABLE = tuple(name for name in LEFT_TO_RULES if name != "tags")
+FILLED = tuple(name for name in COMPARED if name not in {"content", "context", *_REPLACEABLE})
 """Columns that a repetition fills in or replaces."""
 
 
 def repeat(connection: sqlite3.Connection, known_as: Similarity, new: NewMemory, gain: float) -> NewMemory:
     """Merge a repetition into an active fact, and return the result. The history of the fact keeps the old version."""
     memory_id, method, similarity = known_as
-    known = rows.stored_fact(connection, memory_id)
-    assert known is not None
-    fact = merged(known, new, gain)
+    original = rows.stored_fact(connection, memory_id)
+    assert original is not None
+    fact = merge(original, new, gain)
     check_tags("tags", fact.tags)
-    columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(known, name)}
-    adds = bool(columns) or fact.tags != known.tags
+    columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(original, name)}
+    adds = bool(columns) or fact.tags != original.tags
     if not contribution_rows.has(connection, memory_id):
-        contribution_rows.add(connection, memory_id, known, method=FIRST, similarity=1.0, gain=0.0, adds=True)
+        contribution_rows.add(connection, memory_id, original, method=FIRST, similarity=1.0, gain=0.0, adds=True)
     contribution_rows.add(connection, memory_id, new, method=method, similarity=similarity, gain=gain, adds=adds)
-    _drop_superfluous(connection, memory_id, known)
-    if "confidence" in new.given and fact.confidence != known.confidence:
+    _drop_superfluous(connection, memory_id, original)
+    if "confidence" in new.given and fact.confidence != original.confidence:
         columns["confidence"] = fact.confidence
     if columns or adds:
-        tags = fact.tags if fact.tags != known.tags else None
+        tags = fact.tags if fact.tags != original.tags else None
         changes.update(connection, memory_id, columns, tags, tags_given=given_tags(fact), change=REPETITION)
-    if fact.decisions != known.decisions:
+    if fact.decisions != original.decisions:
         fact_rows.set_decisions(connection, memory_id, fact.decisions)
     fact_rows.reinforce(connection, memory_id, fact.confidence, new.observed_at)
     return fact
 
 
-def merged(known: NewMemory, new: NewMemory, gain: float) -> NewMemory:
+def merge(original: NewMemory, new: NewMemory, gain: float) -> NewMemory:
     """Return a fact merged with a repetition of it.
 
     Its confidence c becomes c + gain * (confidence of the repetition) * (1 - c), unless the caller gives one.
     """
-    reinforced = known.confidence + gain * new.confidence * (1.0 - known.confidence)
-    given = {name: getattr(new, name) for name in _REPLACED if name in new.given}
-    tags = {*known.tags, *new.tags} if "tags" in new.given else known.tags
+    confidence = original.confidence + gain * new.confidence * (1.0 - original.confidence)
+    values = {name: getattr(new, name) for name in _REPLACEABLE if name in new.given}
+    tags = {*original.tags, *new.tags} if "tags" in new.given else original.tags
     return replace(
-        known,
-        **{"confidence": reinforced, **given},
-        **{name: getattr(new, name) or getattr(known, name) for name in FILLED},
+        original,
+        **{"confidence": confidence, **values},
+        **{name: getattr(new, name) or getattr(original, name) for name in FILLED},
         tags=tuple(sorted(tags)),
-        context=merged_context(known.context, new.context),
-        observed_at=max(known.observed_at, new.observed_at),
-        decisions=_decisions(known, new, given),
+        context=merged_context(original.context, new.context),
+        observed_at=max(original.observed_at, new.observed_at),
+        decisions=_decisions(original, new, values),
     )
 
 
-def folded(contributions: Sequence[Contribution]) -> Iterator[NewMemory]:
+def fact_versions(contributions: Sequence[Contribution]) -> Iterator[NewMemory]:
     """Return a fact as it was after each of its learnings; the last one is its present state."""
-    first, *others = contributions
-    return accumulate(others, lambda known, one: merged(known, one.fact, one.gain), initial=first.fact)
+    first, *repetitions = contributions
+    return accumulate(repetitions, lambda fact, item: merge(fact, item.fact, item.gain), initial=first.fact)
 
 
 def given_tags(fact: NewMemory) -> frozenset[str]:
     """Return the tags of a fact that callers gave."""
-    return frozenset(one.value for one in fact.decisions if one.field == "tag" and one.is_given)
+    return frozenset(decision.value for decision in fact.decisions if decision.field == "tag" and decision.is_given)
 
 
 def given_by_caller(fact: NewMemory) -> dict[str, object]:
     """Return what its caller gave with a fact, by the names of the fields."""
     names = sorted({*fact.given, *(name for name in FILLED if getattr(fact, name))})
-    given = {name: getattr(fact, name) for name in names}
+    values = {name: getattr(fact, name) for name in names}
     context = json.loads(without_parameters(fact.context, fact.decisions))
-    return {**given, "context": context} if context else given
+    return {**values, "context": context} if context else values
 
 
 def without_parameters(context: str, decisions: Sequence[Decision]) -> str:
     """Return a context without the parameters that rules found in the text."""
     if not any(decision.field.startswith("params.") for decision in decisions):
         return context
-    parsed = json.loads(context)
-    parsed.pop("params", None)
-    return compact_json(parsed)
+    content = json.loads(context)
+    content.pop("params", None)
+    return compact_json(content)
 
 
-def _decisions(known: NewMemory, new: NewMemory, given: Mapping[str, object]) -> tuple[Decision, ...]:
-    shown = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in given.items()}
-    values = [*shown.items(), *(("tag", tag) for tag in new.tags if "tags" in new.given)]
-    by_caller = {(one.field, one.value) for one in known.decisions if one.is_given}
-    added = [Decision(*one, REPETITION) for one in values if one not in by_caller]
+def _decisions(original: NewMemory, new: NewMemory, values: Mapping[str, object]) -> tuple[Decision, ...]:
+    texts = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in values.items()}
+    entries = [*texts.items(), *(("tag", tag) for tag in new.tags if "tags" in new.given)]
+    by_caller = {(decision.field, decision.value) for decision in original.decisions if decision.is_given}
+    new_decisions = [Decision(*entry, REPETITION) for entry in entries if entry not in by_caller]
     # A given tag replaces the same tag of a rule, and the empty tag, which stands for no tags.
-    replaced = {(one.field, value) for one in added if one.field == "tag" for value in (one.value, "")}
-    fields = {one.field for one in added} - {"tag"}
-    kept = (one for one in known.decisions if SCOPE_FIELDS.get(one.field, one.field) not in fields)
-    return (*added, *(one for one in kept if (one.field, one.value) not in replaced))
+    replaced_tags = {("tag", tag) for field, value, _ in new_decisions if field == "tag" for tag in (value, "")}
+    fields = {decision.field for decision in new_decisions} - {"tag"}
+    old = (item for item in original.decisions if SCOPE_FIELDS.get(item.field, item.field) not in fields)
+    return (*new_decisions, *(item for item in old if (item.field, item.value) not in replaced_tags))
 
 
-def _drop_superfluous(connection: sqlite3.Connection, memory_id: int, known: NewMemory) -> None:
+def _drop_superfluous(connection: sqlite3.Connection, memory_id: int, original: NewMemory) -> None:
     superfluous = contribution_rows.superfluous(connection, memory_id)
     if superfluous is None:
         return
     # The confidence that it added stays.
-    first, dropped = contribution_rows.of(connection, memory_id, known, superfluous)
-    confidence = merged(first.fact, dropped.fact, dropped.gain).confidence
+    first, repetition = contribution_rows.of(connection, memory_id, original, superfluous)
+    confidence = merge(first.fact, repetition.fact, repetition.gain).confidence
     contribution_rows.rewrite(connection, [replace(first, fact=replace(first.fact, confidence=confidence))])
     contribution_rows.delete(connection, [superfluous])

@@ -39,15 +39,15 @@ class Rule:
     pattern: re.Pattern[str] | None = None
     weight: float = 1.0
 
-    def holds(self, reading: Reading, found: set[str], features: frozenset[str]) -> bool:
+    def holds(self, reading: Reading, phrases: set[str], features: frozenset[str]) -> bool:
         """Return whether the rule holds for a text in which these phrases and features were found."""
-        if not self.has <= features or not found.isdisjoint(self.unless):
+        if not self.has <= features or not phrases.isdisjoint(self.unless):
             return False
-        if self.also and found.isdisjoint(self.also):
+        if self.also and phrases.isdisjoint(self.also):
             return False
         if not self.any and self.pattern is None:
             return True
-        if not found.isdisjoint(self.any):
+        if not phrases.isdisjoint(self.any):
             return True
         return self.pattern is not None and self.pattern.search(reading.text) is not None
 
@@ -72,14 +72,14 @@ class _PhraseIndex:
             starts[prefix[:_SHORTEST_PREFIX]].add(len(prefix))
         self._prefix_lengths = {start: tuple(sorted(of_start)) for start, of_start in starts.items()}
 
-    def found(self, reading: Reading) -> set[str]:
+    def find(self, reading: Reading) -> set[str]:
         """Return the phrases that occur in a text."""
         return {*self._english(reading), *self._beginnings(reading), *self._chinese(reading)}
 
     def _english(self, reading: Reading) -> Iterator[str]:
         forms = reading.stems
-        for index, one in enumerate(forms, start=1):
-            for rest, is_open, phrase in self._by_first.get(one, ()):
+        for index, form in enumerate(forms, start=1):
+            for rest, is_open, phrase in self._by_first.get(form, ()):
                 end = index + len(rest)
                 if forms[index:end] == rest or (is_open and _ends_openly(reading.words[index:end], rest)):
                     yield phrase
@@ -135,10 +135,10 @@ class RuleSet:
 
     def holding(self, reading: Reading, features: frozenset[str]) -> list[Rule]:
         """Return the rules that hold for a text, in order."""
-        found = self._index.found(reading)
-        places = {place for phrase in found for place in self._by_phrase.get(phrase, ())}.union(self._by_themselves)
-        tried = (self.rules[place] for place in sorted(places))
-        return [rule for rule in tried if rule.holds(reading, found, features)]
+        phrases = self._index.find(reading)
+        places = {place for phrase in phrases for place in self._by_phrase.get(phrase, ())}.union(self._by_themselves)
+        candidates = (self.rules[place] for place in sorted(places))
+        return [rule for rule in candidates if rule.holds(reading, phrases, features)]
 
 
 def read_rule(name: str, entry: Entry, weight: float = 1.0, extra_keys: frozenset[str] = frozenset()) -> Rule:
@@ -221,8 +221,8 @@ def load_rules(user_file: str = "") -> Rules:
     Raises:
         InvalidFieldError: the file cannot be read, or an entry cannot be used; the error names both.
     """
-    known = _built_in()
-    return _read(read_yaml("rules_file", expanded_path("rules_file", user_file)), known) if user_file else known
+    built_in = _built_in()
+    return _read(read_yaml("rules_file", expanded_path("rules_file", user_file)), built_in) if user_file else built_in
 
 
 @cache
@@ -231,21 +231,21 @@ def _built_in() -> Rules:
     return _read(read_yaml("rules_file", RULES_FILE), empty)
 
 
-def _read(root: Entry, known: Rules) -> Rules:
+def _read(root: Entry, base: Rules) -> Rules:
     parts = root.parts(_SECTIONS)
     replace = "replace" in parts and parts["replace"].flag()
-    categories = {} if replace else {name: dict(rules) for name, rules in known.categories.items()}
+    categories = {} if replace else {name: dict(rules) for name, rules in base.categories.items()}
     if "categories" in parts:
         for category, entry in parts["categories"].items():
-            added = {name: _category_rule(category, name, part) for name, part in entry.items()}
-            categories[category] = {**categories.get(category, {}), **added}
-    default = parts["default"].text() if "default" in parts else known.default
+            rules = {name: _category_rule(category, name, part) for name, part in entry.items()}
+            categories[category] = {**categories.get(category, {}), **rules}
+    default = parts["default"].text() if "default" in parts else base.default
     confidence = parts["confidence"].parts(_CONFIDENCE) if "confidence" in parts else {}
-    signals = {} if replace else dict(known.signals)
+    signals = {} if replace else dict(base.signals)
     if "signals" in confidence:
         signals |= {name: _signal(name, part) for name, part in confidence["signals"].items()}
     bounds = {
-        name: confidence[name].number(0.0, 1.0) if name in confidence else getattr(known, name)
+        name: confidence[name].number(0.0, 1.0) if name in confidence else getattr(base, name)
         for name in ("base", "lowest", "highest")
     }
     if not bounds["lowest"] <= bounds["base"] <= bounds["highest"]:

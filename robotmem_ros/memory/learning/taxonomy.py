@@ -37,8 +37,9 @@ def load_taxonomy(user_file: str = "") -> Taxonomy:
     Raises:
         InvalidFieldError: the file cannot be read, or an entry cannot be used; the error names both.
     """
-    known = _built_in()
-    return _read(read_yaml("taxonomy_file", expanded_path("taxonomy_file", user_file)), known) if user_file else known
+    if not user_file:
+        return _built_in()
+    return _read(read_yaml("taxonomy_file", expanded_path("taxonomy_file", user_file)), _built_in())
 
 
 @cache
@@ -46,12 +47,12 @@ def _built_in() -> Taxonomy:
     return _read(read_yaml("taxonomy_file", TAXONOMY_FILE), Taxonomy({}, {}, {}, {}, RuleSet(())))
 
 
-def _read(root: Entry, known: Taxonomy) -> Taxonomy:
+def _read(root: Entry, base: Taxonomy) -> Taxonomy:
     parts = root.parts(frozenset({"replace", "dimensions"}))
     replace = "replace" in parts and parts["replace"].flag()
-    meta: dict[str, TagMeta] = {} if replace else dict(known.meta)
-    rules: dict[str, Rule] = {} if replace else dict(known.rules)
-    categories: dict[str, frozenset[str]] = {} if replace else dict(known.categories)
+    meta: dict[str, TagMeta] = {} if replace else dict(base.meta)
+    rules: dict[str, Rule] = {} if replace else dict(base.rules)
+    categories: dict[str, frozenset[str]] = {} if replace else dict(base.categories)
     if "dimensions" not in parts:
         raise root.wrong("needs `dimensions`, with the tags of each")
     for dimension, entry in parts["dimensions"].items():
@@ -62,8 +63,8 @@ def _read(root: Entry, known: Taxonomy) -> Taxonomy:
                 raise part.wrong(f"is a tag of {meta[tag].parent} already" if meta[tag].parent else "is a dimension")
             keys = part.parts(RULE_KEYS | _TAG_KEYS)
             meta[tag] = TagMeta(tag, dimension, _display_name(tag, keys, meta))
-            named = keys["categories"].elements() if "categories" in keys else ()
-            categories[tag] = frozenset(element.text() for element in named)
+            category_names = keys["categories"].elements() if "categories" in keys else ()
+            categories[tag] = frozenset(element.text() for element in category_names)
             rules.pop(tag, None)
             if RULE_KEYS & set(keys):
                 rules[tag] = read_rule(f"tag.{tag}", part, extra_keys=_TAG_KEYS)
@@ -72,15 +73,15 @@ def _read(root: Entry, known: Taxonomy) -> Taxonomy:
     return Taxonomy(meta, rules, categories, _by_category(categories), RuleSet(rules.values()))
 
 
-def _display_name(name: str, fields: Mapping[str, Entry], known: Mapping[str, TagMeta]) -> str:
+def _display_name(name: str, fields: Mapping[str, Entry], meta: Mapping[str, TagMeta]) -> str:
     if "display_name" in fields:
         return fields["display_name"].text()
-    return known[name].display_name if name in known else name.replace("_", " ").capitalize()
+    return meta[name].display_name if name in meta else name.replace("_", " ").capitalize()
 
 
 def _by_category(by_tag: Mapping[str, frozenset[str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
+    tags_by_category: dict[str, list[str]] = {}
     for tag, categories in by_tag.items():
         for category in sorted(categories):
-            found.setdefault(category, []).append(tag)
-    return {category: tuple(tags) for category, tags in found.items()}
+            tags_by_category.setdefault(category, []).append(tag)
+    return {category: tuple(tags) for category, tags in tags_by_category.items()}

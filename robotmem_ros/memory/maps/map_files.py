@@ -26,7 +26,7 @@ FIELD = "FILE.yaml"
 _FREE = 0
 _MOST_BYTES = 1 << 20
 _BLACK, _WHITE, _GREY = 0, 254, 205
-"""Of occupied, free and unknown cells, as map_saver draws them."""
+"""Grey levels of occupied, free and unknown cells, as map_saver draws them."""
 _OCCUPIED_FROM, _FREE_BELOW = 0.65, 0.196
 """The grey of unknown cells stands for 0.19608, so it is not below the limit of free ones."""
 
@@ -42,7 +42,7 @@ _Levels = npt.NDArray[np.uint16]
 
 
 class Mode(str, Enum):
-    """How brightness becomes cells."""
+    """Conversion of brightness into cells."""
 
     TRINARY = "trinary"
     SCALE = "scale"
@@ -50,7 +50,7 @@ class Mode(str, Enum):
 
 
 class MapFile(NamedTuple):
-    """What a YAML file of map_server says."""
+    """Content of a YAML file of map_server."""
 
     image: Path
     resolution: float
@@ -70,7 +70,7 @@ class _Pixels(NamedTuple):
     white: int
     """The level of white."""
     transparent: npt.NDArray[np.bool_] | None = None
-    """Which pixels are not opaque; None if all are."""
+    """Pixels that are not opaque; None if all are."""
 
 
 def read_map_file(file: Path) -> MapFile:
@@ -85,19 +85,19 @@ def read_map_file(file: Path) -> MapFile:
     if not isinstance(values, Mapping):
         raise InvalidFieldError(FIELD, file, "must hold image, resolution and origin of a map")
     occupied, free = (
-        validation.number(name, _number(_required(file, values, name)), low=0.0, high=1.0)
+        validation.number(name, _number(_require(file, values, name)), low=0.0, high=1.0)
         for name in ("occupied_thresh", "free_thresh")
     )
     if free > occupied:
         raise InvalidFieldError("free_thresh", free, f"must not be above occupied_thresh, which is {occupied:g}")
-    image = _required(file, values, "image")
+    image = _require(file, values, "image")
     if not isinstance(image, str) or not image:
         raise InvalidFieldError("image", image, "must name the file of an image")
-    origin = _required(file, values, "origin")
+    origin = _require(file, values, "origin")
     numbers = [_number(value) for value in origin] if isinstance(origin, list) else origin
     return MapFile(
         image=file.parent / image,
-        resolution=validation.number("resolution", _number(_required(file, values, "resolution"))),
+        resolution=validation.number("resolution", _number(_require(file, values, "resolution"))),
         origin=Origin(*validation.vector("origin", numbers, sizes=(3,), wanted="must be 3 numbers (x, y, yaw)")),
         occupied_thresh=occupied,
         free_thresh=free,
@@ -166,12 +166,12 @@ def write_map(grid: OccupancyGrid, file: Path) -> Path:
             pixels.write(levels[cells.view(np.uint8)].tobytes())
             description.write(text.encode())
     except OSError as cause:
-        written = Path(cause.filename) if isinstance(cause, FileExistsError) else file
-        raise InvalidFieldError(FIELD, written, f"cannot be written ({cause.strerror or cause})") from cause
+        target = Path(cause.filename) if isinstance(cause, FileExistsError) else file
+        raise InvalidFieldError(FIELD, target, f"cannot be written ({cause.strerror or cause})") from cause
     return image
 
 
-def _required(file: Path, values: Mapping[object, object], name: str) -> object:
+def _require(file: Path, values: Mapping[object, object], name: str) -> object:
     if name not in values:
         raise InvalidFieldError(FIELD, file, f"has no {name}")
     return values[name]
@@ -205,27 +205,27 @@ def _read_pixels(file: Path, *, mixes_alpha: bool) -> _Pixels:
             head = content.read(_HEAD)
         if size > _MOST_OF_IMAGE:
             raise InvalidFieldError(_IMAGE, file, f"has {size:,} bytes; at most {_MOST_OF_IMAGE:,} are read")
-        return _pgm(file, head, size) if head[:2] in (b"P2", b"P5") else _decoded(file, mixes_alpha=mixes_alpha)
+        return _pgm(file, head, size) if head[:2] in (b"P2", b"P5") else _decode(file, mixes_alpha=mixes_alpha)
     except OSError as cause:
         raise InvalidFieldError(_IMAGE, file, f"cannot be read ({cause.strerror or cause})") from cause
 
 
 def _pgm(file: Path, head: bytes, size: int) -> _Pixels:
-    found = _PGM.match(head)
-    if found is None:
+    match = _PGM.match(head)
+    if match is None:
         raise InvalidFieldError(_IMAGE, file, "is no PGM image: its head must name width, height and white")
-    kind, (width, height, white) = found[1], (int(number) for number in found.groups()[1:])
+    kind, (width, height, white) = match[1], (int(number) for number in match.groups()[1:])
     if not (width and height and 0 < white <= _WHITE_16):
         raise InvalidFieldError(_IMAGE, file, f"has a head that cannot be: {width} x {height}, white is {white}")
     check_size(width, height)
     wide = 1 + (white > 255)
-    least = width * height * (wide if kind == b"P5" else 2) - (kind == b"P2")
-    if size - found.end() < least:
-        why = f"is cut: {width} x {height} pixels take {least:,} bytes, and there are {size - found.end():,}"
-        raise InvalidFieldError(_IMAGE, file, why)
+    min_bytes = width * height * (wide if kind == b"P5" else 2) - (kind == b"P2")
+    if size - match.end() < min_bytes:
+        problem = f"is cut: {width} x {height} pixels take {min_bytes:,} bytes, and there are {size - match.end():,}"
+        raise InvalidFieldError(_IMAGE, file, problem)
     with file.open("rb") as content:
-        content.seek(found.end())
-        values = _plain(file, content.read(), width * height) if kind == b"P2" else _raw(content.read(least), wide)
+        content.seek(match.end())
+        values = _plain(file, content.read(), width * height) if kind == b"P2" else _raw(content.read(min_bytes), wide)
     if values.max() > white:
         raise InvalidFieldError(_IMAGE, file, f"has a pixel of {values.max()}, and white is {white}")
     return _Pixels(values.reshape(height, width), white)
@@ -246,12 +246,12 @@ def _plain(file: Path, data: bytes, count: int) -> _Levels:
     return np.minimum(values, _WHITE_16).astype(np.uint16)
 
 
-def _decoded(file: Path, *, mixes_alpha: bool) -> _Pixels:
+def _decode(file: Path, *, mixes_alpha: bool) -> _Pixels:
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
-        why = "is no PGM image; other images need Pillow: pip install 'robotmem_ros[maps]'"
-        raise InvalidFieldError(_IMAGE, file, why) from None
+        problem = "is no PGM image; other images need Pillow: pip install 'robotmem_ros[maps]'"
+        raise InvalidFieldError(_IMAGE, file, problem) from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit of a map is lower

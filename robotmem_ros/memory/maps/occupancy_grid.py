@@ -19,14 +19,14 @@ MAX_CELLS = 100_000_000
 UNKNOWN, OCCUPIED = -1, 100
 _MAX_RESOLUTION = 1000.0
 _GREY = (0, 254, 205)
-"""Of an occupied, a free and an unknown cell, as map_server draws them."""
+"""Grey levels of an occupied, a free and an unknown cell, as map_server draws them."""
 
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _GREY_8_BITS = bytes((8, 0, 0, 0, 0))
 """Bit depth, colour type, and the only methods of compression, filter and interlacing that are needed."""
 _LEVEL = 3
-"""Of compression: maps are large and plain, and higher levels gain little."""
+"""Level of compression: maps are large and plain, and higher levels gain little."""
 
 
 class Origin(NamedTuple):
@@ -60,7 +60,7 @@ class OccupancyGrid:
     """Nanoseconds of the robot's clock."""
 
     def __post_init__(self) -> None:
-        checked = {
+        values = {
             "map_id": validation.name("map_id", self.map_id),
             "frame_id": _frame(self.frame_id),
             "resolution": _resolution(self.resolution),
@@ -70,7 +70,7 @@ class OccupancyGrid:
             "observed_at": validation.time_ns("observed_at", self.observed_at),
         }
         check_size(self.width, self.height)
-        for name, value in checked.items():
+        for name, value in values.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "cells", _cells(self.cells, self.width, self.height))
 
@@ -137,14 +137,14 @@ def _cells(value: object, width: int, height: int) -> bytes:
         raise InvalidFieldError("cells", type(value).__name__, "must be bytes, one int8 for each cell")
     cells = bytes(value)
     if len(cells) != width * height:
-        why = f"cells are given, but width * height is {width} * {height} = {width * height:,}"
-        raise InvalidFieldError("cells", len(cells), why)
+        problem = f"cells are given, but width * height is {width} * {height} = {width * height:,}"
+        raise InvalidFieldError("cells", len(cells), problem)
     values = np.frombuffer(cells, np.int8)
     low, high = int(values.min()), int(values.max())
     if low < UNKNOWN or high > OCCUPIED:
         wrong = low if low < UNKNOWN else high
-        why = f"is the value of cell {int(np.argmax(values == wrong))}; a cell is -1 (unknown) or 0 to 100"
-        raise InvalidFieldError("cells", wrong, why)
+        problem = f"is the value of cell {int(np.argmax(values == wrong))}; a cell is -1 (unknown) or 0 to 100"
+        raise InvalidFieldError("cells", wrong, problem)
     return cells
 
 

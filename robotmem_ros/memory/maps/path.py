@@ -42,11 +42,11 @@ class PathPart(NamedTuple):
     frame_id: str
     map_id: str
     collection: str
-    """That of the robot."""
+    """Collection of the robot."""
     import_id: int | None = None
-    """The import that they come from, which stores each of them only once; None if they come from a robot."""
+    """Import of the poses, which stores each of them only once; None if they come from a robot."""
     session_id: str | None = None
-    """Of all poses; None means the session that was open at the time of each."""
+    """Session of all poses; None means the session that was open at the time of each."""
 
 
 class PathPoint(NamedTuple):

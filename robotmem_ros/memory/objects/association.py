@@ -22,13 +22,13 @@ _MISNAMED_SHARE = 0.25
 UNASSIGNED_COST = 2.0
 """Cost of a sighting without an object; more than any pair."""
 _UNCONFIRMED_COST = 0.5
-"""Added for an object that is not confirmed: it may be a stray sighting of its neighbour."""
+"""Surcharge for an object that is not confirmed: it may be a stray sighting of its neighbour."""
 _MAX_MAHALANOBIS = 11.345
 """Squared Mahalanobis distance that 99 of 100 sightings keep (chi-square, three degrees of freedom)."""
 _MAX_GROUP = 128
 """Sightings for which the best assignment is found; for more it would take too long."""
 _MAX_TRACK_AGE_NS = 5 * 10**9
-"""How long after a sighting its tracking id names its object; later it may be given to another thing."""
+"""Time after a sighting for which its tracking id names its object; later, another thing may have the id."""
 
 Costs = Mapping[tuple[int, int], float]
 """The cost of each allowed pair of a row (a sighting) and a column (an object)."""
@@ -69,18 +69,19 @@ def associate_misnamed(sightings: Sequence[NewSighting], objects: Sequence[Track
     return cheapest(len(sightings), {pair: price for pair, price in costs.items() if price <= 1.0})
 
 
-def are_at_one_place(one: Estimate, other: Estimate, *, stddev: float) -> bool:
+def are_at_one_place(first: Estimate, second: Estimate, *, stddev: float) -> bool:
     """Tell whether the noise of two positions explains their distance.
 
-    `stddev` is that of the error, in metres, which all sightings of one visit share, and which no mean takes out.
+    `stddev`: systematic error of one visit, in metres; averaging does not reduce it.
     """
-    shared = Estimate(one.position, one.covariance.plus(isotropic(stddev)))
-    return mahalanobis(shared, other) <= _MAX_MAHALANOBIS
+    widened = Estimate(first.position, first.covariance.plus(isotropic(stddev)))
+    return mahalanobis(widened, second) <= _MAX_MAHALANOBIS
 
 
-def _misfit(one: Estimate, other: Estimate, radius: float) -> float:
-    """Return how badly two positions fit to one thing, more than 1 if they do not: by the radius and by their noise."""
-    return max(squared_distance(one.position, other.position) / radius**2, mahalanobis(one, other) / _MAX_MAHALANOBIS)
+def _misfit(first: Estimate, second: Estimate, radius: float) -> float:
+    """Return the misfit of two positions to one thing, by the radius and by their noise; above 1 they do not fit."""
+    squared = squared_distance(first.position, second.position)
+    return max(squared / radius**2, mahalanobis(first, second) / _MAX_MAHALANOBIS)
 
 
 def cost(sighting: NewSighting, row: Track, *, at: int) -> float | None:
@@ -156,11 +157,11 @@ def _hungarian(costs: Costs) -> Iterable[tuple[int, int]]:
     matrix[np.arange(len(rows)), len(columns) + np.arange(len(rows))] = UNASSIGNED_COST
     for (row, column), price in costs.items():
         matrix[row_at[row], column_at[column]] = price
-    chosen = _least(matrix)
-    return [(rows[index], columns[column]) for index, column in enumerate(chosen) if column < len(columns)]
+    assignment = _least_cost(matrix)
+    return [(rows[index], columns[column]) for index, column in enumerate(assignment) if column < len(columns)]
 
 
-def _least(matrix: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[int]:
+def _least_cost(matrix: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[int]:
     """Return the column of each row in the assignment of least cost.
 
     The Hungarian method as shortest augmenting paths with potentials (Jonker and Volgenant, 1987).
@@ -182,17 +183,17 @@ def _least(matrix: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[in
             closer = ~visited[1:] & (reduced < slack[1:])
             slack[1:][closer] = reduced[closer]
             before[1:][closer] = column
-            following = int(np.argmin(np.where(visited, math.inf, slack)))
-            step = slack[following]
+            next_column = int(np.argmin(np.where(visited, math.inf, slack)))
+            step = slack[next_column]
             row_potential[row_of[visited]] += step
             column_potential[visited] -= step
             slack[~visited] -= step
-            column = following
+            column = next_column
         while column:
             row_of[column] = row_of[before[column]]
             column = before[column]
-    chosen = [0] * rows
+    assignment = [0] * rows
     for column in range(1, columns + 1):
         if row_of[column]:
-            chosen[row_of[column] - 1] = column - 1
-    return chosen
+            assignment[row_of[column] - 1] = column - 1
+    return assignment

@@ -95,7 +95,7 @@ class Editor:
         """Make one object of two, one of which `new` is a sighting of: that seen more often stays, else the older."""
         is_latest = self.is_later(track.last_seen, other.last_seen, recorded=new.import_key is not None)
         last_seen = (track if is_latest else other).last_seen
-        stays, goes = sorted((track, other), key=lambda one: (-one.times_seen, one.memory_id))
+        stays, goes = sorted((track, other), key=lambda candidate: (-candidate.times_seen, candidate.memory_id))
         self.changes.merged.append((goes.memory_id, stays.memory_id))
         stays.estimate = combined(stays.estimate, goes.estimate)
         stays.first_seen = min(stays.first_seen, goes.first_seen)
@@ -106,7 +106,7 @@ class Editor:
             # The last look of the one that goes detected the one that stays.
             existence.count_detection(stays, new, self._parameters)
             looks -= 1.0
-        stays.existence = existence.either(stays.existence, goes.existence)
+        stays.existence = existence.either_exists(stays.existence, goes.existence)
         stays.hits += looks
         # What was seen as the one was not missed as the other.
         stays.misses = max(stays.misses - goes.hits, 0.0)

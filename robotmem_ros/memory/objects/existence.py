@@ -37,7 +37,7 @@ from ..tracks import Track
 
 ABSENCE_INTERVAL = 10.0
 """Seconds after which a look does not depend on the one before it: an obstacle has mostly moved by then."""
-_LEAST, _MOST = 0.02, 0.98
+_MIN_PROBABILITY, _MAX_PROBABILITY = 0.02, 0.98
 """Limits of a probability before it is updated, so that no number of looks makes it final."""
 _MAX_DETECTION = 0.8
 """Limit of `d` for a miss: something may stand in the way of any look."""
@@ -80,7 +80,7 @@ def count_miss(track: Track, observed_at: int) -> None:
 
 def after_first(confidence: float, *, false_alarms: float) -> float:
     """Return the probability that an object exists which a detector has just seen for the first time."""
-    return _probability(false_alarms * _detected(_detection(0.0, 0.0), confidence, false_alarms))
+    return _probability(false_alarms * _likelihood_ratio(_detection(0.0, 0.0), confidence, false_alarms))
 
 
 def after_detection(
@@ -92,7 +92,7 @@ def after_detection(
     """
     later = false_alarms * _PRIOR_LOOKS / (_PRIOR_LOOKS + misses)
     again = _LASTS ** (1.0 - fresh) * later**fresh
-    return _probability(_odds(existence) * _detected(_detection(hits, misses), confidence, again))
+    return _probability(_odds(existence) * _likelihood_ratio(_detection(hits, misses), confidence, again))
 
 
 def after_miss(existence: float, hits: float, misses: float, *, fresh: float) -> float:
@@ -100,12 +100,12 @@ def after_miss(existence: float, hits: float, misses: float, *, fresh: float) ->
     return _probability(_odds(existence) * (1.0 - min(_detection(hits, misses), _MAX_DETECTION)) ** fresh)
 
 
-def either(one: float, other: float) -> float:
+def either_exists(first: float, second: float) -> float:
     """Return the probability of an object that two others turned out to be: it exists if one of them did."""
-    return 1.0 - (1.0 - one) * (1.0 - other)
+    return 1.0 - (1.0 - first) * (1.0 - second)
 
 
-def _detected(detection: float, confidence: float, false_alarms: float) -> float:
+def _likelihood_ratio(detection: float, confidence: float, false_alarms: float) -> float:
     return 1.0 - detection + detection * confidence / false_alarms
 
 
@@ -114,9 +114,9 @@ def _detection(hits: float, misses: float) -> float:
 
 
 def _odds(existence: float) -> float:
-    limited = min(max(existence, _LEAST), _MOST)
+    limited = min(max(existence, _MIN_PROBABILITY), _MAX_PROBABILITY)
     return limited / (1.0 - limited)
 
 
 def _probability(odds: float) -> float:
-    return min(max(odds / (1.0 + odds), _LEAST), _MOST)
+    return min(max(odds / (1.0 + odds), _MIN_PROBABILITY), _MAX_PROBABILITY)

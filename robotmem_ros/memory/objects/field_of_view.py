@@ -1,4 +1,4 @@
-"""What a detector looked at: a range and two opening angles around an axis, and what it detected there."""
+"""The field of view of a detector: a range and two opening angles around an axis."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _CLEARLY = 0.9
 """The share of the range and of the angles within which a position is clearly in view."""
 _MIN_RANGE = 0.2
 """Metres; what is nearer to the sensor may lie below or behind its picture."""
-_THREE = "must be 3 numbers (x, y, z)"
+_THREE_NUMBERS = "must be 3 numbers (x, y, z)"
 
 
 class Detection(NamedTuple):
-    """Something that was detected, and where."""
+    """A detected thing and its position."""
 
     label: str
     position: Point
-    """Metres."""
+    """Position in metres."""
 
 
 @dataclass(frozen=True)
 class FieldOfView:
-    """What a detector looked at with one message, and what it detected there."""
+    """The view of a detector for one message, and its detections."""
 
     origin: Point
-    """Where the sensor was, in metres."""
+    """Position of the sensor in metres."""
     direction: Point
-    """Where it looked; of any length but zero."""
+    """Direction in which it looked; of any length but zero."""
     observed_at: int
     """Nanoseconds since the epoch, by the robot's clock."""
     max_range: float
@@ -41,13 +41,13 @@ class FieldOfView:
     horizontal: float
     """Opening angle from left to right within which it surely detects, in radians."""
     vertical: float
-    """The same from top to bottom."""
+    """Opening angle from top to bottom, in radians."""
     up: Point = (0.0, 0.0, 1.0)
     """Direction of the sensor's top; not parallel to `direction`."""
-    seen: frozenset[int] = frozenset()
+    seen_ids: frozenset[int] = frozenset()
     """Ids of the objects that the sightings of this message became."""
-    dropped: tuple[Detection, ...] = ()
-    """What was detected but not stored as a sighting."""
+    detections: tuple[Detection, ...] = ()
+    """Detections that are not stored as sightings."""
     labels: frozenset[str] = frozenset()
     """The labels that the detector can give; empty for any."""
     source: str = ""
@@ -55,16 +55,16 @@ class FieldOfView:
     frame_id: str = ""
     """Frame of all positions and directions; empty for the memory frame."""
     collection: str = ""
-    """Empty for the default collection."""
+    """Collection; empty for the default one."""
     import_key: ImportKey | None = None
 
-    def checked(self, field: str) -> FieldOfView:
+    def check(self, field: str) -> FieldOfView:
         """Check all numbers and directions; `field` is the name for errors.
 
         Raises:
             InvalidFieldError: a number is not finite or out of range, or a direction is missing.
         """
-        x, y, z = validation.coordinates(f"{field}.origin", self.origin, sizes=(3,), wanted=_THREE)
+        x, y, z = validation.coordinates(f"{field}.origin", self.origin, sizes=(3,), wanted=_THREE_NUMBERS)
         direction, up = _vector(f"{field}.direction", self.direction), _vector(f"{field}.up", self.up)
         if not math.hypot(*direction) > 1e-9:
             raise InvalidFieldError(f"{field}.direction", self.direction, "must not be zero")
@@ -102,5 +102,5 @@ def _within(angle: float, opening: float) -> bool:
 
 
 def _vector(field: str, value: object) -> Point:
-    x, y, z = validation.vector(field, value, sizes=(3,), wanted=_THREE, low=-1e150, high=1e150)
+    x, y, z = validation.vector(field, value, sizes=(3,), wanted=_THREE_NUMBERS, low=-1e150, high=1e150)
     return x, y, z

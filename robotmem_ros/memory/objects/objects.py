@@ -67,17 +67,17 @@ class Objects:
             InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
         """
         now, parameters = max(self._clock(), 0), self._parameters()
-        view = None if field_of_view is None else self._checked(field_of_view, now)
+        view = None if field_of_view is None else self._check_view(field_of_view, now)
         clean = _checked_covariances(covariances, len(new))
-        sightings = {index: clean[index] for index, one in enumerate(new) if is_sighting(one, parameters)}
+        sightings = {index: clean[index] for index, memory in enumerate(new) if is_sighting(memory, parameters)}
         # The area of an object is that of its estimated position, which only the writer knows.
         ready = [
-            replace(one, observed_at=self._possible_stamp(one, now), received_at=now)
+            replace(memory, observed_at=self._possible_stamp(memory, now), received_at=now)
             if index in sightings
-            else self._areas.tagged(replace(one, received_at=now))
-            for index, one in enumerate(new)
+            else self._areas.tagged(replace(memory, received_at=now))
+            for index, memory in enumerate(new)
         ]
-        picture = Picture(dropped if view is None else (*view.dropped, *dropped))
+        picture = Picture(dropped if view is None else (*view.detections, *dropped))
         message = _Message(parameters, self._retag, now, ready, sightings, picture, view)
         return self._database.write(message.store, background=True)
 
@@ -88,7 +88,7 @@ class Objects:
             InvalidFieldError: a direction is missing, or a number cannot be used.
         """
         now = max(self._clock(), 0)
-        message = _Message(self._parameters(), self._retag, now, view=self._checked(field_of_view, now))
+        message = _Message(self._parameters(), self._retag, now, view=self._check_view(field_of_view, now))
         return self._database.write(message.look, background=True)
 
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
@@ -98,13 +98,13 @@ class Objects:
             InvalidFieldError: `n` is less than 1.
             MemoryNotFoundError: no active object has this id.
         """
-        wanted, limit = validation.whole("memory_id", memory_id), validation.whole("n", n)
+        object_id, limit = validation.whole("memory_id", memory_id), validation.whole("n", n)
         if limit < 1:
             raise InvalidFieldError("n", n, "must be at least 1")
         with self._database.snapshot() as connection:
-            if not object_rows.is_object(connection, wanted):
-                raise MemoryNotFoundError(wanted, "there is no such object")
-            return sighting_rows.history(connection, wanted, limit)
+            if not object_rows.is_object(connection, object_id):
+                raise MemoryNotFoundError(object_id, "there is no such object")
+            return sighting_rows.history(connection, object_id, limit)
 
     def seen_last(self, limit: object, decay: Decay, include_unconfirmed: object) -> tuple[SeenObject, ...]:
         """Return the objects of the current map in all collections, those seen last first, with decayed confidence."""
@@ -114,8 +114,8 @@ class Objects:
                 connection, self._parameters().map_id, n, decay=decay, include_unconfirmed=is_all
             )
 
-    def _checked(self, view: FieldOfView, now: int) -> FieldOfView:
-        clean = view.checked("field_of_view")
+    def _check_view(self, view: FieldOfView, now: int) -> FieldOfView:
+        clean = view.check("field_of_view")
         return replace(clean, observed_at=self._possible_stamp(clean, now))
 
     def _possible_stamp(self, arrived: NewMemory | FieldOfView, now: int) -> int:
@@ -133,48 +133,48 @@ class Objects:
 
 @dataclass(frozen=True)
 class _Message:
-    """What one message holds, for the writer's transaction."""
+    """One message, for the writer's transaction."""
 
     parameters: Parameters
     retag: Retag | None
     now: int
     new: Sequence[NewMemory] = ()
     sightings: Mapping[int, Covariance | None] = field(default_factory=dict)
-    """Indices of those that are sightings of objects, each with the covariance of its position."""
+    """Indices of the sightings of objects, each with the covariance of its position."""
     picture: Picture | None = None
     view: FieldOfView | None = None
 
     def store(self, connection: sqlite3.Connection) -> tuple[Stored, ...]:
-        """Store what the message holds, except what an import stored before; return what became of each, in order."""
+        """Store the memories of the message, except those that an import stored before; return the results in order."""
         track = partial(self._track, connection)
-        is_recorded = any(one.import_key is not None for one in self.new)
-        stored = imports.store_once(connection, self.new, track) if is_recorded else track(range(len(self.new)))
+        is_recorded = any(memory.import_key is not None for memory in self.new)
+        results = imports.store_once(connection, self.new, track) if is_recorded else track(range(len(self.new)))
         if self.view is not None and imports.claim(connection, self.view.import_key):
-            self.look(connection, seen=frozenset(one.memory_id for one in stored))
-        return stored
+            self.look(connection, seen_ids=frozenset(result.memory_id for result in results))
+        return results
 
-    def look(self, connection: sqlite3.Connection, *, seen: frozenset[int] = frozenset()) -> tuple[int, ...]:
+    def look(self, connection: sqlite3.Connection, *, seen_ids: frozenset[int] = frozenset()) -> tuple[int, ...]:
         """Count the objects that the field of view should have shown, and were not `seen`; return their ids."""
         assert self.view is not None
-        view, limits = replace(self.view, seen=self.view.seen | seen), self.parameters
+        view, limits = replace(self.view, seen_ids=self.view.seen_ids | seen_ids), self.parameters
         space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
         with self._tracker(connection, [view.origin], view.max_range, space) as tracker:
             return tracker.count_undetected(view)
 
     def _track(self, connection: sqlite3.Connection, indices: Sequence[int]) -> tuple[Stored, ...]:
-        others = [index for index in indices if index not in self.sightings]
-        ids = rows.insert_all(connection, [self.new[index] for index in others]) if others else ()
-        stored = {index: Stored(memory_id) for index, memory_id in zip(others, ids, strict=True)}
-        numbered = [(index, self.new[index], self.sightings[index]) for index in indices if index in self.sightings]
-        for scene in scenes(numbered, self.parameters):
+        plain_indices = [index for index in indices if index not in self.sightings]
+        ids = rows.insert_all(connection, [self.new[index] for index in plain_indices]) if plain_indices else ()
+        results = {index: Stored(memory_id) for index, memory_id in zip(plain_indices, ids, strict=True)}
+        entries = [(index, self.new[index], self.sightings[index]) for index in indices if index in self.sightings]
+        for scene in scenes(entries, self.parameters):
             new = scene[0].new
             positions = [sighting.estimate.position for sighting in scene]
             space = new.frame_id, new.map_id, new.collection
             with self._tracker(connection, positions, reach(scene), space) as tracker:
                 tracks = tracker.see(scene, self.picture)
             for sighting, track in zip(scene, tracks, strict=True):
-                stored[sighting.element] = Stored(track.memory_id, track.times_seen == 1, track.times_seen)
-        return tuple(stored[index] for index in indices)
+                results[sighting.element] = Stored(track.memory_id, track.times_seen == 1, track.times_seen)
+        return tuple(results[index] for index in indices)
 
     @contextmanager
     def _tracker(
@@ -189,9 +189,9 @@ class _Message:
 
 def _checked_covariances(values: Iterable[object], count: int) -> Sequence[Covariance | None]:
     """Check the covariances of so many positions; without any, all of them are None."""
-    given = list(values)
-    if not given:
+    items = list(values)
+    if not items:
         return [None] * count
-    if len(given) != count:
-        raise InvalidFieldError("covariances", len(given), f"must be as many as the sightings, {count}")
-    return [checked_covariance(f"covariances[{index}]", value) for index, value in enumerate(given)]
+    if len(items) != count:
+        raise InvalidFieldError("covariances", len(items), f"must be as many as the sightings, {count}")
+    return [checked_covariance(f"covariances[{index}]", value) for index, value in enumerate(items)]

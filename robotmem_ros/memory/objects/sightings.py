@@ -1,4 +1,4 @@
-"""Sightings of one message on their way to objects. What is no sighting is stored as a memory of its own."""
+"""Sightings of one message on their way to objects. All other elements are stored as memories of their own."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from ..geometry import Covariance, Estimate, isotropic
 from ..models import OF_THE_ROBOT, Kind, NewMemory
 
 MAX_RADII = 3.0
-"""A covariance opens the gate to so many radii at most."""
+"""Largest gate that a covariance opens, in radii."""
 
 
 class NewSighting(NamedTuple):
     """One sighting of a message on its way to an object."""
 
     element: int
-    """Its number in the message."""
+    """Number of the sighting in the message."""
     new: NewMemory
     estimate: Estimate
     has_covariance: bool
     """Whether the covariance of the estimate was given, and not assumed."""
     labels: frozenset[str]
-    """The keys of its label and of those it may be mistaken for."""
+    """Keys of its label and of all labels that it may be confused with."""
     radius: float
-    """Metres."""
+    """Radius in metres."""
     gate: float
     """Distance in metres beyond which no object is within the gate."""
     is_tracked: bool
-    """Whether its tracking id tells which thing it is."""
+    """Whether its tracking id identifies the thing."""
     is_told: bool
     """Whether a caller saved it; the others come with a stream."""
 
@@ -58,14 +58,14 @@ def is_sighting(new: NewMemory, parameters: Parameters) -> bool:
 
 
 def scenes(
-    numbered: Iterable[tuple[int, NewMemory, Covariance | None]], parameters: Parameters
+    entries: Iterable[tuple[int, NewMemory, Covariance | None]], parameters: Parameters
 ) -> list[list[NewSighting]]:
     """Describe the sightings of one message, by collection, frame and map; in the same order, whatever theirs was.
 
     Each comes with its number in the message and the covariance of its position.
     """
     groups: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
-    for element, new, covariance in numbered:
+    for element, new, covariance in entries:
         group = groups[new.collection, new.frame_id, new.map_id]
         group.append(new_sighting(element, new, covariance, parameters))
     return [
@@ -94,15 +94,15 @@ def new_sighting(element: int, new: NewMemory, covariance: Covariance | None, pa
 @lru_cache(maxsize=4096)
 def _rule(label: str, *rules: Any) -> tuple[frozenset[str], float]:
     """Return the keys that a label may be given by, and its radius."""
-    parsed = label_rules(*rules)
-    return parsed.labels(label), parsed.radius(label)
+    parsed_rules = label_rules(*rules)
+    return parsed_rules.labels(label), parsed_rules.radius(label)
 
 
 def _without_shared_tracks(sightings: Sequence[NewSighting]) -> list[NewSighting]:
     """Ignore tracking ids that several things of one message have."""
     uses = Counter((sighting.new.source, sighting.new.identity) for sighting in sightings)
-    shared = {track for track, count in uses.items() if count > 1}
+    ambiguous = {track for track, count in uses.items() if count > 1}
     return [
-        sighting._replace(is_tracked=False) if (sighting.new.source, sighting.new.identity) in shared else sighting
+        sighting._replace(is_tracked=False) if (sighting.new.source, sighting.new.identity) in ambiguous else sighting
         for sighting in sightings
     ]

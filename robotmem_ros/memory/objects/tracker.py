@@ -36,7 +36,7 @@ from .sightings import NewSighting
 _COMPANY = 1.5
 """Metres within which two objects of one message are in company."""
 _NEIGHBOURHOOD = 1.5
-"""Radii up to which two objects are neighbours, of which it is counted how often they are seen in one message."""
+"""Largest distance of two neighbours, in radii; messages that show both are counted."""
 _MAX_NEIGHBOURS = 24
 """Neighbours of an object that are counted, the nearest ones."""
 _HARDLY = 0.25
@@ -44,8 +44,8 @@ _HARDLY = 0.25
 _SHARED_ERROR = 0.5
 """The error that the sightings of one visit share, as a share of that of one sighting."""
 _HARDLY_ALONE = 0.1
-"""The same for two labels of a source that reports one object a message, which says nothing about the others."""
-_MANY = 10
+"""The same share for two labels of a source with one object a message, which says nothing about other objects."""
+_MIN_MESSAGES = 10
 """Messages after which two labels at one place that come in turn, and hardly ever together, are one thing."""
 
 _NEVER = Neighbourhood()
@@ -54,7 +54,7 @@ _NEVER = Neighbourhood()
 class Picture(NamedTuple):
     """A message that holds all that a detector reports at once."""
 
-    dropped: tuple[Detection, ...] = ()
+    detections: tuple[Detection, ...] = ()
     """Detections that are not stored as sightings."""
 
 
@@ -96,13 +96,13 @@ class Tracker:
         `picture` says that the message holds all that a detector reports at once.
         """
         associated = self._associated(scene, is_picture=picture is not None)
-        seen = [
+        shown_tracks = [
             self._editor.create(sighting) if track is None else self._editor.update(track, sighting)
             for sighting, track in zip(scene, associated, strict=True)
         ]
-        seen_ids = {track.memory_id for track in seen}
+        seen_ids = {track.memory_id for track in shown_tracks}
         unseen = [track for track in self._tracks if track.memory_id not in seen_ids]
-        objects = self._merge(scene, seen, unseen, is_picture=picture is not None)
+        objects = self._merge(scene, shown_tracks, unseen, is_picture=picture is not None)
         if picture is not None:
             self._count_missing(scene[0].new, objects, unseen, picture)
         return objects
@@ -117,8 +117,8 @@ class Tracker:
             for track in self._tracks
             if self._is_due(track, view, self._parameters.look_interval)
             and _is_in_view(track, view)
-            and track.memory_id not in view.seen
-            and not self._is_dropped(track, view.dropped)
+            and track.memory_id not in view.seen_ids
+            and not self._is_dropped(track, view.detections)
         ]
         for track in missed:
             self._editor.count_missed(track, view.observed_at)
@@ -135,72 +135,76 @@ class Tracker:
             for index, column in zip(indices, associate([scene[index] for index in indices], alike), strict=True):
                 if column is not None:
                     objects[index] = alike[column]
-        taken = {track.memory_id for track in objects.values()}
-        free = [track for track in self._tracks if track.memory_id not in taken]
-        others = [index for index in range(len(scene)) if index not in objects] if is_picture and free else []
-        if others:
-            for index, column in zip(others, associate_misnamed([scene[index] for index in others], free), strict=True):
+        used_ids = {track.memory_id for track in objects.values()}
+        free = [track for track in self._tracks if track.memory_id not in used_ids]
+        free_indices = [index for index in range(len(scene)) if index not in objects] if is_picture and free else []
+        if free_indices:
+            columns = associate_misnamed([scene[index] for index in free_indices], free)
+            for index, column in zip(free_indices, columns, strict=True):
                 if column is not None:
                     objects[index] = free[column]
         return [objects.get(index) for index in range(len(scene))]
 
     def _merge(
-        self, scene: Sequence[NewSighting], seen: Sequence[Track], unseen: Iterable[Track], *, is_picture: bool
+        self, scene: Sequence[NewSighting], shown_tracks: Sequence[Track], unseen: Iterable[Track], *, is_picture: bool
     ) -> list[Track]:
         """Merge objects of one message with objects near them that it did not show; return the object of each."""
-        self._count_together(scene, seen)
+        self._count_together(scene, shown_tracks)
         neighbours = sorted(unseen, key=lambda track: track.estimate.position)
         if not neighbours:
-            return [*seen]
+            return [*shown_tracks]
         grid = Grid([track.estimate.position for track in neighbours], max(sighting.radius for sighting in scene))
-        gone: set[int] = set()
+        merged_ids: set[int] = set()
         objects = []
-        for sighting, track in zip(scene, seen, strict=True):
+        for sighting, track in zip(scene, shown_tracks, strict=True):
             stays = track
-            for other in (neighbours[index] for index in grid.around(track.estimate.position)):
-                if other.memory_id not in gone and self._are_one(stays, other, sighting.radius, is_picture=is_picture):
-                    gone.add(other.memory_id)
-                    stays = self._editor.merge(stays, other, sighting.new)
+            for neighbour in (neighbours[index] for index in grid.around(track.estimate.position)):
+                if neighbour.memory_id in merged_ids:
+                    continue
+                if self._are_one(stays, neighbour, sighting.radius, is_picture=is_picture):
+                    merged_ids.add(neighbour.memory_id)
+                    stays = self._editor.merge(stays, neighbour, sighting.new)
                     self._move_neighbours()
             objects.append(stays)
         return objects
 
-    def _are_one(self, seen: Track, other: Track, radius: float, *, is_picture: bool) -> bool:
+    def _are_one(self, track: Track, neighbour: Track, radius: float, *, is_picture: bool) -> bool:
         """Tell whether an object that was just seen and one that was not are one; count that it was seen alone."""
-        if squared_distance(seen.estimate.position, other.estimate.position) > radius * radius:
+        if squared_distance(track.estimate.position, neighbour.estimate.position) > radius * radius:
             return False
-        is_alike = label_key(other.label) in self._parameters.label_rules().labels(seen.label)
-        if not is_alike and (seen.told or other.told or not self._are_at_one_place(seen, other)):
+        is_alike = label_key(neighbour.label) in self._parameters.label_rules().labels(track.label)
+        if not is_alike and (track.told or neighbour.told or not self._are_at_one_place(track, neighbour)):
             return False
-        together, alone = self._count(_pair(seen, other), Neighbourhood(alone=1))
-        fewer, more = sorted((seen.times_seen, other.times_seen))
+        together, alone = self._count(_pair(track, neighbour), Neighbourhood(alone=1))
+        smaller, larger = sorted((track.times_seen, neighbour.times_seen))
         share = _HARDLY if is_alike or is_picture else _HARDLY_ALONE
-        is_stray = fewer <= share * more and together <= _HARDLY * alone
+        is_stray = smaller <= share * larger and together <= _HARDLY * alone
         if is_alike:
-            return is_stray or together <= _HARDLY * fewer
-        is_in_turn = other.last_seen > seen.first_seen and alone >= _MANY and together <= _HARDLY_ALONE * alone
+            return is_stray or together <= _HARDLY * smaller
+        is_rare = alone >= _MIN_MESSAGES and together <= _HARDLY_ALONE * alone
+        is_in_turn = neighbour.last_seen > track.first_seen and is_rare
         return is_stray or (is_in_turn and is_picture)
 
-    def _are_at_one_place(self, track: Track, other: Track) -> bool:
-        shared = _SHARED_ERROR * self._parameters.object_position_stddev
-        return are_at_one_place(track.estimate, other.estimate, stddev=shared)
+    def _are_at_one_place(self, track: Track, neighbour: Track) -> bool:
+        stddev = _SHARED_ERROR * self._parameters.object_position_stddev
+        return are_at_one_place(track.estimate, neighbour.estimate, stddev=stddev)
 
-    def _count_together(self, scene: Sequence[NewSighting], seen: Sequence[Track]) -> None:
+    def _count_together(self, scene: Sequence[NewSighting], shown_tracks: Sequence[Track]) -> None:
         """Count that objects of one message that are near each other were seen together."""
-        if len(seen) < 2:
+        if len(shown_tracks) < 2:
             return
         width = max(_COMPANY, max(sighting.radius for sighting in scene) * _NEIGHBOURHOOD)
-        grid = Grid([track.estimate.position for track in seen], width)
+        grid = Grid([track.estimate.position for track in shown_tracks], width)
         pairs: set[Pair] = set()
-        for track in seen:
+        for track in shown_tracks:
             position = track.estimate.position
             near = (
                 (squared, index)
                 for index in grid.around(position)
-                if seen[index] is not track
-                and (squared := squared_distance(position, seen[index].estimate.position)) <= width * width
+                if shown_tracks[index] is not track
+                and (squared := squared_distance(position, shown_tracks[index].estimate.position)) <= width * width
             )
-            pairs.update(_pair(track, seen[index]) for _, index in nsmallest(_MAX_NEIGHBOURS, near))
+            pairs.update(_pair(track, shown_tracks[index]) for _, index in nsmallest(_MAX_NEIGHBOURS, near))
         for pair in pairs:
             self._count(pair, Neighbourhood(together=1))
 
@@ -211,60 +215,62 @@ class Tracker:
         return self._neighbours[pair]
 
     def _move_neighbours(self) -> None:
-        # Storage moves what it has, and what is among the changes.
+        # Storage moves its own counts and those among the changes.
         goes, stays = self.changes.merged[-1]
         for pair in [pair for pair in self._neighbours if goes in pair]:
             messages = self._neighbours.pop(pair)
-            other = pair[0] + pair[1] - goes
-            if other != stays:
-                moved = min(stays, other), max(stays, other)
-                self._neighbours[moved] = self._neighbours.get(moved, _NEVER).plus(messages)
+            neighbour_id = pair[0] + pair[1] - goes
+            if neighbour_id != stays:
+                pair_of_stays = min(stays, neighbour_id), max(stays, neighbour_id)
+                self._neighbours[pair_of_stays] = self._neighbours.get(pair_of_stays, _NEVER).plus(messages)
 
-    def _count_missing(self, new: NewMemory, seen: Sequence[Track], unseen: Sequence[Track], picture: Picture) -> None:
-        """Count the objects as missed that were seen before together with one that is seen now, and are not."""
-        due = [track for track in unseen if self._is_due(track, new, ABSENCE_INTERVAL)]
-        if not due:
+    def _count_missing(
+        self, new: NewMemory, shown_tracks: Sequence[Track], unseen: Sequence[Track], picture: Picture
+    ) -> None:
+        """Count unseen objects as missed that were seen before together with a shown one."""
+        tracks = [track for track in unseen if self._is_due(track, new, ABSENCE_INTERVAL)]
+        if not tracks:
             return
-        grid = Grid([track.estimate.position for track in seen], _COMPANY)
-        for track in due:
-            near = (seen[index] for index in grid.around(track.estimate.position))
-            if self._was_in_company(track, near) and not self._is_dropped(track, picture.dropped):
+        grid = Grid([track.estimate.position for track in shown_tracks], _COMPANY)
+        for track in tracks:
+            near = (shown_tracks[index] for index in grid.around(track.estimate.position))
+            if self._was_in_company(track, near) and not self._is_dropped(track, picture.detections):
                 self._editor.count_missed(track, new.observed_at)
 
-    def _was_in_company(self, track: Track, seen: Iterable[Track]) -> bool:
+    def _was_in_company(self, track: Track, neighbours: Iterable[Track]) -> bool:
         """Tell whether an object was seen together with one of others that is near it."""
         return any(
-            squared_distance(track.estimate.position, other.estimate.position) <= _COMPANY * _COMPANY
-            and self._neighbours.get(_pair(track, other), _NEVER).together > 0
-            for other in seen
+            squared_distance(track.estimate.position, neighbour.estimate.position) <= _COMPANY * _COMPANY
+            and self._neighbours.get(_pair(track, neighbour), _NEVER).together > 0
+            for neighbour in neighbours
         )
 
     def _is_due(self, track: Track, look: NewMemory | FieldOfView, interval: float) -> bool:
         """Tell whether a look may count as a miss: by a detector that saw it before, `interval` seconds later."""
         if look.source and look.source not in track.sources:
             return False
-        least = max(interval * 1e9, 1)
+        min_distance = max(interval * 1e9, 1)
         return all(
             self._editor.is_later(look.observed_at, than, recorded=look.import_key is not None)
-            and not 0 <= look.observed_at - than < least
+            and not 0 <= look.observed_at - than < min_distance
             for than in (track.last_seen, track.last_missed)
         )
 
-    def _is_dropped(self, track: Track, dropped: Sequence[Detection]) -> bool:
+    def _is_dropped(self, track: Track, detections: Sequence[Detection]) -> bool:
         """Tell whether an object was detected, but not stored as a sighting."""
-        if not dropped:
+        if not detections:
             return False
         rules = self._parameters.label_rules()
         labels, radius = rules.labels(track.label), rules.radius(track.label)
         return any(
             label_key(detection.label) in labels
             and squared_distance(detection.position, track.estimate.position) <= radius * radius
-            for detection in dropped
+            for detection in detections
         )
 
 
-def _pair(track: Track, other: Track) -> Pair:
-    return min(track.memory_id, other.memory_id), max(track.memory_id, other.memory_id)
+def _pair(track: Track, neighbour: Track) -> Pair:
+    return min(track.memory_id, neighbour.memory_id), max(track.memory_id, neighbour.memory_id)
 
 
 def _is_in_view(track: Track, view: FieldOfView) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..config.parameters import Parameters
 from ..learning.comparison import Neighbours
 from ..learning.learning import link_again
-from ..learning.repetition import COMPARED, folded, given_tags
+from ..learning.repetition import COMPARED, fact_versions, given_tags
 from ..storage import contribution_rows, fact_rows, purge_rows, rows, sighting_rows
 from ..storage.purge_rows import Selection
 from ..validation import compact_json
@@ -42,7 +42,7 @@ def _delete_contributions(
     if not left:
         rows.delete(connection, [memory_id])
         return
-    *_, fact = folded(left)
+    *_, fact = fact_versions(left)
     columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(known, name)}
     columns |= {"confidence": fact.confidence, "observed_at": fact.observed_at, "session_id": left[0].fact.session_id}
     purge_rows.reduce_fact(connection, memory_id, columns, gone=len(going), left=len(left))

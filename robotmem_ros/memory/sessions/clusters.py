@@ -23,7 +23,7 @@ def clusters(texts: Sequence[Words], threshold: float) -> list[list[int]]:
 
     `threshold` is in [0, 1); texts without words stay alone.
     """
-    found: list[_Cluster] = []
+    result: list[_Cluster] = []
     of_same_words: dict[Words, _Cluster] = {}
     firsts = _Firsts()
     for index, words in enumerate(texts):
@@ -32,16 +32,16 @@ def clusters(texts: Sequence[Words], threshold: float) -> list[list[int]]:
         if cluster is not None:
             cluster.indices.append(index)
             continue
-        similar = (found[position] for position in firsts.similar(words, threshold))
-        cluster = next((one for one in similar if one.takes(words, threshold)), None)
+        similar = (result[position] for position in firsts.similar(words, threshold))
+        cluster = next((candidate for candidate in similar if candidate.takes(words, threshold)), None)
         if cluster is None:
             cluster = _Cluster()
-            found.append(cluster)
+            result.append(cluster)
             firsts.add(words)
         cluster.add(index, words)
         if words:
             of_same_words[words] = cluster
-    return [cluster.indices for cluster in found]
+    return [cluster.indices for cluster in result]
 
 
 class _Firsts:
@@ -77,8 +77,8 @@ class _Cluster:
 
     def takes(self, words: Words, threshold: float) -> bool:
         """Return whether all members have a similarity above the threshold; their common words often decide at once."""
-        least = len(words & self._common)
-        if least / (len(words) + self._longest - least) > threshold:
+        common = len(words & self._common)
+        if common / (len(words) + self._longest - common) > threshold:
             return True
         return all(jaccard(words, member) > threshold for member in reversed(self._members))
 

@@ -76,8 +76,8 @@ def plan(connection: sqlite3.Connection, session_id: str, collection: str) -> Co
 def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidation:
     """Carry out a plan, except for facts that have changed since; return what was done."""
     now = clocks.iso(time.time_ns())
-    done = (_applied(connection, group, now) for group in planned.groups)
-    groups = tuple(group for group in done if group.members or group.superseded)
+    applied_groups = (_apply_group(connection, group, now) for group in planned.groups)
+    groups = tuple(group for group in applied_groups if group.members or group.superseded)
     return Consolidation(planned.session_id, planned.collection, planned.considered, groups)
 
 
@@ -95,24 +95,24 @@ def _groups(facts: Iterable[SessionFact]) -> Iterator[Group]:
 
 
 def _group(facts: Sequence[SessionFact]) -> Group:
-    first, *others = facts
-    repeated = [fact for fact in others if _repeats(fact, first)]
+    first, *rest = facts
+    duplicates = [fact for fact in rest if _repeats(fact, first)]
     words = statement(first.content).words
     return Group(
         first,
-        tuple(fact for fact in others if fact not in repeated),
-        tuple(repeated),
-        min(jaccard(words, statement(fact.content).words) for fact in others),
+        tuple(fact for fact in rest if fact not in duplicates),
+        tuple(duplicates),
+        min(jaccard(words, statement(fact.content).words) for fact in rest),
     )
 
 
-def _repeats(fact: SessionFact, kept: SessionFact) -> bool:
-    is_same = digest(fact.content) == digest(kept.content)
-    return is_same and merged_context(kept.context, fact.context) == kept.context
+def _repeats(fact: SessionFact, representative: SessionFact) -> bool:
+    is_same = digest(fact.content) == digest(representative.content)
+    return is_same and merged_context(representative.context, fact.context) == representative.context
 
 
-def _applied(connection: sqlite3.Connection, group: Group, now: str) -> Group:
-    kept = group.representative
-    superseded = [fact for fact in group.superseded if session_rows.supersede(connection, fact, kept, now)]
-    members = session_rows.set_group(connection, kept, group.members)
-    return Group(kept, tuple(members), tuple(superseded), group.similarity)
+def _apply_group(connection: sqlite3.Connection, group: Group, now: str) -> Group:
+    representative = group.representative
+    duplicates = [fact for fact in group.superseded if session_rows.supersede(connection, fact, representative, now)]
+    members = session_rows.set_group(connection, representative, group.members)
+    return Group(representative, tuple(members), tuple(duplicates), group.similarity)

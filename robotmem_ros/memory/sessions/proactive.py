@@ -42,15 +42,15 @@ _BEST = 3
 _LATEST = 1000
 """Number of sessions whose contexts are compared, the latest ones."""
 _ALIKE = 5
-"""All facts of so many sessions with the most similar contexts are considered."""
-_FOUND = 100
+"""Number of sessions with the most similar contexts whose facts are all considered."""
+_RECALL_SIZE = 100
 _MEMORIES, _LETTERS = 10, 2000
 
 Recall = Callable[[RecallRequest], RecallResult]
 
 
 class Subject(NamedTuple):
-    """What a session is about."""
+    """Subject of a session."""
 
     session: Session
     texts: tuple[str, ...]
@@ -65,13 +65,13 @@ class Fact(NamedTuple):
     confidence: float
 
 
-class Found(NamedTuple):
-    """What has to do with a session, by recall."""
+class Findings(NamedTuple):
+    """Results of recalls about a session."""
 
     relevance: Mapping[int, float]
-    """Of memories, by their ids."""
+    """Relevance of memories by their ids."""
     evidence: Mapping[str, float]
-    """Of sessions, by their ids."""
+    """Evidence of sessions by their ids."""
     facts: frozenset[Fact]
 
 
@@ -80,79 +80,81 @@ def subject(connection: sqlite3.Connection, session: Session) -> Subject:
 
     What most sessions have in their contexts, such as the name of the robot, says nothing.
     """
-    others = session_rows.other_ended(connection, session, _LATEST)
-    counts = Counter(value for other in others for value in set(_values(other.context_json)))
-    own = dict.fromkeys(value for value in _values(session.context_json) if 2 * counts[value] <= len(others))
+    sessions = session_rows.other_ended(connection, session, _LATEST)
+    counts = Counter(value for ended in sessions for value in set(_values(ended.context_json)))
+    values = dict.fromkeys(value for value in _values(session.context_json) if 2 * counts[value] <= len(sessions))
     memories = dict.fromkeys(session_rows.subject_texts(connection, session, _MEMORIES))
-    texts = ("\n".join(text for _, text in own if text), "\n".join(memories))
+    texts = ("\n".join(text for _, text in values if text), "\n".join(memories))
     return Subject(session, tuple(text[:_LETTERS] for text in texts if has_word(text[:_LETTERS])))
 
 
-def find(about: Subject, recall: Recall) -> Found:
+def find(about: Subject, recall: Recall) -> Findings:
     """Recall what has to do with a session; not within a snapshot, since a database in RAM has one connection."""
     relevance: defaultdict[int, float] = defaultdict(float)
     session_of: dict[int, str] = {}
     facts: set[Fact] = set()
     for text in about.texts:
-        every = RecallRequest(
-            text, _FOUND, 0.0, collection=about.session.collection, excluded_session_ids=about.session.session_id
+        request = RecallRequest(
+            text, _RECALL_SIZE, 0.0, collection=about.session.collection, excluded_session_ids=about.session.session_id
         )
-        sure = recall(replace(every, min_confidence=DEFAULT_CONFIDENCE, kinds="fact"))
-        facts |= {Fact(one.id, one.session_id, one.confidence) for one in sure.memories}
-        for hit in (*recall(every), *sure):
+        sure = recall(replace(request, min_confidence=DEFAULT_CONFIDENCE, kinds="fact"))
+        facts |= {Fact(memory.id, memory.session_id, memory.confidence) for memory in sure.memories}
+        for hit in (*recall(request), *sure):
             relevance[hit.id] = max(relevance[hit.id], hit.relevance)
             session_of[hit.id] = hit.memory.session_id
     of_session: defaultdict[str, list[float]] = defaultdict(list)
     for memory_id, session_id in session_of.items():
         of_session[session_id].append(relevance[memory_id])
-    evidence = {session_id: sum(sorted(each)[-_BEST:]) / _BEST for session_id, each in of_session.items()}
-    return Found(relevance, evidence, frozenset(facts))
+    evidence = {session_id: sum(sorted(relevances)[-_BEST:]) / _BEST for session_id, relevances in of_session.items()}
+    return Findings(relevance, evidence, frozenset(facts))
 
 
-def proactive(connection: sqlite3.Connection, about: Subject, found: Found, decay: Decay, n: int) -> tuple[Hit, ...]:
+def proactive(connection: sqlite3.Connection, about: Subject, findings: Findings, decay: Decay, n: int) -> tuple[Hit, ...]:
     """Return at most `n` facts of the collection from outside a session, best first; the score of the best is 1.0."""
-    fits = _fits(connection, about, found, decay, n)
+    fits = _fits(connection, about, findings, decay, n)
     outcomes = session_rows.outcomes(connection, {fact.session_id for fact in fits})
     worth = {
         fact.id: fit * fact.confidence * (1 + outcomes.get(fact.session_id, UNRATED)) / 2
         for fact, fit in fits.items()
         if fit >= LEAST_FIT
     }
-    best = sorted(worth, key=lambda one: (-worth[one], -one))[:n]
-    best = [one for one in best if worth[one] >= LEAST_SHARE * worth[best[0]]]
+    best = sorted(worth, key=lambda memory_id: (-worth[memory_id], -memory_id))[:n]
+    best = [memory_id for memory_id in best if worth[memory_id] >= LEAST_SHARE * worth[best[0]]]
     memories = read(connection, best, decay)
-    return tuple(Hit(memories[one], worth[one] / worth[best[0]]) for one in best)
+    return tuple(Hit(memories[memory_id], worth[memory_id] / worth[best[0]]) for memory_id in best)
 
 
-def _fits(connection: sqlite3.Connection, about: Subject, found: Found, decay: Decay, n: int) -> Mapping[Fact, float]:
+def _fits(
+    connection: sqlite3.Connection, about: Subject, findings: Findings, decay: Decay, n: int
+) -> Mapping[Fact, float]:
     likeness = likenesses(about, session_rows.other_ended(connection, about.session, _LATEST))
     # Since the recall some may have been withdrawn or deleted.
-    now = statuses(connection, [fact.id for fact in found.facts])
-    facts = {fact for fact in found.facts if now.get(fact.id, ("",))[0] == "active"}
-    for session_id in sorted(likeness, key=lambda one: -likeness[one])[:_ALIKE]:
+    now = statuses(connection, [fact.id for fact in findings.facts])
+    facts = {fact for fact in findings.facts if now.get(fact.id, ("",))[0] == "active"}
+    for session_id in sorted(likeness, key=lambda session_id: -likeness[session_id])[:_ALIKE]:
         surest = session_rows.surest_facts(
             connection, session_id, about.session.collection, decay, least=DEFAULT_CONFIDENCE, n=n
         )
         facts |= {Fact(fact.id, session_id, fact.confidence) for fact in surest}
 
     def fit(fact: Fact) -> float:
-        own = found.relevance.get(fact.id, 0.0)
-        seen = found.evidence.get(fact.session_id, 0.0) if fact.session_id else own
+        relevance = findings.relevance.get(fact.id, 0.0)
+        evidence = findings.evidence.get(fact.session_id, 0.0) if fact.session_id else relevance
         like = likeness.get(fact.session_id, 0.0)
-        return (own + EVIDENCE * seen + LIKENESS * like) / (1 + EVIDENCE + LIKENESS)
+        return (relevance + EVIDENCE * evidence + LIKENESS * like) / (1 + EVIDENCE + LIKENESS)
 
     return {fact: fit(fact) for fact in facts}
 
 
-def likenesses(about: Subject, others: Iterable[session_rows.EndedSession]) -> dict[str, float]:
+def likenesses(about: Subject, sessions: Iterable[session_rows.EndedSession]) -> dict[str, float]:
     """Return the likeness of sessions to a subject by the words of their contexts, in [0, 1)."""
-    words = {other.session_id: context_words(other.context_json) for other in others}
-    counts = Counter(word for known in words.values() for word in known)
+    words = {session.session_id: context_words(session.context_json) for session in sessions}
+    counts = Counter(word for session_words in words.values() for word in session_words)
     idf = {word: math.log(1 + (len(words) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
-    own = context_words(about.session.context_json).union(*map(tokens.query_words, about.texts))
+    subject_words = context_words(about.session.context_json).union(*map(tokens.query_words, about.texts))
     return {
-        session_id: sum(idf[word] for word in known & own) / (1 + sum(idf[word] for word in known))
-        for session_id, known in words.items()
+        session_id: sum(map(idf.__getitem__, common & subject_words)) / (1 + sum(map(idf.__getitem__, common)))
+        for session_id, common in words.items()
     }
 
 

@@ -75,7 +75,7 @@ class OpenSession:
 
     start: SessionStart
     outcome: float | None = None
-    """How well it went, in [0, 1], for whoever runs the block to say; an exception that leaves the block is 0."""
+    """Outcome in [0, 1], set by the block; an exception that leaves the block counts as 0."""
     report: SessionReport | None = None
     """The report, once the block has ended."""
 
@@ -93,7 +93,7 @@ class Sessions:
         self._clock = clock
         self._parameters = parameters
         with database.snapshot() as connection:
-            self._pending = deque(session_rows.unconsolidated(connection))
+            self._unconsolidated = deque(session_rows.unconsolidated(connection))
         self.update = piecewise(self._maintain)
         """Close expired sessions, consolidate one that ended without it, and return whether more are left."""
 
@@ -132,35 +132,35 @@ class Sessions:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: there is no such session, or it was ended before.
         """
-        wanted = validation.text("session_id", session_id, limit=256, required=True)
+        key = validation.text("session_id", session_id, limit=256, required=True)
         score = None if outcome is None else validation.number("outcome_score", outcome, low=0.0, high=1.0)
 
         def work(connection: sqlite3.Connection) -> tuple[Subject, list[SessionKey]]:
             expired = session_rows.close_expired(connection, decay.now)
-            if _found(connection, wanted).end_reason == ENDED:
-                raise SessionNotFoundError(wanted, "it has ended already")
+            if _find_session(connection, key).end_reason == ENDED:
+                raise SessionNotFoundError(key, "it has ended already")
             if score is not None:
-                session_rows.set_outcome(connection, wanted, score)
-            about = subject(connection, _found(connection, wanted))
-            session_rows.end(connection, wanted, decay.now)
+                session_rows.set_outcome(connection, key, score)
+            about = subject(connection, _find_session(connection, key))
+            session_rows.end(connection, key, decay.now)
             return about, expired
 
         about, expired = self._database.write(work).result()
         session = about.session
-        self._expired([one for one in expired if one[0] != wanted])
-        consolidated = self._consolidated(session.session_id, session.collection, parameters, dry_run=False)
-        found = find(about, recall)
+        self._expired([session_key for session_key in expired if session_key[0] != key])
+        report = self._consolidate(session.session_id, session.collection, parameters, dry_run=False)
+        findings = find(about, recall)
         with self._database.snapshot() as connection:
             totals = session_stats.of_session(connection, session)
             return SessionReport(
-                session=_found(connection, wanted),
+                session=_find_session(connection, key),
                 facts=totals.facts,
                 perceptions=totals.perceptions,
                 categories=session_stats.categories(connection, session),
                 objects=session_stats.objects(connection, session),
                 decay=session_stats.decay_report(connection, session.collection, decay),
-                consolidation=consolidated,
-                proactive=proactive(connection, about, found, decay, _PROACTIVE),
+                consolidation=report,
+                proactive=proactive(connection, about, findings, decay, _PROACTIVE),
             )
 
     def prepare(
@@ -174,9 +174,9 @@ class Sessions:
         text = validation.query("task", task, required=True)
         session = _new(parameters, decay.now, {"task": text}, collection, None)
         about = Subject(session, (text,))
-        found = find(about, recall)
+        findings = find(about, recall)
         with self._database.snapshot() as connection:
-            return proactive(connection, about, found, decay, max(validation.whole("n", n), 0))
+            return proactive(connection, about, findings, decay, max(validation.whole("n", n), 0))
 
     def consolidate(
         self, parameters: Parameters, session_id: object, collection: object, *, dry_run: bool
@@ -187,27 +187,27 @@ class Sessions:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: no memory and no session has this id.
         """
-        wanted = validation.text("session_id", session_id, limit=256, required=True)
-        given = validation.collection("collection", collection)
+        key = validation.text("session_id", session_id, limit=256, required=True)
+        collection_name = validation.collection("collection", collection)
         with self._database.snapshot() as connection:
-            session = session_rows.find(connection, wanted)
-            named = given or (session.collection if session else parameters.collection)
-            if session is None and not session_rows.has_memories(connection, wanted, named):
-                raise SessionNotFoundError(wanted, "there is no such session, nor a memory of it")
-        return self._consolidated(wanted, named, parameters, dry_run=dry_run)
+            session = session_rows.find(connection, key)
+            name = collection_name or (session.collection if session else parameters.collection)
+            if session is None and not session_rows.has_memories(connection, key, name):
+                raise SessionNotFoundError(key, "there is no such session, nor a memory of it")
+        return self._consolidate(key, name, parameters, dry_run=dry_run)
 
     def latest(self, collection: object, n: object) -> tuple[Session, ...]:
         """Return the last `n` sessions of a collection or of all, the latest first."""
-        named, count = validation.collection("collection", collection, every=""), validation.whole("n", n)
+        name, count = validation.collection("collection", collection, every=""), validation.whole("n", n)
         with self._database.snapshot() as connection:
-            return session_rows.latest(connection, named, max(count, 0))
+            return session_rows.latest(connection, name, max(count, 0))
 
     def _maintain(self) -> Iterator[None]:
-        self._pending.extend(self._close_expired())
-        while self._pending:
-            session_id, collection = self._pending.popleft()
+        self._unconsolidated.extend(self._close_expired())
+        while self._unconsolidated:
+            session_id, collection = self._unconsolidated.popleft()
             try:
-                done = self._consolidated(session_id, collection, self._parameters(), dry_run=False)
+                report = self._consolidate(session_id, collection, self._parameters(), dry_run=False)
             except Exception as error:
                 # A session that fails must not block the others; it is tried again after the next start.
                 _LOG.warning("session %s could not be consolidated: %s", session_id, error)
@@ -215,8 +215,8 @@ class Sessions:
                 _LOG.info(
                     "session %s was consolidated: %d of %d facts superseded",
                     session_id,
-                    done.superseded,
-                    done.considered,
+                    report.superseded,
+                    report.considered,
                 )
             yield
 
@@ -231,20 +231,18 @@ class Sessions:
 
     def _expired(self, sessions: list[SessionKey]) -> None:
         _log_expired(sessions)
-        self._pending.extend(sessions)
+        self._unconsolidated.extend(sessions)
 
-    def _consolidated(
-        self, session_id: str, collection: str, parameters: Parameters, *, dry_run: bool
-    ) -> Consolidation:
+    def _consolidate(self, session_id: str, collection: str, parameters: Parameters, *, dry_run: bool) -> Consolidation:
         with self._database.snapshot() as connection:
             planned = consolidation.plan(connection, session_id, collection)
         if dry_run:
             return planned
 
         def work(connection: sqlite3.Connection) -> Consolidation:
-            done = consolidation.apply(connection, planned)
-            session_rows.note_consolidated(connection, session_id, collection, done.superseded)
-            return done
+            report = consolidation.apply(connection, planned)
+            session_rows.note_consolidated(connection, session_id, collection, report.superseded)
+            return report
 
         return self._database.write(work).result()
 
@@ -259,8 +257,8 @@ def _log_expired(sessions: list[SessionKey]) -> None:
 
 def _new(parameters: Parameters, now: int, context: object, collection: object, max_duration: object) -> Session:
     clean = validation.context("context", context, limit=CONTEXT_LIMIT)
-    given = 0.0 if max_duration is None else max_duration
-    seconds = validation.number("max_duration", given, low=0.0, high=LONGEST) or parameters.session_max_duration
+    requested = 0.0 if max_duration is None else max_duration
+    seconds = validation.number("max_duration", requested, low=0.0, high=LONGEST) or parameters.session_max_duration
     return Session(
         session_id=str(uuid.uuid4()),
         collection=validation.collection("collection", collection, default=parameters.collection),
@@ -271,7 +269,7 @@ def _new(parameters: Parameters, now: int, context: object, collection: object, 
     )
 
 
-def _found(connection: sqlite3.Connection, session_id: str) -> Session:
+def _find_session(connection: sqlite3.Connection, session_id: str) -> Session:
     session = session_rows.find(connection, session_id)
     if session is None:
         raise SessionNotFoundError(session_id)

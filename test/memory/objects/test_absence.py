@@ -54,7 +54,7 @@ def test_sightings_confirm_an_object_again_that_was_missed_for_long(memory: Robo
 @pytest.mark.parametrize(
     "view",
     [
-        replace(VIEW, seen=frozenset({1})),
+        replace(VIEW, seen_ids=frozenset({1})),
         replace(VIEW, labels=frozenset({"mug"})),
         replace(VIEW, direction=(-1.0, 0.0, 0.0)),
         replace(VIEW, direction=(1.0, 1.0, 0.0)),
@@ -70,7 +70,7 @@ def test_sightings_confirm_an_object_again_that_was_missed_for_long(memory: Robo
         replace(VIEW, direction=(1.0, 0.0, 0.6)),
         replace(VIEW, vertical=0.0, origin=(0.0, 0.0, 0.1)),
         replace(VIEW, source="/camera"),
-        replace(VIEW, dropped=(Detection("chair", (2.2, 0.2, 0.0)),)),
+        replace(VIEW, detections=(Detection("chair", (2.2, 0.2, 0.0)),)),
     ],
 )
 def test_an_object_that_is_detected_or_not_in_view_or_seen_later_is_not_missed(
@@ -94,7 +94,7 @@ def test_a_detector_misses_only_what_it_saw_before(memory: RobotMemory) -> None:
 def test_a_dropped_detection_of_another_object_does_not_prevent_a_miss(
     memory: RobotMemory, detection: Detection
 ) -> None:
-    assert memory.count_undetected(replace(VIEW, dropped=(detection,))).result() == (1,)
+    assert memory.count_undetected(replace(VIEW, detections=(detection,))).result() == (1,)
 
 
 def test_a_message_stores_its_sightings_and_misses_other_objects_in_view(memory: RobotMemory) -> None:
@@ -121,7 +121,7 @@ def test_a_view_of_a_recording_counts_once(memory: RobotMemory) -> None:
 def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: RobotMemory) -> None:
     for t in range(200, 210):
         (new,) = see(memory, sighting(3.5, 1.0, t=t))
-        memory.count_undetected(replace(VIEW, observed_at=t * SECOND, seen=frozenset({new}))).result()
+        memory.count_undetected(replace(VIEW, observed_at=t * SECOND, seen_ids=frozenset({new}))).result()
     assert [each.id for each in memory.recall("chair")] == [2]
 
 

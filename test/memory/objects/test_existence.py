@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.objects.existence import after_detection, after_first, after_miss, either, independence
+from robotmem_ros.memory.objects.existence import after_detection, after_first, after_miss, either_exists, independence
 
 PROBABILITIES = st.floats(0.02, 0.98)
 CONFIDENCES = st.floats(0.0, 1.0)
@@ -69,4 +69,4 @@ def test_so_many_detections_make_an_object_likely(confidence: float, fresh: floa
 
 @given(one=PROBABILITIES, other=PROBABILITIES)
 def test_of_two_objects_that_are_one_at_least_one_exists(one: float, other: float) -> None:
-    assert either(one, other) == pytest.approx(one + other - one * other)
+    assert either_exists(one, other) == pytest.approx(one + other - one * other)

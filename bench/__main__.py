@@ -31,11 +31,11 @@ def parser_of(name: str) -> tuple[Any, argparse.ArgumentParser]:
 
 def main(arguments: list[str]) -> int:
     """Run the suite that the first argument names, or list all."""
-    known = suites()
+    suite_names = suites()
     parser = argparse.ArgumentParser(
         "python3 -m bench",
         usage="python3 -m bench SUITE [options]\n       python3 -m bench SUITE --help",
-        description="\n".join(f"  {name:16}{summary}" for name, summary in known.items()),
+        description="\n".join(f"  {name:16}{summary}" for name, summary in suite_names.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
     )
@@ -43,8 +43,8 @@ def main(arguments: list[str]) -> int:
         parser.print_help()
         return 0
     name, *rest = arguments
-    if name not in known:
-        parser.error(f"no suite is named {name!r}; there are {', '.join(known)}")
+    if name not in suite_names:
+        parser.error(f"no suite is named {name!r}; there are {', '.join(suite_names)}")
     suite, parser = parser_of(name)
     return suite.run(parser.parse_args(rest)) or 0
 

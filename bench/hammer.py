@@ -28,20 +28,20 @@ def main() -> None:
     """Ask the port of the first argument from as many clients as the second one says."""
     port, clients = map(int, sys.argv[1:])
     os.nice(_NICE)
-    ended, counts = threading.Event(), [0, 0]
-    threads = [threading.Thread(target=_ask, args=(port, number, ended, counts)) for number in range(clients)]
+    is_over, counts = threading.Event(), [0, 0]
+    threads = [threading.Thread(target=_ask, args=(port, number, is_over, counts)) for number in range(clients)]
     for thread in threads:
         thread.start()
     sys.stdin.read()
-    ended.set()
+    is_over.set()
     for thread in threads:
         thread.join()
     print(*counts)
 
 
-def _ask(port: int, number: int, ended: threading.Event, counts: list[int]) -> None:
+def _ask(port: int, number: int, is_over: threading.Event, counts: list[int]) -> None:
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
-    while not ended.is_set():
+    while not is_over.is_set():
         try:
             connection.request("GET", _PATHS[number % len(_PATHS)])
             response = connection.getresponse()

@@ -20,7 +20,7 @@ class Conditions:
     """When, where and by which command a run that begins now is made."""
 
     def __init__(self) -> None:
-        self.when, self._load = datetime.now(timezone.utc), _load()
+        self.time, self._load = datetime.now(timezone.utc), _load()
 
     def __str__(self) -> str:
         machine = f"{os.cpu_count()} cores ({platform.machine()})"
@@ -28,7 +28,7 @@ class Conditions:
         versions = [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
         versions += [f"{name} {version}" for name in _PACKAGES if (version := _version(name))]
         load = f"load average {self._load} before, {_load()} after"
-        return f"{self.when:%Y-%m-%d %H:%M} UTC, {machine}, {load}, `{command}`. {', '.join(versions)}."
+        return f"{self.time:%Y-%m-%d %H:%M} UTC, {machine}, {load}, `{command}`. {', '.join(versions)}."
 
 
 class Report:
@@ -36,7 +36,7 @@ class Report:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._conditions = Conditions()
-        self._stem = folder / f"{self._conditions.when:%Y-%m-%d}-{name}"
+        self._stem = folder / f"{self._conditions.time:%Y-%m-%d}-{name}"
 
     def file(self, suffix: str) -> Path:
         """Return the path of a file that belongs to the report; create its folder."""

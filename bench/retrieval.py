@@ -24,7 +24,7 @@ from robotmem_ros.memory import RobotMemory
 MEASURES = ("hit@5, %", "hit@10, %", "recall@10, %", "MRR")
 """Shares of the queries with a relevant memory among the first five and ten; the share of the relevant memories among
 the first ten; the mean of 1 / rank of the first relevant one."""
-_DEPTH, _RECALLED = 1000, 100
+_DEPTH, _RECALL_SIZE = 1000, 100
 
 
 class Case(NamedTuple):
@@ -35,7 +35,7 @@ class Case(NamedTuple):
     relevant: frozenset[str]
 
 
-class Found(NamedTuple):
+class SearchScores(NamedTuple):
     """Results of both searches for a case, and the ids of its relevant memories in the database."""
 
     case: Case
@@ -46,7 +46,7 @@ class Found(NamedTuple):
     relevant: frozenset[int]
 
 
-Way = Callable[[Found], Scores]
+Way = Callable[[SearchScores], Scores]
 """A way to fuse what the searches found into one score by memory id."""
 
 
@@ -67,16 +67,16 @@ class LabelledSet:
 
         None is the parameter.
         """
-        with self._stored(embedder) as (path, ids), RobotMemory(path, embedder=copy.copy(embedder)) as memory:
+        with self._store(embedder) as (path, ids), RobotMemory(path, embedder=copy.copy(embedder)) as memory:
             return [[_ranks(memory, ids, case, bound) for case in self.cases] for bound in bounds]
 
-    def search(self, embedder: Embedder) -> list[Found]:
+    def search(self, embedder: Embedder) -> list[SearchScores]:
         """Store the corpus and run both searches for each query."""
-        with self._stored(embedder) as (path, names):
+        with self._store(embedder) as (path, names):
             ids = {name: memory_id for memory_id, name in names.items()}
             with Stages.open(path) as stages:
                 return [
-                    Found(
+                    SearchScores(
                         case, stages.text(case.query, _DEPTH), stages.vector(embedder.embed_one(case.query), _DEPTH),
                         stages.max_score(case.query), frozenset(ids[item] for item in case.relevant),
                     )
@@ -84,7 +84,7 @@ class LabelledSet:
                 ]  # fmt: skip
 
     @contextmanager
-    def _stored(self, embedder: Embedder) -> Iterator[tuple[Path, dict[int, str]]]:
+    def _store(self, embedder: Embedder) -> Iterator[tuple[Path, dict[int, str]]]:
         # With sessions where the set tells them, in the order of the corpus.
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "retrieval.db"
@@ -99,8 +99,8 @@ class LabelledSet:
 
 
 def _ranks(memory: RobotMemory, ids: dict[int, str], case: Case, min_relevance: float | None) -> list[float]:
-    results = [ids[one.id] for one in memory.recall(case.query, n=_RECALLED, min_relevance=min_relevance)]
-    return [results.index(one) + 1 if one in results else math.inf for one in case.relevant]
+    results = [ids[hit.id] for hit in memory.recall(case.query, n=_RECALL_SIZE, min_relevance=min_relevance)]
+    return [results.index(memory_id) + 1 if memory_id in results else math.inf for memory_id in case.relevant]
 
 
 def add_set_options(parser: ArgumentParser) -> None:
@@ -111,7 +111,7 @@ def add_set_options(parser: ArgumentParser) -> None:
 
 def way_of_recall(method: str) -> Way:
     """Return the way of recall with the parameter `fusion`."""
-    return lambda found: fuse(method, found.text, found.vector, found.max_score)
+    return lambda scores: fuse(method, scores.text, scores.vector, scores.max_score)
 
 
 def measures(all_ranks: Sequence[Sequence[float]]) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def measures(all_ranks: Sequence[Sequence[float]]) -> tuple[str, ...]:
     return (*(f"{100 * share:.1f}" for share in (hit_5, hit_10, recall_10)), f"{mrr:.3f}")
 
 
-def ranks(found: Found, way: Way) -> list[float]:
+def ranks(found: SearchScores, way: Way) -> list[float]:
     """Return the ranks of the relevant memories, from 1; infinite if not found."""
     scores = way(found)
     order = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))

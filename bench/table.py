@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-_FIRST, _OTHERS = 36, 8
+_FIRST, _OTHER_WIDTH = 36, 8
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -15,7 +15,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def show(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table, each row as soon as it is measured; columns are aligned unless a cell is longer than its head."""
-    widths = [max(_FIRST, len(head[0])), *(max(_OTHERS, len(cell)) for cell in head[1:])]
+    widths = [max(_FIRST, len(head[0])), *(max(_OTHER_WIDTH, len(cell)) for cell in head[1:])]
     print("\n".join(_head(head, widths)), flush=True)
     for row in rows:
         print(_line(row, widths), flush=True)

@@ -48,10 +48,10 @@ class Series:
             for query, result in zip(queries, self.results, strict=True)
         )
 
-    def overhead(self, other: Series) -> float:
+    def overhead(self, baseline: Series) -> float:
         """Return the median of what each query took longer here than in another system, in milliseconds."""
-        pairs = zip(self.results, other.results, strict=True)
-        return statistics.median(1000 * (mine.seconds - theirs.seconds) for mine, theirs in pairs)
+        pairs = zip(self.results, baseline.results, strict=True)
+        return statistics.median(1000 * (own.seconds - base.seconds) for own, base in pairs)
 
 
 def query_in_turns(systems: dict[str, System], queries: Sequence[Query]) -> dict[str, Series]:

@@ -38,12 +38,12 @@ def console(folder: Path) -> Iterator[str]:
 
 def _address(served: subprocess.Popen[str], folder: Path) -> str:
     assert served.stdout is not None
-    said = served.stdout.readline().strip()
-    if said:
-        return f"console  {said.partition(': ')[2]}"
+    line = served.stdout.readline().strip()
+    if line:
+        return f"console  {line.partition(': ')[2]}"
     served.wait(timeout=10.0)
-    why = (folder / "console.log").read_text(errors="replace").strip().splitlines()
-    return f"console  not served: {why[-1] if why else 'robotmem web ended'}"
+    log = (folder / "console.log").read_text(errors="replace").strip().splitlines()
+    return f"console  not served: {log[-1] if log else 'robotmem web ended'}"
 
 
 def _port() -> int:

@@ -43,7 +43,7 @@ class Attempt:
     room: str
     task: str
     target: str
-    where: str
+    place: str
     force: float
 
     @property

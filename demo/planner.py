@@ -53,26 +53,26 @@ class Planner:
         self._node.destroy_node()
         self._context.try_shutdown()
 
-    def wait_until(self, done: Callable[[], bool], *, seconds: float, what: str) -> None:
+    def wait_until(self, is_done: Callable[[], bool], *, seconds: float, purpose: str) -> None:
         """Take messages until `done`.
 
         Raises:
             DemoError: `seconds` passed before.
         """
         deadline = time.monotonic() + seconds
-        while not done():
+        while not is_done():
             self._check()
             if time.monotonic() > deadline:
-                raise DemoError(f"waited {seconds:.0f} s in vain until {what}")
+                raise DemoError(f"waited {seconds:.0f} s in vain until {purpose}")
             self._executor.spin_once(timeout_sec=_TURN)
 
     def wait_for_node(self, seconds: float) -> None:
         """Wait until the memory node is active and connected both ways."""
-        self.wait_until(lambda: self.status.state == "active", seconds=seconds, what="the memory node is active")
+        self.wait_until(lambda: self.status.state == "active", seconds=seconds, purpose="the memory node is active")
         self.wait_until(
             lambda: self._perceptions.get_subscription_count() > 0 and self._recall.service_is_ready(),
             seconds=seconds,
-            what="the memory node listens",
+            purpose="the memory node listens",
         )
 
     def play(self, recording: Path, *, speed: float, progress: Callable[[int, int], None]) -> None:
@@ -80,21 +80,21 @@ class Planner:
         with Reader(recording) as reader:
             heard = [connection for connection in reader.connections if connection.topic == TOPIC]
             messages = [(time_ns, bytes(raw)) for _, time_ns, raw in reader.messages(heard)]
-        began, first = time.monotonic(), messages[0][0]
+        start, first = time.monotonic(), messages[0][0]
         for count, (time_ns, raw) in enumerate(messages, start=1):
-            due = began + (time_ns - first) / 1e9 / speed
+            next_time = start + (time_ns - first) / 1e9 / speed
             self._check()
-            while (left := due - time.monotonic()) > 0:
-                self._executor.spin_once(timeout_sec=left)
+            while (remaining_time := next_time - time.monotonic()) > 0:
+                self._executor.spin_once(timeout_sec=remaining_time)
             self._perceptions.publish(raw)
             progress(count, len(messages))
 
     def recall(self, request: Recall.Request) -> tuple[Recall.Response, float]:
         """Call `~/recall`; return the response and the milliseconds it took."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         future = self._recall.call_async(request)
-        self.wait_until(future.done, seconds=10.0, what="the memory node answers")
-        return future.result(), (time.perf_counter() - began) * 1e3
+        self.wait_until(future.done, seconds=10.0, purpose="the memory node answers")
+        return future.result(), (time.perf_counter() - start) * 1e3
 
     def _take_status(self, status: MemoryStatus) -> None:
         self.status = status

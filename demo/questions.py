@@ -67,9 +67,11 @@ def _nearest_red_mug(truth: Truth) -> Question:
             n=1,
             spatial_sort=[SpatialSort(field="spatial.object_position", target=target)],
         ),
-        reading=lambda found: f"{found[0].content}, at {_place(found[0])}",
+        reading=lambda memories: f"{memories[0].content}, at {_place(memories[0])}",
         truth=f"{thing.description}, {distance:.2f} m",
-        is_true=lambda found: found[0].content == thing.description and abs(found[0].distance - distance) < _NOISE,
+        is_true=lambda memories: (
+            memories[0].content == thing.description and abs(memories[0].distance - distance) < _NOISE
+        ),
     )
 
 
@@ -81,16 +83,16 @@ def _grip_force(truth: Truth) -> Question:
         request=Recall.Request(
             query="what grip force worked for a glass", n=len(forces), context_filter=json.dumps(condition)
         ),
-        reading=lambda found: f"{_newtons(_forces(found))}; first: {found[0].content}",
+        reading=lambda memories: f"{_newtons(_forces(memories))}; first: {memories[0].content}",
         truth=f"a glass held with {_newtons(sorted(forces))}",
-        is_true=lambda found: set(_forces(found)) == forces and {m.label for m in found} == {"glass"},
+        is_true=lambda memories: set(_forces(memories)) == forces and {m.label for m in memories} == {"glass"},
     )
 
 
 def _seen_in_the_kitchen(truth: Truth) -> Question:
     after = truth.end - _FIVE_MINUTES
-    seen = truth.seen_in("kitchen", after=after)
-    descriptions = sorted(thing.description for thing in seen)
+    truth_events = truth.seen_in("kitchen", after=after)
+    descriptions = sorted(thing.description for thing in truth_events)
     condition = {"spatial.room": "kitchen", "perception_type": "visual"}
     return Question(
         words="What was seen in the kitchen in the last five minutes?",
@@ -99,9 +101,9 @@ def _seen_in_the_kitchen(truth: Truth) -> Question:
             context_filter=json.dumps(condition),
             after=Time(sec=after // 10**9, nanosec=after % 10**9),
         ),
-        reading=lambda found: _things([memory.label for memory in found]),
-        truth=_things([thing.label for thing in seen]),
-        is_true=lambda found: sorted(memory.content for memory in found) == descriptions,
+        reading=lambda memories: _things([memory.label for memory in memories]),
+        truth=_things([thing.label for thing in truth_events]),
+        is_true=lambda memories: sorted(memory.content for memory in memories) == descriptions,
     )
 
 
@@ -110,9 +112,9 @@ def _in_chinese(truth: Truth) -> Question:
     return Question(
         words="哪里在漏水？ (Where is water leaking?)",
         request=Recall.Request(query="哪里在漏水？", n=1),
-        reading=lambda found: str(found[0].content),
+        reading=lambda memories: str(memories[0].content),
         truth=leak,
-        is_true=lambda found: bool(found[0].content == leak),
+        is_true=lambda memories: bool(memories[0].content == leak),
     )
 
 
@@ -120,15 +122,15 @@ def _wrongly_asked() -> Question:
     return Question(
         words='A wrong request: {"task.success": {"$is": true}}',
         request=Recall.Request(query="glass", context_filter='{"task.success": {"$is": true}}'),
-        reading=lambda found: str(found[0].content),
+        reading=lambda memories: str(memories[0].content),
         truth="no such operator: an error that names it",
         is_true=bool,
         error="$is",
     )
 
 
-def _forces(found: Memories) -> list[float]:
-    return [float(json.loads(memory.context)["params"]["force"]["value"]) for memory in found]
+def _forces(memories: Memories) -> list[float]:
+    return [float(json.loads(memory.context)["params"]["force"]["value"]) for memory in memories]
 
 
 def _newtons(forces: list[float]) -> str:

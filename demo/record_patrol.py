@@ -92,8 +92,8 @@ class Truth:
     def seen_in(self, room: str, *, after: int) -> list[Thing]:
         """Return what was seen in a room from a time on, each thing once."""
         events = (event for event in self.events if event.stamp >= after)
-        seen = (event.about for event in events if isinstance(event.about, Thing) and event.about.room == room)
-        return list(dict.fromkeys(seen))
+        things = (event.about for event in events if isinstance(event.about, Thing) and event.about.room == room)
+        return list(dict.fromkeys(things))
 
     def forces_that_worked(self, target: str, *, below: float) -> set[float]:
         """Return the forces under a limit, in newtons, with which a task on a target succeeded."""
@@ -114,11 +114,11 @@ def record(folder: Path) -> Truth:
     writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
     with writer:
-        recorded = [(event.stamp, TOPIC, TYPE, _message(event, store.types)) for event in truth.events]
-        recorded.append((START * _NS, _MAP, _MAP_TYPE, _map(store.types)))
-        recorded += [(stamp, _TF, _TF_TYPE, message) for stamp, message in _transforms(store.types)]
+        messages = [(event.stamp, TOPIC, TYPE, _message(event, store.types)) for event in truth.events]
+        messages.append((START * _NS, _MAP, _MAP_TYPE, _map(store.types)))
+        messages += [(stamp, _TF, _TF_TYPE, message) for stamp, message in _transforms(store.types)]
         connections: dict[str, Any] = {}
-        for stamp, topic, kind, message in sorted(recorded, key=lambda one: one[0]):
+        for stamp, topic, kind, message in sorted(messages, key=lambda entry: entry[0]):
             if topic not in connections:
                 connections[topic] = writer.add_connection(topic, kind, typestore=store)
             writer.write(connections[topic], stamp, store.serialize_cdr(message, kind))
@@ -183,10 +183,10 @@ def _happenings(way: Sequence[Pose]) -> Iterator[Event]:
     for lap in _LAPS:
         for room in ROOMS:
             visit = [pose for pose in way if (pose.lap, pose.room) == (lap, room.name)]
-            happen = [what for what in (*ATTEMPTS, *REMARKS) if (what.lap, what.room) == (lap, room.name)]
-            for index, what in enumerate(happen, start=1):
+            happen = [event for event in (*ATTEMPTS, *REMARKS) if (event.lap, event.room) == (lap, room.name)]
+            for index, event in enumerate(happen, start=1):
                 pose = visit[len(visit) * index // (len(happen) + 1)]
-                yield Event(pose, what, (round(pose.x, 3), round(pose.y, 3), 0.0))
+                yield Event(pose, event, (round(pose.x, 3), round(pose.y, 3), 0.0))
 
 
 def _map(types: Any) -> Any:
@@ -219,7 +219,7 @@ def _header(stamp: int, types: Any) -> Any:
 
 
 def _message(event: Event, types: Any) -> Any:
-    sense, text, label, context = _told(event)
+    sense, text, label, context = _perception_fields(event)
     context["spatial"] = {"room": event.pose.room, "object_position": list(event.position)}
     context["robot"] = {"id": "patrol-robot", "position": [round(event.pose.x, 3), round(event.pose.y, 3)]}
     context["env"] = {"sim_or_real": "sim"}
@@ -241,17 +241,22 @@ def _message(event: Event, types: Any) -> Any:
     )
 
 
-def _told(event: Event) -> tuple[str, str, str, dict[str, Any]]:
+def _perception_fields(event: Event) -> tuple[str, str, str, dict[str, Any]]:
     """Return sense, words, label and the event's own part of the context."""
-    what = event.about
-    if isinstance(what, Thing):
-        return "visual", what.description, what.label, {"object": {"colour": what.colour}}
-    if isinstance(what, Remark):
-        return what.sense, what.text, "", {}
-    force = "grip force" if what.task == "grasp" else "force"
-    text = f"tried to {what.task} the {what.target} {what.where} with a {force} of {what.force:g} N: {what.outcome}"
-    task = {"name": what.task, "object": what.target, "success": what.success}
-    return "procedural", text, what.target, {"task": task, "params": {"force": {"value": what.force, "unit": "N"}}}
+    subject = event.about
+    if isinstance(subject, Thing):
+        return "visual", subject.description, subject.label, {"object": {"colour": subject.colour}}
+    if isinstance(subject, Remark):
+        return subject.sense, subject.text, "", {}
+    force = "grip force" if subject.task == "grasp" else "force"
+    attempt = f"tried to {subject.task} the {subject.target} {subject.place} with a {force} of {subject.force:g} N"
+    task = {"name": subject.task, "object": subject.target, "success": subject.success}
+    return (
+        "procedural",
+        f"{attempt}: {subject.outcome}",
+        subject.target,
+        {"task": task, "params": {"force": {"value": subject.force, "unit": "N"}}},
+    )
 
 
 def main() -> None:

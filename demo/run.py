@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def _demo(*, keep: bool) -> int:
-    began = time.monotonic()
+    start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="robotmem-demo-") as name:
         folder, domain = Path(name), _free_domain()
         truth = record(folder / "patrol")
@@ -85,7 +85,7 @@ def _demo(*, keep: bool) -> int:
                 _import_places(folder / "patrol", folder / "memory.db")
                 wrong = _put(planner, questions(truth))
             verdict = f"answers that are NOT THE TRUTH: {wrong}" if wrong else "all answers are the truth"
-            _say(f"{verdict}; {time.monotonic() - began:.1f} s")
+            _say(f"{verdict}; {time.monotonic() - start:.1f} s")
             if keep:
                 _stay(node, folder, domain)
             else:
@@ -95,13 +95,13 @@ def _demo(*, keep: bool) -> int:
 
 def _fill(planner: Planner, recording: Path, truth: Truth, node: subprocess.Popen[bytes], domain: int) -> None:
     """Play the recording, and wait until the node has stored and embedded all of it."""
-    began = time.monotonic()
+    start = time.monotonic()
     planner.wait_for_node(seconds=30.0)
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - start
     _say(f"node     memory_node, process {node.pid}, ROS domain {domain}, active after {seconds:.1f} s")
     speed = f"{_SPEED:.0f} times as fast"
     planner.play(recording, speed=_SPEED, progress=lambda n, of: _show(f"playing  {n} of {of}, {speed}", last=n == of))
-    planner.wait_until(lambda: _stored(planner.status, truth), seconds=30.0, what="all is stored and embedded")
+    planner.wait_until(lambda: _is_stored(planner.status, truth), seconds=30.0, purpose="all is stored and embedded")
     status = planner.status
     vectors = "all with vectors" if not status.pending_vectors else f"no vectors: {status.reason}"
     _show(f"stored   {status.stored} of {len(truth.events)}, {vectors}; queries run on {status.mode}", last=True)
@@ -109,7 +109,7 @@ def _fill(planner: Planner, recording: Path, truth: Truth, node: subprocess.Pope
 
 def _import_places(recording: Path, database: Path) -> None:
     """Import the map of the house and the path of the robot, as another program beside the node."""
-    began = time.monotonic()
+    start = time.monotonic()
     config = ReplayConfig(Parameters(), ())
     with Bag(recording) as bag, RobotMemory(database, embedding_model="", session_maintenance=False) as memory:
         replay = Replay(bag, config, memory)
@@ -119,11 +119,11 @@ def _import_places(recording: Path, database: Path) -> None:
         grid = memory.occupancy_grid()
         if grid is None:
             raise DemoError(f"the map was not stored: {replay.result().map or 'the recording has none'}")
-        drawn, points = f"{grid.width} x {grid.height} cells", len(memory.robot_path())
-    _say(f"map      {drawn}, path of {points} points, imported in {time.monotonic() - began:.1f} s beside the node")
+        size, points = f"{grid.width} x {grid.height} cells", len(memory.robot_path())
+    _say(f"map      {size}, path of {points} points, imported in {time.monotonic() - start:.1f} s beside the node")
 
 
-def _stored(status: MemoryStatus, truth: Truth) -> bool:
+def _is_stored(status: MemoryStatus, truth: Truth) -> bool:
     """Tell whether all is stored, and embedded if there is a model.
 
     Raises:
@@ -136,20 +136,20 @@ def _stored(status: MemoryStatus, truth: Truth) -> bool:
     return bool(status.stored == len(truth.events) and (status.pending_vectors == 0 or hopeless))
 
 
-def _put(planner: Planner, asked: list[Question]) -> int:
+def _put(planner: Planner, questions: list[Question]) -> int:
     """Ask, print the answers, and return how many are not the truth."""
     rows, wrong = [], 0
-    for question in asked:
+    for question in questions:
         response, milliseconds = planner.recall(question.request)
         true = question.holds(response)
         wrong += not true
-        found = response.memories[0] if response.memories else None
+        first = response.memories[0] if response.memories else None
         rows.append(
             (
                 question.words,
                 question.answer(response),
-                f"{found.score:.2f}" if found else "-",
-                _metres(found.distance) if found else "-",
+                f"{first.score:.2f}" if first else "-",
+                _metres(first.distance) if first else "-",
                 response.mode or "-",
                 f"{milliseconds:.1f} ms",
                 question.truth if true else f"NOT SO: {question.truth}",

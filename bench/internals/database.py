@@ -43,40 +43,40 @@ def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]
     """Store blocks of memories with their vectors of a model, then index these; blocks already there are skipped."""
     parameters = Parameters(db_path=str(path), embedding_model="", synchronous="normal")
     with closing(Database(parameters)) as database:
-        began = time.perf_counter()
+        start = time.perf_counter()
         if model:
             sql = "INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)"
             database.write(lambda connection: connection.execute(sql, (model,)))
-        there, number = _count(database), 0
+        count, number = _count(database), 0
         for memories, vectors in blocks:
             number += len(memories)
-            if number > there:
+            if number > count:
                 _store(database, memories, vectors)
-                print(f"\r  {number} stored in {time.perf_counter() - began:.0f} s", end="", file=sys.stderr)
+                print(f"\r  {number} stored in {time.perf_counter() - start:.0f} s", end="", file=sys.stderr)
         print(file=sys.stderr)
         if model:
             VectorIndex(database).flush()
-            print(f"  indexed after {time.perf_counter() - began:.0f} s", file=sys.stderr)
+            print(f"  indexed after {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
 def vectors_by_text(path: Path) -> dict[str, Vector]:
     """Return the vectors of a database by the texts of their memories."""
     with closing(sqlite3.connect(path)) as connection:
-        found = connection.execute(
+        rows = connection.execute(
             "SELECT m.content, v.embedding FROM memories_vec AS mv JOIN memories AS m ON m.id = mv.memory_id "
             "JOIN vectors AS v ON v.id = mv.vector_id"
         ).fetchall()
-    decoded = codec.decode([stored for _, stored in found], codec.dimension(found[0][1]))
-    return dict(zip((content for content, _ in found), decoded, strict=True))
+    vectors = codec.decode([blob for _, blob in rows], codec.dimension(rows[0][1]))
+    return dict(zip((content for content, _ in rows), vectors, strict=True))
 
 
 def _store(database: Database, memories: Sequence[NewMemory], vectors: Vectors | None) -> None:
-    stored = [] if vectors is None else codec.encode(np.asarray(vectors))
+    blobs = [] if vectors is None else codec.encode(np.asarray(vectors))
 
     def write(connection: sqlite3.Connection) -> None:
         connection.executemany(
             "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            [(text_digest(memory.content), vector) for memory, vector in zip(memories, stored, strict=False)],
+            [(text_digest(memory.content), vector) for memory, vector in zip(memories, blobs, strict=False)],
         )
         rows.insert_all(connection, memories)
 

@@ -41,11 +41,11 @@ def as_fact(text: str) -> NewMemory:
     return new_fact(Parameters(), NewFact(insight=text), now=time.time_ns)
 
 
-def similarity_method(one: str, other: str, cosine: float) -> str:
+def similarity_method(first: str, second: str, cosine: float) -> str:
     """Return the method by which two texts are similar: `exact`, `jaccard`, `cosine`; empty if they are not."""
-    if digest(one) == digest(other):
+    if digest(first) == digest(second):
         return "exact"
-    return measure(statement(one), statement(other), cosine, Parameters())[0]
+    return measure(statement(first), statement(second), cosine, Parameters())[0]
 
 
 def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
@@ -54,12 +54,12 @@ def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
     facts = [as_fact(text) for text in texts]
     with closing(Database(parameters)) as database, database.snapshot() as connection:
         for fact in facts:
-            began = time.perf_counter()
+            start = time.perf_counter()
             statement(fact.content)
-            classified = classifier.classify(fact)
+            fact_with_category = classifier.classify(fact)
             read = time.perf_counter()
-            _compare(connection, classified, parameters)
-            yield Times((read - began) * 1e3, (time.perf_counter() - read) * 1e3)
+            _compare(connection, fact_with_category, parameters)
+            yield Times((read - start) * 1e3, (time.perf_counter() - read) * 1e3)
 
 
 def _compare(connection: sqlite3.Connection, new: NewMemory, parameters: Parameters) -> None:

@@ -70,8 +70,8 @@ class Stages:
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
-        found = bm25.read_statistics(self._connection, analyse(query).words, ()).frequencies
-        return not self._blocks and sum(found.values()) > self._parameters.text_candidates
+        frequencies = bm25.read_statistics(self._connection, analyse(query).words, ()).frequencies
+        return not self._blocks and sum(frequencies.values()) > self._parameters.text_candidates
 
     def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
         """Return which share of a query the words of some memories are, by their rarity."""
@@ -111,8 +111,8 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
     """Fuse two rankings as recall does by the parameter `fusion`: `scores` or `rrf`."""
     if method == "scores":
-        measured = scoring.Measured.of(text, vector)
-        return measured.by_id(scoring.blend(measured, _WEIGHTS, max_score))
+        measures = scoring.Measured.of(text, vector)
+        return measures.by_id(scoring.blend(measures, _WEIGHTS, max_score))
     return scoring.reciprocal_rank_fusion(text, vector, _WEIGHTS, 60)
 
 
@@ -120,9 +120,9 @@ def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Score
 def plainer_words(*, without_stop_words: bool, stems: bool) -> Iterator[None]:
     """Index and query words without a list of stop words, or without stemming."""
     before = {name: vars(tokens)[name] for name in ("STOP_WORDS", "stem")}
-    listed = stop_words.STOP_WORDS if without_stop_words else frozenset()
+    omitted = stop_words.STOP_WORDS if without_stop_words else frozenset()
     cached = (tokens.indexed_text, vars(tokens)["_indexed_word"], analyse)
-    vars(tokens).update(STOP_WORDS=listed, stem=stemmer.stem if stems else str)
+    vars(tokens).update(STOP_WORDS=omitted, stem=stemmer.stem if stems else str)
     for function in cached:
         function.cache_clear()
     try:
@@ -148,8 +148,8 @@ def text_statistics(
 ) -> Iterator[tuple[str, bm25.Statistics]]:
     """Read what BM25 knows of words in each of some collections of a file; `*` is all of them together."""
     with closing(Database(Parameters(db_path=str(path)), read_only=True)) as database, database.snapshot() as reader:
-        for one in collections:
-            yield one, bm25.read_statistics(reader, words, () if one == "*" else (one,))
+        for collection in collections:
+            yield collection, bm25.read_statistics(reader, words, () if collection == "*" else (collection,))
 
 
 def load_model(model: str) -> Embedder:

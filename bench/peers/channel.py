@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from bench import ROOT
 
 
-class Loaded(NamedTuple):
+class LoadReport(NamedTuple):
     """Number of rows kept, the seconds that took, and whether time ran out before all."""
 
-    kept: int
+    rows: int
     seconds: float
     cut_off: bool = False
 
@@ -54,16 +54,16 @@ class Peer:
             return json.loads(line)
         raise RuntimeError(f"the peer has ended: {self._log.read_text()[-2000:]}")
 
-    def load(self, rows: Path, vectors: Path, count: int, limit: float = float("inf")) -> Loaded:
+    def load(self, rows: Path, vectors: Path, count: int, limit: float = float("inf")) -> LoadReport:
         """Store the rows of a file with their vectors, until all are stored or `limit` seconds have passed."""
         self.call("world", rows=str(rows), vectors=str(vectors))
-        kept, seconds, began = 0, 0.0, time.perf_counter()
+        kept, seconds, start = 0, 0.0, time.perf_counter()
         for first in range(0, count, self.block):
-            if time.perf_counter() - began > limit:
-                return Loaded(kept, seconds, cut_off=True)
-            more = Loaded(**self.call("load", first=first, last=min(first + self.block, count)))
-            kept, seconds = kept + more.kept, seconds + more.seconds
-        return Loaded(kept, seconds)
+            if time.perf_counter() - start > limit:
+                return LoadReport(kept, seconds, cut_off=True)
+            report = LoadReport(**self.call("load", first=first, last=min(first + self.block, count)))
+            kept, seconds = kept + report.rows, seconds + report.seconds
+        return LoadReport(kept, seconds)
 
     def close(self) -> None:
         """End the process."""

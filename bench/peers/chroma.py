@@ -30,9 +30,9 @@ class Chroma:
         tests: list[Row] = [{name: value} for name, value in equal_conditions(query).items()]
         if query["after"] is not None:
             tests += [{"stamp": {"$gte": query["after"]}}, {"stamp": {"$lt": query["before"]}}]
-        where = {"$and": tests} if len(tests) > 1 else tests[0] if tests else None
-        found = self._rows.query(query_embeddings=[vector], n_results=n, where=where, include=["distances"])
-        return [int(number) for number in found["ids"][0]]
+        condition = {"$and": tests} if len(tests) > 1 else tests[0] if tests else None
+        result = self._rows.query(query_embeddings=[vector], n_results=n, where=condition, include=["distances"])
+        return [int(number) for number in result["ids"][0]]
 
 
 if __name__ == "__main__":

@@ -41,11 +41,11 @@ class Emem:
         """Search."""
         window = None if query["after"] is None else (query["after"], query["before"])
         target = query["target"]
-        found = self._store.semantic_search_by_vector(
+        rows = self._store.semantic_search_by_vector(
             vector, n, query["label"], window,
             None if target is None else _point(*target), None if target is None else _RADIUS,
         )  # fmt: skip
-        return [int(one.id) for one in found]
+        return [int(row.id) for row in rows]
 
 
 def _point(x: float, y: float) -> Any:

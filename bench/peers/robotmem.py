@@ -65,23 +65,23 @@ class Server:
 
     def learn(self, memories: list[dict[str, Any]], *, similar: bool) -> dict[str, Any]:
         """Learn memories, if `similar` with the search for similar ones; count those that were kept."""
-        self._sdk.check_duplicate = self._check_duplicate if similar else lambda *given: self._nothing
-        began = time.perf_counter()
+        self._sdk.check_duplicate = self._check_duplicate if similar else lambda *arguments: self._nothing
+        start = time.perf_counter()
         statuses = [self._memory.learn(memory["content"], memory["context"])["status"] for memory in memories]
-        return {"seconds": time.perf_counter() - began, "kept": statuses.count("created")}
+        return {"seconds": time.perf_counter() - start, "rows": statuses.count("created")}
 
     def save(self, memories: list[dict[str, Any]]) -> float:
         """Save perceptions; return the seconds that took."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         for memory in memories:
             self._memory.save_perception(memory["content"], metadata=json.dumps(memory["context"]))
-        return time.perf_counter() - began
+        return time.perf_counter() - start
 
     def recall(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run one query."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         memories = self._memory.recall(**arguments)
-        return {"seconds": time.perf_counter() - began, "contents": [memory["content"] for memory in memories]}
+        return {"seconds": time.perf_counter() - start, "contents": [memory["content"] for memory in memories]}
 
     def close(self) -> None:
         """Close the database."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.internals.stages import describe_model
-from bench.peers.channel import Loaded, Peer
+from bench.peers.channel import LoadReport, Peer
 from bench.peers.robotmem import REQUIREMENT
 from bench.timing import Result
 from bench.worlds.house import HouseMemory
@@ -34,9 +34,9 @@ class Robotmem(Peer):
         if not self.call("open", db_path=str(database), model=self._model):
             raise RuntimeError("the peer's interpreter cannot load sqlite-vec; use the distribution's own python3")
 
-    def learn(self, memories: Sequence[HouseMemory], *, similar: bool) -> Loaded:
+    def learn(self, memories: Sequence[HouseMemory], *, similar: bool) -> LoadReport:
         """Learn memories, the model included; `similar` is whether it looks for similar ones first, as published."""
-        return Loaded(**self.call("learn", memories=[as_json(memory) for memory in memories], similar=similar))
+        return LoadReport(**self.call("learn", memories=[as_json(memory) for memory in memories], similar=similar))
 
     def save(self, memories: Sequence[HouseMemory]) -> float:
         """Save perceptions, the model included; return the seconds that took."""

@@ -43,8 +43,8 @@ class SqliteVec:
         if query["after"] is not None:
             sql += ["stamp >= ?", "stamp < ?"]
             values += [query["after"], query["before"]]
-        found = self._db.execute(f"SELECT id FROM memories WHERE {' AND '.join(sql)} ORDER BY distance", values)
-        return [number for (number,) in found]
+        rows = self._db.execute(f"SELECT id FROM memories WHERE {' AND '.join(sql)} ORDER BY distance", values)
+        return [number for (number,) in rows]
 
 
 if __name__ == "__main__":

@@ -57,15 +57,15 @@ class _Server:
         self._vectors = np.load(vectors, mmap_mode="r")
 
     def load(self, first: int, last: int) -> Row:
-        began = time.perf_counter()
+        start = time.perf_counter()
         self._store.add(first, np.ascontiguousarray(self._vectors[first:last]), self._rows[first:last])
-        return {"kept": last - first, "seconds": time.perf_counter() - began}
+        return {"rows": last - first, "seconds": time.perf_counter() - start}
 
     def query(self, query: Row, vector: list[float]) -> Row:
         array = np.array(vector, np.float32)
-        began = time.perf_counter()
-        found = self._store.nearest(array, query, 10 if query["target"] is None else _TO_ORDER)
+        start = time.perf_counter()
+        ids = self._store.nearest(array, query, 10 if query["target"] is None else _TO_ORDER)
         if query["target"] is not None:
-            found.sort(key=lambda number: math.dist(self._places[number], query["target"]))
-        seconds = time.perf_counter() - began
-        return {"seconds": seconds, "found": found[:10], "rss": resident_bytes()}
+            ids.sort(key=lambda number: math.dist(self._places[number], query["target"]))
+        seconds = time.perf_counter() - start
+        return {"seconds": seconds, "found": ids[:10], "rss": resident_bytes()}

@@ -51,22 +51,22 @@ class Client:
             executor.shutdown()
             node.destroy_node()
 
-    def wait(self, why: str, done: Callable[[], bool], patience: float = PATIENCE) -> float:
+    def wait(self, purpose: str, is_done: Callable[[], bool], patience: float = PATIENCE) -> float:
         """Handle messages until a condition holds; return the seconds that took.
 
         Raises:
             TimeoutError: there was no new status for `patience` seconds.
         """
-        began = last = time.perf_counter()
-        seen = self.status
-        while not done():
+        start = last = time.perf_counter()
+        status = self.status
+        while not is_done():
             self._executor.spin_once(timeout_sec=0.02)
             now = time.perf_counter()
-            if self.status is not seen:
-                seen, last = self.status, now
+            if self.status is not status:
+                status, last = self.status, now
             if now - last > patience:
-                raise TimeoutError(f"{why}: nothing for {patience:.0f} s; the last status was {self.status}")
-        return time.perf_counter() - began
+                raise TimeoutError(f"{purpose}: nothing for {patience:.0f} s; the last status was {self.status}")
+        return time.perf_counter() - start
 
     def wait_until_active(self, memories: int) -> None:
         """Wait for a node that has its model and so many memories."""
@@ -78,19 +78,19 @@ class Client:
         self.wait("a subscriber", lambda: bool(self._publisher.get_subscription_count()))
         # Serialised before: the node is measured, not its publisher.
         messages = [serialize_message(perception(memory)) for memory in memories]
-        before, sent = int(self.status.stored), 0
-        began = time.perf_counter()
+        before, count = int(self.status.stored), 0
+        start = time.perf_counter()
 
         def settled() -> bool:
-            nonlocal sent
+            nonlocal count
             upto = min(len(messages), int(self.status.received) - before + _IN_FLIGHT)
-            for message in messages[sent:upto]:
+            for message in messages[count:upto]:
                 self._publisher.publish(message)
-            sent = max(sent, upto)
+            count = max(count, upto)
             return int(self.status.stored) - before == len(messages)
 
         self.wait("all perceptions stored", settled)
-        return time.perf_counter() - began
+        return time.perf_counter() - start
 
     def recall(self, service: str, query: Query) -> Result:
         """Call a service of type Recall; the time is the caller's, with conversion of the messages."""
@@ -98,10 +98,10 @@ class Client:
             self._recalls[service] = self._caller.create_client(Recall, service)
             self.wait(service, lambda: bool(self._recalls[service].service_is_ready()))
             self.wait(f"an answer of {service}", lambda: self._answers(service))
-        began = time.perf_counter()
+        start = time.perf_counter()
         future = self._recalls[service].call_async(_request(query))
         self._calls.spin_until_future_complete(future, timeout_sec=PATIENCE)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - start
         response = future.result()
         if response is None or not response.success:
             raise RuntimeError(f"{service} failed: {response.error if response else 'no response'}")

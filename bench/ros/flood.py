@@ -62,7 +62,7 @@ def _messages(kind: str, count: int, first: int) -> list[Any]:
 
 
 def _array(dice: random.Random) -> Any:
-    grid = [(2.0 * (one % 5), 2.0 * (one // 5)) for one in range(IN_AN_ARRAY)]
+    grid = [(2.0 * (index % 5), 2.0 * (index // 5)) for index in range(IN_AN_ARRAY)]
     places = [(x + dice.gauss(0, 0.05), y + dice.gauss(0, 0.05)) for x, y in grid]
     if Detection3DArray is None:
         return MarkerArray(markers=[_marker(x, y) for x, y in places])
@@ -99,13 +99,13 @@ def main(kind: str, topic: str, rate: float, seconds: float, first: int) -> None
     while not publisher.get_subscription_count():
         time.sleep(0.02)
     time.sleep(0.5)
-    began = time.perf_counter()
+    start = time.perf_counter()
     for number, message in enumerate(islice(cycle(serialised), count)):
-        pause = began + number / rate - time.perf_counter()
+        pause = start + number / rate - time.perf_counter()
         if pause > 0:
             time.sleep(pause)
         publisher.publish(message)
-    took = time.perf_counter() - began
+    took = time.perf_counter() - start
     publisher.wait_for_all_acked(rclpy.duration.Duration(seconds=10))
     print(count, took, flush=True)
     node.destroy_node()

@@ -20,7 +20,7 @@ PATIENCE = 60.0
 
 
 @contextmanager
-def joined() -> Iterator[None]:
+def join() -> Iterator[None]:
     """Use a domain of this run that no other machine sees."""
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ["ROS_DOMAIN_ID"] = str(215 + os.getpid() % 18)

@@ -19,7 +19,7 @@ from bench.internals.learning import Classifier, as_fact, load_classifier
 from bench.table import show
 
 FIRST, FRESH = "classification/first", "classification/fresh"
-_OTHERS = {"more": "tuned on", "second": "tuned on", "fresh": "never tuned on", "last": "never tuned on"}
+_MORE_SETS = {"more": "tuned on", "second": "tuned on", "fresh": "never tuned on", "last": "never tuned on"}
 _ROUNDS = 5
 
 
@@ -39,25 +39,26 @@ def run(options: argparse.Namespace) -> None:
     classifier = load_classifier()
     first = read_sentences(FIRST)
     groups = {
-        "first, tuned on": [one for one in first if not one.held_out],
-        "first, held out": [one for one in first if one.held_out],
-        **{f"{name}, {how}": read_sentences(f"classification/{name}") for name, how in _OTHERS.items()},
+        "first, tuned on": [sentence for sentence in first if not sentence.held_out],
+        "first, held out": [sentence for sentence in first if sentence.held_out],
+        **{f"{name}, {usage}": read_sentences(f"classification/{name}") for name, usage in _MORE_SETS.items()},
     }
-    everything = [one for group in groups.values() for one in group]
-    found = {one: category_of(classifier, one.text) for one in everything}
+    everything = [sentence for group in groups.values() for sentence in group]
+    results = {sentence: category_of(classifier, sentence.text) for sentence in everything}
     if options.errors:
-        for one in [one for name, group in groups.items() if name.endswith(", tuned on") for one in group]:
-            if found[one] != one.category:
-                print(f"{one.category} -> {found[one]}: {one.text}")
+        tuned = [group for name, group in groups.items() if name.endswith(", tuned on")]
+        for sentence in (sentence for group in tuned for sentence in group):
+            if results[sentence] != sentence.category:
+                print(f"{sentence.category} -> {results[sentence]}: {sentence.text}")
     groups |= {
-        "all English": [one for one in everything if not _is_chinese(one.text)],
-        "all Chinese": [one for one in everything if _is_chinese(one.text)],
+        "all English": [sentence for sentence in everything if not _is_chinese(sentence.text)],
+        "all Chinese": [sentence for sentence in everything if _is_chinese(sentence.text)],
         "all": everything,
     }
-    show(("classification", "sentences", "right", "accuracy"), _rows(groups, found))
-    wrong = Counter(one.category for one in everything if found[one] != one.category)
+    show(("classification", "sentences", "right", "accuracy"), _rows(groups, results))
+    wrong = Counter(sentence.category for sentence in everything if results[sentence] != sentence.category)
     print(f"Missed most: {', '.join(f'{name} {count}' for name, count in wrong.most_common(5)) or 'none'}.")
-    times = sorted(_milliseconds_each(classifier, [one.text for one in everything]))
+    times = sorted(_milliseconds_each(classifier, [sentence.text for sentence in everything]))
     print(f"A fact takes {statistics.median(times):.3f} ms, 99 of 100 at most {times[len(times) * 99 // 100]:.3f} ms.")
 
 
@@ -73,14 +74,14 @@ def category_of(classifier: Classifier, text: str) -> str:
 
 def _milliseconds_each(classifier: Classifier, texts: Sequence[str]) -> Iterator[float]:
     for fact in [as_fact(text) for text in texts] * _ROUNDS:
-        began = time.perf_counter()
+        start = time.perf_counter()
         classifier.classify(fact)
-        yield (time.perf_counter() - began) * 1e3
+        yield (time.perf_counter() - start) * 1e3
 
 
-def _rows(groups: dict[str, list[Sentence]], found: dict[Sentence, str]) -> Iterator[tuple[str, ...]]:
+def _rows(groups: dict[str, list[Sentence]], results: dict[Sentence, str]) -> Iterator[tuple[str, ...]]:
     for name, sentences in groups.items():
-        right = sum(found[one] == one.category for one in sentences)
+        right = sum(results[sentence] == sentence.category for sentence in sentences)
         yield name, str(len(sentences)), str(right), f"{right / len(sentences):.3f}"
 
 

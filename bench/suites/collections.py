@@ -54,14 +54,14 @@ def _row(folder: Path, texts: list[str], count: int, queries: int) -> list[str]:
     world = _World(texts, [f"robot{draw.randrange(count)}" for _ in texts])
     path = folder / f"collections_{len(texts)}_{count}.db"
     save = "" if path.exists() else f"{1e6 * _fill(path, world):.0f}"
-    asked = _queries(world, draw, queries)
+    questions = _queries(world, draw, queries)
     began = time.perf_counter()
     with RobotMemory(path, embedding_model="") as memory:
-        memory.recall(asked[0][0], collection="*")
+        memory.recall(questions[0][0], collection="*")
         start = time.perf_counter() - began
         memory.flush()
-        times = [_times(memory, sorted(set(world.collections)), asked, draw, number) for number in (1, _SEVERAL, 0)]
-    compared = list(_compared(path, world, sorted({word for query, _ in asked for word in stems(query)})))
+        times = [_times(memory, sorted(set(world.collections)), questions, draw, number) for number in (1, _SEVERAL, 0)]
+    compared = list(_compared(path, world, sorted({word for query, _ in questions for word in stems(query)})))
     size = path.stat().st_size / len(texts)
     return [
         f"{count:,}", save, f"{size:.0f}", f"{start:.2f}", *times, f"{len(compared):,}", f"{compared.count(False):,}"
@@ -70,13 +70,13 @@ def _row(folder: Path, texts: list[str], count: int, queries: int) -> list[str]:
 
 def _fill(path: Path, world: _World) -> float:
     """Save the memories, and return the seconds of CPU that each took."""
-    began = time.process_time()
+    start = time.process_time()
     with RobotMemory(path, embedding_model="", synchronous="normal") as memory:
         for first in range(0, len(world.texts), _BATCH):
             batch = range(first, min(first + _BATCH, len(world.texts)))
-            for stored in [memory.store(_memory(world, number)) for number in batch]:
-                stored.result()
-    return (time.process_time() - began) / len(world.texts)
+            for future in [memory.store(_memory(world, number)) for number in batch]:
+                future.result()
+    return (time.process_time() - start) / len(world.texts)
 
 
 def _memory(world: _World, number: int) -> NewMemory:
@@ -88,38 +88,38 @@ def _memory(world: _World, number: int) -> NewMemory:
 
 def _queries(world: _World, draw: random.Random, count: int) -> list[tuple[str, str]]:
     """Make queries of some words of a memory, each with the collection of that memory."""
-    asked: list[tuple[str, str]] = []
-    while len(asked) < count:
+    questions: list[tuple[str, str]] = []
+    while len(questions) < count:
         number = draw.randrange(len(world.texts))
         if not STOP_WORDS.issuperset(world.texts[number].split()):
-            asked.append((varied_queries([world.texts[number]], 1, number)[0], world.collections[number]))
-    return asked
+            questions.append((varied_queries([world.texts[number]], 1, number)[0], world.collections[number]))
+    return questions
 
 
 def _times(
-    memory: RobotMemory, names: list[str], asked: Sequence[tuple[str, str]], draw: random.Random, number: int
+    memory: RobotMemory, names: list[str], questions: Sequence[tuple[str, str]], draw: random.Random, number: int
 ) -> str:
     """Time queries within so many collections, 0 for all; that of the memory is among them."""
-    taken = []
-    for query, collection in asked:
-        others = draw.sample(names, min(number, len(names)))[1:]
-        began = time.perf_counter()
-        found = memory.recall(query, collections=[collection, *others] if number else "*")
-        taken.append(1000 * (time.perf_counter() - began))
-        if not found:
+    seconds = []
+    for query, collection in questions:
+        more_names = draw.sample(names, min(number, len(names)))[1:]
+        start = time.perf_counter()
+        result = memory.recall(query, collections=[collection, *more_names] if number else "*")
+        seconds.append(1000 * (time.perf_counter() - start))
+        if not result.memories:
             raise RuntimeError(f"nothing was found for {query!r} in {collection!r}")
-    return f"{statistics.median(taken):.1f} / {statistics.quantiles(taken, n=20)[-1]:.1f}"
+    return f"{statistics.median(seconds):.1f} / {statistics.quantiles(seconds, n=20)[-1]:.1f}"
 
 
 def _compared(path: Path, world: _World, words: Sequence[str]) -> Iterator[bool]:
     """Tell of each count of the file, by collection and over all, whether it is that of a scan of the texts."""
     sizes: Counter[str] = Counter()
     frequencies: Counter[tuple[str, str]] = Counter()
-    wanted = set(words)
+    searched = set(words)
     for text, collection in zip(world.texts, world.collections, strict=True):
-        for one in (collection, "*"):
-            sizes[one] += 1
-            frequencies.update((one, word) for word in wanted.intersection(indexed_words(text)))
-    for collection, found in text_statistics(path, words, [*sorted(set(world.collections)), "*"]):
-        yield found.memories == sizes[collection]
-        yield from (found.frequencies.get(word, 0) == frequencies[collection, word] for word in words)
+        for name in (collection, "*"):
+            sizes[name] += 1
+            frequencies.update((name, word) for word in searched.intersection(indexed_words(text)))
+    for collection, counts in text_statistics(path, words, [*sorted(set(world.collections)), "*"]):
+        yield counts.memories == sizes[collection]
+        yield from (counts.frequencies.get(word, 0) == frequencies[collection, word] for word in words)

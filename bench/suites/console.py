@@ -70,9 +70,9 @@ class _InProcess:
     memory: RobotMemory
 
     def recall(self, query: Query) -> float:
-        began = time.perf_counter()
+        start = time.perf_counter()
         self.memory.recall(**query.arguments())
-        return time.perf_counter() - began
+        return time.perf_counter() - start
 
     def save(self, memory: HouseMemory) -> None:
         self.memory.save_perception(memory.content, pose=memory.position)
@@ -82,7 +82,7 @@ class _InProcess:
 def _node(file: Path, model: str) -> Iterator[_System]:
     # Without ROS the memory in process can still be measured.
     from bench.ros.client import Client
-    from bench.ros.graph import joined, memory_node
+    from bench.ros.graph import join, memory_node
 
     class Node:
         """A memory node."""
@@ -93,30 +93,30 @@ def _node(file: Path, model: str) -> Iterator[_System]:
         def save(self, memory: HouseMemory) -> None:
             client.publish([memory])
 
-    with joined(), closing(Client()) as client, memory_node(file, model, file.parent, status_period=0.1):
+    with join(), closing(Client()) as client, memory_node(file, model, file.parent, status_period=0.1):
         client.wait("activation", lambda: client.status.mode == "hybrid")
         yield Node()
 
 
 def _measure(name: str, system: _System, file: Path, options: argparse.Namespace) -> None:
     queries = plain_queries(_WARM_UP + 2 * _BLOCKS * options.queries, _SEED)
-    saved = make_world(options.queries // 10 + 1, 0, _SEED + 1).memories
+    new_memories = make_world(options.queries // 10 + 1, 0, _SEED + 1).memories
     idle: list[float] = []
     hammered: list[float] = []
-    answered = refused = 0
-    _times(system, queries[:_WARM_UP], saved)
+    answers = refusals = 0
+    _times(system, queries[:_WARM_UP], new_memories)
     with _console(file, options.model) as port:
         for block in range(_BLOCKS):
             begin = _WARM_UP + 2 * block * options.queries
-            idle += _times(system, queries[begin : begin + options.queries], saved)
+            idle += _times(system, queries[begin : begin + options.queries], new_memories)
             with _clients(port, options.clients) as counts:
-                hammered += _times(system, queries[begin + options.queries : begin + 2 * options.queries], saved)
-            answered, refused = answered + counts[0], refused + counts[1]
+                hammered += _times(system, queries[begin + options.queries : begin + 2 * options.queries], new_memories)
+            answers, refusals = answers + counts[0], refusals + counts[1]
     show(
         (name, "median ms", "p95 ms", "p99 ms"),
         [_row("console idle", idle), _row(f"console with {options.clients} clients", hammered)],
     )
-    print(f"the console answered {answered:,} requests and refused or lost {refused:,}")
+    print(f"the console answered {answers:,} requests and refused or lost {refusals:,}")
     print(f"p95 with clients is {_percentile(hammered, 95) / _percentile(idle, 95):.2f} times that without")
 
 
@@ -129,12 +129,12 @@ def _fill(memory: RobotMemory, count: int) -> None:
     memory.warm_up()
 
 
-def _times(system: _System, queries: Sequence[Query], saved: Sequence[HouseMemory]) -> list[float]:
+def _times(system: _System, queries: Sequence[Query], new_memories: Sequence[HouseMemory]) -> list[float]:
     times = []
     for number, query in enumerate(queries):
         times.append(system.recall(query))
         if number % 10 == 0:
-            system.save(saved[number // 10])
+            system.save(new_memories[number // 10])
         time.sleep(_PACE)
     return times
 
@@ -146,10 +146,10 @@ def _console(file: Path, model: str) -> Iterator[int]:
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            found = re.search(r":(\d+)/", process.stdout.readline())
-            if not found:
+            match = re.search(r":(\d+)/", process.stdout.readline())
+            if not match:
                 raise RuntimeError("the console did not start")
-            yield int(found[1])
+            yield int(match[1])
         finally:
             process.terminate()
 
@@ -163,8 +163,8 @@ def _clients(port: int, clients: int) -> Iterator[list[int]]:
         try:
             yield counts
         finally:
-            printed, _ = process.communicate()
-            counts += map(int, printed.split())
+            output, _ = process.communicate()
+            counts += map(int, output.split())
 
 
 def _row(name: str, times: list[float]) -> tuple[str, ...]:
@@ -172,4 +172,4 @@ def _row(name: str, times: list[float]) -> tuple[str, ...]:
 
 
 def _percentile(times: list[float], percent: int) -> float:
-    return statistics.quantiles([1000 * one for one in times], n=100)[percent - 1]
+    return statistics.quantiles([1000 * seconds for seconds in times], n=100)[percent - 1]

@@ -47,17 +47,17 @@ def run(options: argparse.Namespace) -> int:
     models: dict[str, Embedder | None] = {"words alone": None}
     if options.model:
         models = {"with the model": load_model(options.model), **models}
-    methods = {how: {pair: method_of(pair, model) for pair in pairs} for how, model in models.items()}
+    methods = {way: {pair: method_of(pair, model) for pair in pairs} for way, model in models.items()}
     if options.errors:
-        for found in methods.values():
+        for results in methods.values():
             for pair in [*tuned_on, *adversarial]:
-                if bool(found[pair]) != pair.is_one:
-                    print(f"{pair.kind} {found[pair]}: {' | '.join(pair.texts)}")
+                if bool(results[pair]) != pair.is_one:
+                    print(f"{pair.kind} {results[pair]}: {' | '.join(pair.texts)}")
     head = ("deduplication", "pairs", "same: merged", "same: linked", "different: merged", "different: linked")
     show(head, _rows(groups, methods))
-    merged = sum(found[pair] == "exact" for found in methods.values() for pair in pairs if not pair.is_one)
-    print(f"Pairs of two facts that were merged: {merged} (none may be).")
-    return 1 if merged else 0
+    merge_count = sum(results[pair] == "exact" for results in methods.values() for pair in pairs if not pair.is_one)
+    print(f"Pairs of two facts that were merged: {merge_count} (none may be).")
+    return 1 if merge_count else 0
 
 
 def read_pairs(name: str = FIRST) -> list[Pair]:
@@ -68,22 +68,22 @@ def read_pairs(name: str = FIRST) -> list[Pair]:
 
 def method_of(pair: Pair, embedder: Embedder | None) -> str:
     """Return the method by which the texts of a pair are similar; empty if they are not."""
-    one, other = pair.texts
-    cosine = 0.0 if embedder is None else float(embedder.embed_one(one) @ embedder.embed_one(other))
-    return similarity_method(one, other, cosine)
+    first, second = pair.texts
+    cosine = 0.0 if embedder is None else float(embedder.embed_one(first) @ embedder.embed_one(second))
+    return similarity_method(first, second, cosine)
 
 
 def _rows(groups: dict[str, list[Pair]], methods: dict[str, dict[Pair, str]]) -> Iterator[tuple[str, ...]]:
-    for how, found in methods.items():
+    for way, results in methods.items():
         for name, pairs in groups.items():
             cells = [
-                _share(found[pair] in methods for pair in pairs if pair.is_one == is_one)
+                _share(results[pair] in methods for pair in pairs if pair.is_one == is_one)
                 for is_one in (True, False)
                 for methods in (("exact",), ("jaccard", "cosine"))
             ]
-            yield f"{how}: {name}", str(len(pairs)), *cells
+            yield f"{way}: {name}", str(len(pairs)), *cells
 
 
-def _share(taken: Iterable[bool]) -> str:
-    listed = list(taken)
-    return f"{sum(listed)} of {len(listed)}"
+def _share(outcomes: Iterable[bool]) -> str:
+    values = list(outcomes)
+    return f"{sum(values)} of {len(values)}"

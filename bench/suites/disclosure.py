@@ -22,7 +22,7 @@ _START = 1_760_000_000 * 10**9
 _BATCH = 2000
 _SESSION = 500
 _CATEGORIES = ("grasp", "place", "navigation", "constraint")
-_COUNTED = ("collections", "categories", "tags", "labels", "areas", "sessions", "kinds")
+_FIELDS = ("collections", "categories", "tags", "labels", "areas", "sessions", "kinds")
 _COLLECTIONS = {"default": 8, "lab": 2, "yard": 1}
 
 
@@ -51,22 +51,22 @@ def _verbs(memory: RobotMemory, size: int) -> Iterator[tuple[str, Callable[[], o
     yield "timeline of a category", lambda: memory.timeline(categories="grasp")
     yield "timeline of two tags", lambda: memory.timeline(tags=["mug", "red"])
     yield "timeline of the first session", lambda: memory.timeline(collection="*", session_ids="s0")
-    for field in _COUNTED:
+    for field in _FIELDS:
         yield f"counts of {field}", lambda field=field: memory.counts(field)  # type: ignore[misc]
     yield "counts of tags, one collection", lambda: memory.counts("tags", collection="lab")
     yield "100 memories in full", lambda: memory.get_memories(range(1, size, size // 100))
-    found = memory.recall("a red mug in the kitchen", n=100, fold=False)
-    yield "100 brief results of a recall", found.brief
+    result = memory.recall("a red mug in the kitchen", n=100, fold=False)
+    yield "100 brief results of a recall", result.brief
 
 
 def _timed(verb: Callable[[], object], times: int) -> tuple[str, str]:
     verb()
-    taken = []
+    seconds = []
     for _ in range(times):
         start = time.perf_counter()
         verb()
-        taken.append(1000 * (time.perf_counter() - start))
-    return f"{statistics.median(taken):.2f}", f"{statistics.quantiles(taken, n=20)[-1]:.2f}"
+        seconds.append(1000 * (time.perf_counter() - start))
+    return f"{statistics.median(seconds):.2f}", f"{statistics.quantiles(seconds, n=20)[-1]:.2f}"
 
 
 def _fill(path: Path, size: int) -> None:
@@ -74,8 +74,8 @@ def _fill(path: Path, size: int) -> None:
     with RobotMemory(path, embedding_model="", synchronous="normal") as memory:
         for first in range(0, size, _BATCH):
             batch = range(first, min(first + _BATCH, size))
-            for stored in [memory.store(_memory(draw, number)) for number in batch]:
-                stored.result()
+            for future in [memory.store(_memory(draw, number)) for number in batch]:
+                future.result()
         for memory_id in draw.sample(range(1, size + 1), k=size // 200):
             memory.forget(memory_id, "not so")
 

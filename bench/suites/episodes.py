@@ -47,16 +47,16 @@ _SECOND = 1_000_000_000
 _START, _SHIFT = 1_760_000_000 * _SECOND, 6 * 3600 * _SECOND
 """When the first session begins, and the time from the start of a session to that of the next one."""
 
-_ASKED = _START + 100 * _SHIFT
+_QUERY_TIME = _START + 100 * _SHIFT
 """When all is recalled, days after the last session."""
 
-_SHARED = {"robot": "robot_1"}
+_COMMON_CONTEXT = {"robot": "robot_1"}
 _Record = dict[str, Any]
 _Ids = dict[str, int]
 _WITH, _WITHOUT = "sessions given", "without sessions"
 
 
-class Ranked(NamedTuple):
+class RankedCase(NamedTuple):
     """A case, and the rank of the first relevant memory: from 1, infinite if it is not among the results."""
 
     case: _Record
@@ -80,20 +80,20 @@ def run(options: argparse.Namespace) -> None:
             [record for record in read_records(FOLDER / f"{name}.jsonl") if record["split"] == options.split]
             for name in ("cases", "answerable", "unanswerable", "lessons")
         )
-        ranked: dict[str, list[Ranked]] = {}
+        cases_by_way: dict[str, list[RankedCase]] = {}
         for way in (_WITHOUT, _WITH):
             path = Path(folder) / f"{way}.db"
             ids = store(path, embedder, sessions=way == _WITH)
             # Looked at in copies, so that no measurement changes what the next one finds.
             with opened_copy(path, embedder) as memory:
-                ranked[way] = [_rank(memory, ids, case) for case in cases]
+                cases_by_way[way] = [_rank(memory, ids, case) for case in cases]
         path_of_shared = Path(folder) / "shared.db"
-        shared = path_of_shared, store(path_of_shared, embedder, sessions=True, shared_context=_SHARED)
+        common = path_of_shared, store(path_of_shared, embedder, sessions=True, shared_context=_COMMON_CONTEXT)
         print(f"{len(ids)} memories, split {options.split}, {len(cases)} queries that need their episode, n={_N}\n")
-        print(markdown(("memories stored", "queries", *MEASURES), [*_case_rows(ranked)]), end="\n\n")
+        print(markdown(("memories stored", "queries", *MEASURES), [*_case_rows(cases_by_way)]), end="\n\n")
         if options.misses:
             print("Not among the results, with sessions given:")
-            for case, rank in ranked[_WITH]:
+            for case, rank in cases_by_way[_WITH]:
                 if math.isinf(rank):
                     print(f"  {case['link']}: {case['query']} ({', '.join(case['relevant'])})")
             print()
@@ -102,12 +102,12 @@ def run(options: argparse.Namespace) -> None:
             head = ("queries", "number", "with results, %", f"hit@{_N}, %", *(f"score p{q}" for q in _QUANTILES))
             show(head, _score_rows(memory, ids, answerable, unanswerable))
             print("Queries that lose their right result, and queries without one that come back empty, in %:\n")
-            head = ("min_relevance", *(f"lost: {one}" for one in _LOSING), *(f"empty: {one}" for one in _EMPTY))
+            head = ("min_relevance", *(f"lost: {name}" for name in _LOSING), *(f"empty: {name}" for name in _EMPTY))
             show(head, _relevance_rows(memory, ids, answerable, cases, unanswerable))
         print("What to know next time: facts that a new session is offered when it ends:\n")
         show(
             ("sessions before", "new one", "number", "offered", "helpful, %", "first, %", "found, %", "nDCG"),
-            _lesson_rows({"task and place": (path, ids), "one context for all": shared}, embedder, lessons),
+            _lesson_rows({"task and place": (path, ids), "one context for all": common}, embedder, lessons),
         )
 
 
@@ -115,7 +115,7 @@ def opened_copy(path: Path, embedder: Embedder | None) -> RobotMemory:
     """Open a copy of a stored set, with a model or by words alone."""
     # A copy of the embedder, too, since a memory closes its own.
     copied = shutil.copy(path, path.with_name("copy.db"))
-    return RobotMemory(copied, embedder=copy.copy(embedder), embedding_model="", clock=lambda: _ASKED)
+    return RobotMemory(copied, embedder=copy.copy(embedder), embedding_model="", clock=lambda: _QUERY_TIME)
 
 
 def store(path: Path, embedder: Embedder, *, sessions: bool, shared_context: Mapping[str, Any] | None = None) -> _Ids:
@@ -159,41 +159,41 @@ def _save(memory: RobotMemory, item: Mapping[str, Any], session: str | None) -> 
     ).memory_id
 
 
-def _rank(memory: RobotMemory, ids: _Ids, case: _Record) -> Ranked:
+def _rank(memory: RobotMemory, ids: _Ids, case: _Record) -> RankedCase:
     relevant = {ids[item] for item in case["relevant"]}
-    found = (
+    ranks = (
         rank
-        for rank, one in enumerate(memory.recall(case["query"], n=_N, min_relevance=0.0), start=1)
-        if one.id in relevant
+        for rank, hit in enumerate(memory.recall(case["query"], n=_N, min_relevance=0.0), start=1)
+        if hit.id in relevant
     )
-    return Ranked(case, next(found, math.inf))
+    return RankedCase(case, next(ranks, math.inf))
 
 
-def _case_rows(ranked: Mapping[str, Sequence[Ranked]]) -> Iterator[tuple[str, ...]]:
-    for way, cases in ranked.items():
-        yield way, str(len(cases)), *with_intervals(cases, [one.measures for one in cases])
-    before, after = ranked[_WITHOUT], ranked[_WITH]
+def _case_rows(cases_by_way: Mapping[str, Sequence[RankedCase]]) -> Iterator[tuple[str, ...]]:
+    for way, cases in cases_by_way.items():
+        yield way, str(len(cases)), *with_intervals(cases, [case.measures for case in cases])
+    before, after = cases_by_way[_WITHOUT], cases_by_way[_WITH]
     gains = [tuple(np.subtract(a.measures, b.measures)) for b, a in zip(before, after, strict=True)]
     yield "difference", str(len(after)), *with_intervals(after, gains)
     groups: dict[str, Callable[[_Record], bool]] = {
         f"{key} {value}": lambda case, key=key, value=value: case[key] == value  # type: ignore[misc]
         for key in ("link", "language")
-        for value in dict.fromkeys(one.case[key] for one in after)
+        for value in dict.fromkeys(case.case[key] for case in after)
     }
     for name, belongs in groups.items():
-        chosen = [one for one in after if belongs(one.case)]
-        yield f"{_WITH}, {name}", str(len(chosen)), *with_intervals(chosen, [one.measures for one in chosen])
+        selection = [case for case in after if belongs(case.case)]
+        yield f"{_WITH}, {name}", str(len(selection)), *with_intervals(selection, [case.measures for case in selection])
 
 
-def with_intervals(cases: Sequence[Ranked], values: Sequence[tuple[float, ...]]) -> Iterator[str]:
+def with_intervals(cases: Sequence[RankedCase], values: Sequence[tuple[float, ...]]) -> Iterator[str]:
     """Yield a cell for each measure: its mean, and the bounds of its interval."""
     table = np.array(values)
-    names = [one.case["episode"] for one in cases]
-    of_episode = [np.array([name == chosen for name in names]) for chosen in dict.fromkeys(names)]
+    names = [case.case["episode"] for case in cases]
+    of_episode = [np.array([name == episode for name in names]) for episode in dict.fromkeys(names)]
     sums = np.array([table[rows].sum(axis=0) for rows in of_episode])
     counts = np.array([rows.sum() for rows in of_episode])
-    drawn = np.random.default_rng(1).integers(len(counts), size=(_SAMPLES, len(counts)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1, keepdims=True)
+    samples = np.random.default_rng(1).integers(len(counts), size=(_SAMPLES, len(counts)))
+    means = sums[samples].sum(axis=1) / counts[samples].sum(axis=1, keepdims=True)
     low, high = np.percentile(means, (2.5, 97.5), axis=0)
     for name, *numbers in zip(MEASURES, table.mean(axis=0), low, high, strict=True):
         scale, digits = (1, 3) if name == "MRR" else (100, 1)
@@ -206,13 +206,13 @@ def _score_rows(
     hits = statistics.fmean(_rank(memory, ids, case).rank <= _N for case in answerable)
     yield _score_row(memory, "answerable", answerable, f"{100 * hits:.1f}")
     for distance in dict.fromkeys(case["distance"] for case in unanswerable):
-        chosen = [case for case in unanswerable if case["distance"] == distance]
-        yield _score_row(memory, f"unanswerable, {distance}", chosen, "")
+        selection = [case for case in unanswerable if case["distance"] == distance]
+        yield _score_row(memory, f"unanswerable, {distance}", selection, "")
     yield _score_row(memory, "unanswerable", unanswerable, "")
 
 
 def _score_row(memory: RobotMemory, name: str, cases: Sequence[_Record], hits: str) -> tuple[str, ...]:
-    scores = [found[0].score for case in cases if (found := memory.recall(case["query"], n=_N)).memories]
+    scores = [result[0].score for case in cases if (result := memory.recall(case["query"], n=_N)).memories]
     quantiles = (f"{value:.3f}" for value in np.percentile(scores, _QUANTILES)) if scores else ("",) * len(_QUANTILES)
     return name, str(len(cases)), f"{100 * len(scores) / len(cases):.1f}", hits, *quantiles
 
@@ -235,12 +235,12 @@ def _relevance_rows(
 
 
 def _best_relevance(memory: RobotMemory, case: _Record) -> float:
-    return max((one.relevance for one in memory.recall(case["query"], n=_N, min_relevance=0.0)), default=0.0)
+    return max((hit.relevance for hit in memory.recall(case["query"], n=_N, min_relevance=0.0)), default=0.0)
 
 
 def below(relevances: Sequence[float], bound: float) -> str:
     """Return how many are below a bound, in percent."""
-    return f"{100 * sum(one < bound for one in relevances) / max(len(relevances), 1):.1f}"
+    return f"{100 * sum(relevance < bound for relevance in relevances) / max(len(relevances), 1):.1f}"
 
 
 class Offer(NamedTuple):
@@ -264,9 +264,9 @@ def _offer(path: Path, embedder: Embedder, ids: _Ids, lesson: _Record, *, in_con
     grade_of = {ids[item["id"]]: item["grade"] for item in lesson["helpful"]}
     context = lesson["context"]
     with opened_copy(path, embedder) as memory:
-        session = memory.start_session({**_SHARED, **context} if in_context else _SHARED).session_id
-        for seen in () if in_context else (context["task"], context["place"], *context["objects"]):
-            memory.save_perception(seen, session_id=session)
+        session = memory.start_session({**_COMMON_CONTEXT, **context} if in_context else _COMMON_CONTEXT).session_id
+        for thing in () if in_context else (context["task"], context["place"], *context["objects"]):
+            memory.save_perception(thing, session_id=session)
         facts = memory.end_session(session).proactive
     return Offer(tuple(grade_of.get(fact.id, 0) for fact in facts), tuple(grade_of.values()))
 
@@ -275,9 +275,9 @@ def _lesson_rows(
     ways: Mapping[str, tuple[Path, _Ids]], embedder: Embedder, lessons: Sequence[_Record]
 ) -> Iterator[tuple[str, ...]]:
     for name, (path, ids) in ways.items():
-        for told, in_context in (("context", True), ("perceptions", False)):
+        for source, in_context in (("context", True), ("perceptions", False)):
             offered = [_offer(path, embedder, ids, lesson, in_context=in_context) for lesson in lessons]
-            yield name, told, *_offer_cells(offered)
+            yield name, source, *_offer_cells(offered)
 
 
 def _offer_cells(offered: Sequence[Offer]) -> Iterator[str]:

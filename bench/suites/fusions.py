@@ -14,8 +14,8 @@ from contextlib import closing
 from bench.internals.stages import Embedder, Ranking, Scores, load_model, plainer_words
 from bench.retrieval import (
     MEASURES,
-    Found,
     LabelledSet,
+    SearchScores,
     Way,
     add_set_options,
     measures,
@@ -26,7 +26,7 @@ from bench.table import show
 from robotmem_ros.memory import Parameters
 
 _K = 60
-_INDEXED = "stop words, stems"
+_INDEX_NAME = "stop words, stems"
 _PLAINER = (("stems", False, True), ("stop words", True, False), ("as they are", False, False))
 
 _Normaliser = Callable[[Ranking], Scores]
@@ -39,26 +39,26 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     with closing(load_model(options.model)) as embedder:
         for folder in options.folders:
-            labelled = LabelledSet(folder)
-            print(f"{labelled.title}\n")
-            show(("way", "words", *MEASURES), _rows(labelled, embedder))
+            cases = LabelledSet(folder)
+            print(f"{cases.title}\n")
+            show(("way", "words", *MEASURES), _rows(cases, embedder))
 
 
-def _rows(labelled: LabelledSet, embedder: Embedder) -> Iterator[tuple[str, ...]]:
-    found = labelled.search(embedder)
+def _rows(cases: LabelledSet, embedder: Embedder) -> Iterator[tuple[str, ...]]:
+    results = cases.search(embedder)
     for name, way in _WAYS.items():
-        yield name, _INDEXED, *measures([ranks(one, way) for one in found])
+        yield name, _INDEX_NAME, *measures([ranks(result, way) for result in results])
     for words, without_stop_words, stems in _PLAINER:
         with plainer_words(without_stop_words=without_stop_words, stems=stems):
-            found = labelled.search(embedder)
+            results = cases.search(embedder)
         for name in ("text only", "rrf", Parameters().fusion):
-            yield name, words, *measures([ranks(one, _WAYS[name]) for one in found])
+            yield name, words, *measures([ranks(result, _WAYS[name]) for result in results])
 
 
 def _weighted_rrf(share: float, k: int = _K) -> Way:
     """Fuse by ranks with a share for the text, the rest for the vector."""
 
-    def way(found: Found) -> Scores:
+    def way(found: SearchScores) -> Scores:
         scores: Scores = {}
         for weight, ranking in ((share, found.text), (1 - share, found.vector)):
             for rank, hit in enumerate(ranking):
@@ -71,10 +71,10 @@ def _weighted_rrf(share: float, k: int = _K) -> Way:
 def _blend(text: _Normaliser, vector: _Normaliser, share: float) -> Way:
     """Add the normalised scores of both, weighted; what a search did not find gets nothing for it."""
 
-    def way(found: Found) -> Scores:
-        parts = text(found.text), vector(found.vector)
+    def way(scores: SearchScores) -> Scores:
+        parts = text(scores.text), vector(scores.vector)
         together = parts[0].keys() | parts[1].keys()
-        return {one: share * parts[0].get(one, 0.0) + (1 - share) * parts[1].get(one, 0.0) for one in together}
+        return {key: share * parts[0].get(key, 0.0) + (1 - share) * parts[1].get(key, 0.0) for key in together}
 
     return way
 
@@ -111,8 +111,8 @@ def _z_score(ranking: Ranking) -> Scores:
 
 
 _WAYS: Mapping[str, Way] = {
-    "text only": lambda found: _over_best(found.text),
-    "vector only": lambda found: _similarity(found.vector),
+    "text only": lambda scores: _over_best(scores.text),
+    "vector only": lambda scores: _similarity(scores.vector),
     "scores": way_of_recall("scores"),
     "rrf": way_of_recall("rrf"),
     **{f"weighted rrf, text {share}": _weighted_rrf(share) for share in (0.3, 0.4, 0.6, 0.7)},

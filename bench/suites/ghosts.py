@@ -28,18 +28,18 @@ from robotmem_ros.memory import FieldOfView, RobotMemory
 from .objects import sightings
 
 _QUERIES = 300
-_SAME = 0.6
+_MAX_DISTANCE = 0.6
 """Metres from an object to its thing, at most."""
 _MARGIN = 0.5
 """Metres by which the nearest thing may be nearer than the one that is named."""
-_REPORTED = 3
+_MIN_REPORTS = 3
 _SETTINGS = {
     "false 2 %": Settings(),
     "false 10 %": Settings(false=0.1),
     "wrong 8 %": Settings(wrong=0.08),
-    "8 moved": Settings(moved=8),
-    "wrong 8 %, false 6 %, 8 moved": Settings(wrong=0.08, false=0.06, moved=8),
-    "wrong 15 %, false 10 %, 8 moved, drift 0.10 m": Settings(wrong=0.15, false=0.1, moved=8, drift=0.1),
+    "8 moved": Settings(moved_count=8),
+    "wrong 8 %, false 6 %, 8 moved": Settings(wrong=0.08, false=0.06, moved_count=8),
+    "wrong 15 %, false 10 %, 8 moved, drift 0.10 m": Settings(wrong=0.15, false=0.1, moved_count=8, drift=0.1),
 }
 _HEAD = ("world", "field of view", "true", "farther", "ghost", "none", "confirmed", "per s")
 
@@ -61,7 +61,7 @@ def _rows(seeds: range) -> Iterator[tuple[str, ...]]:
             yield (
                 name, "yes" if has_view else "no",
                 *(f"{counts[answer] / len(reports):.1f}" for answer in ("true", "farther", "ghost", "none")),
-                f"{sum(report.confirmed for report in reports) / len(reports):.3f}",
+                f"{sum(report.confirmed_count for report in reports) / len(reports):.3f}",
                 f"{sum(report.rate for report in reports) / len(reports):.0f}",
             )  # fmt: skip
 
@@ -70,7 +70,7 @@ class Report(NamedTuple):
     """Answers by their kind, confirmed objects per thing, and sightings a second."""
 
     answers: Counter[str]
-    confirmed: float
+    confirmed_count: float
     rate: float
 
 
@@ -79,22 +79,24 @@ def measure(patrol: Patrol, seed: int, *, has_view: bool) -> Report:
     dice = random.Random(f"queries {seed}")
     with RobotMemory(":memory:", embedding_model="") as memory:
         start = time.perf_counter()
-        pending = [
+        futures = [
             memory.store_sightings(new, field_of_view=_view(patrol, index) if has_view else None)
             for index, new in enumerate(map(_from_camera, map(sightings, patrol.messages)))
             if new or has_view
         ]
-        count = sum(len(future.result()) for future in pending)
+        count = sum(len(future.result()) for future in futures)
         rate = count / (time.perf_counter() - start)
-        known = _reported(patrol)
-        answers = Counter(_answer(memory, patrol, known, dice) for _ in range(_QUERIES))
-        confirmed = sum(found.confirmed and found.confidence >= 0.3 for found in memory.objects())
-    return Report(answers, confirmed / len(patrol.things), rate)
+        things = _reported_things(patrol)
+        answers = Counter(_answer(memory, patrol, things, dice) for _ in range(_QUERIES))
+        confirmed_count = sum(
+            seen_object.confirmed and seen_object.confidence >= 0.3 for seen_object in memory.objects()
+        )
+    return Report(answers, confirmed_count / len(patrol.things), rate)
 
 
 def _from_camera(new: list[NewMemory]) -> list[NewMemory]:
-    for one in new:
-        object.__setattr__(one, "source", "/camera")
+    for memory in new:
+        object.__setattr__(memory, "source", "/camera")
     return new
 
 
@@ -107,30 +109,30 @@ def _view(patrol: Patrol, index: int) -> FieldOfView:
     )  # fmt: skip
 
 
-def _reported(patrol: Patrol) -> list[Thing]:
+def _reported_things(patrol: Patrol) -> list[Thing]:
     counts = Counter(
-        seen.thing
+        detection.thing
         for message in patrol.messages
-        for seen in message.detections
-        if seen.thing is not None
-        and seen.label == patrol.things[seen.thing].label
-        and math.dist(seen.position, patrol.things[seen.thing].position) <= _SAME
+        for detection in message.detections
+        if detection.thing is not None
+        and detection.label == patrol.things[detection.thing].label
+        and math.dist(detection.position, patrol.things[detection.thing].position) <= _MAX_DISTANCE
     )
-    return [thing for index, thing in enumerate(patrol.things) if counts[index] >= _REPORTED]
+    return [thing for index, thing in enumerate(patrol.things) if counts[index] >= _MIN_REPORTS]
 
 
-def _answer(memory: RobotMemory, patrol: Patrol, known: list[Thing], dice: random.Random) -> str:
+def _answer(memory: RobotMemory, patrol: Patrol, things: list[Thing], dice: random.Random) -> str:
     place: Point = (dice.uniform(0, 15), dice.uniform(0, 12), 0.0)
-    label = dice.choice(known).label
-    found = memory.recall(
+    label = dice.choice(things).label
+    result = memory.recall(
         n=1, context_filter={"label": label}, spatial_sort={"field": "position", "target": place[:2]}
     ).memories
-    if not found:
+    if not result:
         return "none"
-    assert found[0].pose is not None
-    named = found[0].pose[:3]
+    assert result[0].pose is not None
+    named = result[0].pose[:3]
     real = [thing.position for thing in patrol.things if thing.label == label]
-    nearest = min(math.dist(place[:2], thing.position[:2]) for thing in known if thing.label == label)
-    if min(math.dist(named, position) for position in real) > _SAME:
+    nearest = min(math.dist(place[:2], thing.position[:2]) for thing in things if thing.label == label)
+    if min(math.dist(named, position) for position in real) > _MAX_DISTANCE:
         return "ghost"
     return "true" if math.dist(place[:2], named[:2]) <= nearest + _MARGIN else "farther"

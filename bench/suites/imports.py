@@ -46,25 +46,25 @@ def _import(bag: Path, work: Path, *, model: str, sampled: bool) -> tuple[str, .
         file.unlink()
     with RobotMemory(work / "import.db", embedding_model=model) as memory:
         memory.warm_up()
-        began = time.perf_counter()
-        with Bag(bag) as opened:
-            replay = Replay(opened, load_config(config, {"queue_policy": "block"}), memory)
+        start = time.perf_counter()
+        with Bag(bag) as recording:
+            replay = Replay(recording, load_config(config, {"queue_policy": "block"}), memory)
             replay.run()
             memory.flush()
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - start
         result = replay.result()
-    stored = sum(counts.stored_count for counts in result.counts.values())
-    how = f"{'sampled' if sampled else 'all'}, {'with the model' if model else 'no model'}"
+    count = sum(counts.stored_count for counts in result.counts.values())
+    way = f"{'sampled' if sampled else 'all'}, {'with the model' if model else 'no model'}"
     return (
-        bag.name, how, str(result.read), str(stored), f"{seconds:.2f}", f"{result.read / seconds:,.0f}",
+        bag.name, way, str(result.read), str(count), f"{seconds:.2f}", f"{result.read / seconds:,.0f}",
         f"{result.span / seconds:,.0f}",
     )  # fmt: skip
 
 
 def _config(bag: Path, work: Path, *, sampled: bool) -> Path:
-    known = set(load_presets())
-    with Bag(bag) as opened:
-        topics = {name: topic.type_name for name, topic in opened.topics.items() if topic.type_name in known}
+    preset_types = set(load_presets())
+    with Bag(bag) as recording:
+        topics = {name: topic.type_name for name, topic in recording.topics.items() if topic.type_name in preset_types}
     values: dict[str, object] = {"perception_topics": [f"topic{number}" for number in range(len(topics))]}
     for number, (name, type_name) in enumerate(sorted(topics.items())):
         values[f"topic{number}"] = {"topic": name, "type": type_name, **({} if sampled else {"min_interval": 0.0})}

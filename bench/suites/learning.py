@@ -24,7 +24,7 @@ from robotmem_ros.memory import Parameters, RobotMemory
 _HEAD = (
     "facts of the collection", "read", "compared", "both, mean", "median", "99 of 100", "longest", "learned a second",
 )  # fmt: skip
-_TIMED, _LEARNED = 500, 300
+_TIMED, _SAMPLE = 500, 300
 _SEED = 1
 
 
@@ -55,15 +55,15 @@ def _measure(make: Callable[[random.Random, int], str], facts: int, *, model: st
         path = Path(folder) / "learning.db"
         with RobotMemory(path, embedding_model=model) as memory:
             memory.warm_up()
-            for stored in [memory.store(as_fact(text)) for text in islice(texts, facts)]:
-                stored.result()
+            for future in [memory.store(as_fact(text)) for text in islice(texts, facts)]:
+                future.result()
             memory.flush()
-            began = time.perf_counter()
-            for text in islice(texts, _LEARNED):
+            start = time.perf_counter()
+            for text in islice(texts, _SAMPLE):
                 memory.learn(text)
-            rate = _LEARNED / (time.perf_counter() - began)
+            rate = _SAMPLE / (time.perf_counter() - start)
         timed = list(time_each(path, list(islice(texts, _TIMED))))
-    both = sorted(map(sum, timed))
+    sums = sorted(map(sum, timed))
     read, compared = (statistics.fmean(column) for column in zip(*timed, strict=True))
-    times = [read, compared, read + compared, statistics.median(both), both[len(both) * 99 // 100], both[-1]]
-    return (*(f"{one:.2f}" for one in times), f"{rate:.0f}")
+    times = [read, compared, read + compared, statistics.median(sums), sums[len(sums) * 99 // 100], sums[-1]]
+    return (*(f"{seconds:.2f}" for seconds in times), f"{rate:.0f}")

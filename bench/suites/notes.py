@@ -22,9 +22,9 @@ from bench.options import add_model
 from bench.table import show
 from robotmem_ros.memory import Kind, RobotMemory
 
-_FOUND = 5
+_RECALL_SIZE = 5
 _PAGES = DATA / "notes" / "handbook"
-_OTHERS = DATA.parents[1] / "docs"
+_OTHER_DOCS = DATA.parents[1] / "docs"
 _HEADING = re.compile(r"^(#+ .*|[=-]{3,})$\n?", re.MULTILINE)
 
 
@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    head = ("pages, largest part", "parts", "first", f"of {_FOUND}", "rank", "tokens")
+    head = ("pages, largest part", "parts", "first", f"of {_RECALL_SIZE}", "rank", "tokens")
     with tempfile.TemporaryDirectory() as folder:
         plain = _without_headings(Path(folder))
         for name, model in ((options.model, options.model), ("words alone", "")) if options.model else (("words", ""),):
@@ -47,22 +47,23 @@ def run(options: argparse.Namespace) -> int:
 def _rows(plain: Path, sizes: Iterable[int], model: str, errors: bool) -> Iterator[tuple[str, ...]]:
     for name, pages in (("headings", _PAGES), ("plain", plain)):
         for tokens in sizes:
-            yield f"{name}, {tokens} tokens", *_measured(pages, tokens, model, errors)
+            yield f"{name}, {tokens} tokens", *_measure(pages, tokens, model, errors)
 
 
-def _measured(pages: Path, tokens: int, model: str, errors: bool) -> Iterator[str]:
+def _measure(pages: Path, tokens: int, model: str, errors: bool) -> Iterator[str]:
     questions = read_records(DATA / "notes" / "questions.jsonl")
     with RobotMemory(
-        ":memory:", embedding_model=model, notes_folders=[str(pages), str(_OTHERS)], notes_chunk_tokens=tokens
+        ":memory:", embedding_model=model, notes_folders=[str(pages), str(_OTHER_DOCS)], notes_chunk_tokens=tokens
     ) as memory:
         for record in read_records(DATA / "episodes" / "episodes.jsonl")[:400]:
             memory.save_perception(record["content"])
         memory.flush()
         ranks, read = [], 0
         for question in questions:
-            found = [one for one in memory.recall(question["query"], _FOUND).memories if one.kind is Kind.NOTE]
-            read += sum(count(one.content) for one in found)
-            ranks.append(_rank(memory, question, found))
+            memories = memory.recall(question["query"], _RECALL_SIZE).memories
+            notes = [note for note in memories if note.kind is Kind.NOTE]
+            read += sum(count(note.content) for note in notes)
+            ranks.append(_rank(memory, question, notes))
             if errors and not ranks[-1]:
                 print(f"not found: {question['query']}")
         yield str(memory.status().notes)
@@ -72,10 +73,10 @@ def _measured(pages: Path, tokens: int, model: str, errors: bool) -> Iterator[st
     yield str(read // len(questions))
 
 
-def _rank(memory: RobotMemory, question: dict[str, Any], found: Iterable[Any]) -> int:
+def _rank(memory: RobotMemory, question: dict[str, Any], notes: Iterable[Any]) -> int:
     # From 1; 0 if no result is right. The lines that are cited must hold the answer.
     page = Path(question["path"]).stem
-    for rank, one in enumerate(found, start=1):
+    for rank, one in enumerate(notes, start=1):
         note = one.context["note"]
         lines = memory.note(note["path"], note["first_line"], note["last_line"] - note["first_line"] + 1).text
         if Path(note["path"]).stem == page and question["answer"] in lines:

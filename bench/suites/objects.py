@@ -53,8 +53,8 @@ class Report(NamedTuple):
     """The objects of one world beside its things."""
 
     things: int
-    found: int
-    stored: int
+    object_count: int
+    stored_count: int
     """Confirmed objects of things."""
     false: int
     """Confirmed objects of nothing."""
@@ -70,7 +70,7 @@ class Report(NamedTuple):
     @property
     def per_thing(self) -> float:
         """Return the confirmed objects of things per true thing."""
-        return self.stored / self.things
+        return self.stored_count / self.things
 
 
 def measure(world: World, settings: Settings) -> Report:
@@ -78,16 +78,14 @@ def measure(world: World, settings: Settings) -> Report:
     with RobotMemory(":memory:", embedding_model="") as memory:
         start = time.perf_counter()
         covariance = ((settings.noise**2, 0.0, 0.0), (0.0, settings.noise**2, 0.0), (0.0, 0.0, settings.noise**2))
-        pending = [
+        futures = [
             memory.store_sightings(sightings(message), [covariance] * len(message.detections) * settings.covariances)
             for message in world.messages
         ]
-        ids = [[stored.memory_id for stored in future.result()] for future in pending]
+        ids = [[result.memory_id for result in future.result()] for future in futures]
         seconds = time.perf_counter() - start
-        objects = {
-            found.id: found
-            for found in memory.recall(n=1000, min_confidence=0.0, context_filter={"confirmed": True}).memories
-        }
+        result = memory.recall(n=1000, min_confidence=0.0, context_filter={"confirmed": True})
+        objects = {item.id: item for item in result.memories}
     return _report(world, ids, objects, sum(map(len, ids)) / seconds)
 
 
@@ -95,10 +93,10 @@ def sightings(message: Message) -> list[NewMemory]:
     """Return the sightings of a message."""
     return [
         perception(
-            f"a {seen.label}", message.stamp, pose=Pose(*seen.position), label=seen.label, confidence=seen.confidence,
-            perception_type="visual",
+            f"a {detection.label}", message.stamp, pose=Pose(*detection.position), label=detection.label,
+            confidence=detection.confidence, perception_type="visual",
         )
-        for seen in message.detections
+        for detection in message.detections
     ]  # fmt: skip
 
 
@@ -106,22 +104,25 @@ def _report(world: World, ids: list[list[int]], objects: dict[int, Memory], rate
     members: defaultdict[int, Counter[int | None]] = defaultdict(Counter)
     places: defaultdict[int, list[Point]] = defaultdict(list)
     for message, became in zip(world.messages, ids, strict=True):
-        for seen, memory_id in zip(message.detections, became, strict=True):
-            members[memory_id][seen.thing] += 1
-            if seen.thing is not None:
-                places[seen.thing].append(seen.position)
+        for detection, memory_id in zip(message.detections, became, strict=True):
+            members[memory_id][detection.thing] += 1
+            if detection.thing is not None:
+                places[detection.thing].append(detection.position)
     owner = {memory_id: counts.most_common(1)[0][0] for memory_id, counts in members.items()}
-    confirmed = {memory_id: found for memory_id, found in objects.items() if found.confirmed}
-    of_things = {memory_id: thing for memory_id in confirmed if (thing := owner[memory_id]) is not None}
+    confirmed_objects = {memory_id: seen_object for memory_id, seen_object in objects.items() if seen_object.confirmed}
+    of_things = {memory_id: thing for memory_id in confirmed_objects if (thing := owner[memory_id]) is not None}
     best = {
         thing: memory_id
         for memory_id, thing in sorted(of_things.items(), key=lambda item: sum(members[item[0]].values()))
     }
-    errors = [math.dist(_pose(confirmed[memory_id]), world.things[thing].position) for thing, memory_id in best.items()]
+    errors = [
+        math.dist(_pose(confirmed_objects[memory_id]), world.things[thing].position)
+        for thing, memory_id in best.items()
+    ]
     floors = [math.dist(_mean(places[thing]), world.things[thing].position) for thing in best]
     precision, recall = _pairs(members)
     return Report(
-        len(world.things), len(best), len(of_things), len(confirmed) - len(of_things), precision, recall,
+        len(world.things), len(best), len(of_things), len(confirmed_objects) - len(of_things), precision, recall,
         _rms(errors), _rms(floors), rate,
     )  # fmt: skip
 
@@ -158,7 +159,8 @@ def _summed(reports: list[Report]) -> Report:
 def _row(name: str, report: Report) -> tuple[str, ...]:
     """Return one row of the table."""
     return (
-        name, str(report.things), f"{report.found / report.things:.1%}", f"{report.per_thing:.3f}", str(report.false),
-        f"{report.precision:.4f}", f"{report.recall:.4f}", f"{report.error * 1000:.1f}", f"{report.floor * 1000:.1f}",
+        name, str(report.things), f"{report.object_count / report.things:.1%}", f"{report.per_thing:.3f}",
+        str(report.false), f"{report.precision:.4f}", f"{report.recall:.4f}", f"{report.error * 1000:.1f}",
+        f"{report.floor * 1000:.1f}",
         f"{report.error / report.floor:.3f}", f"{report.rate:.0f}",
     )  # fmt: skip

@@ -30,33 +30,33 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     with closing(load_model(options.model)) as embedder:
         for folder in options.folders:
-            labelled = LabelledSet(folder)
-            bounded, unbounded = labelled.recall(embedder, (None, 0.0))
-            found = list(zip(labelled.cases, bounded, strict=True))
-            print(f"{labelled.title}\n")
+            cases = LabelledSet(folder)
+            bounded, unbounded = cases.recall(embedder, (None, 0.0))
+            results = list(zip(cases.cases, bounded, strict=True))
+            print(f"{cases.title}\n")
             show(
                 (f"queries, by {Parameters().fusion}", "number", *MEASURES),
-                [*_rows(found), _row("all, with min_relevance 0", unbounded)],
+                [*_rows(results), _row("all, with min_relevance 0", unbounded)],
             )
             if options.misses:
                 print("Not among the first ten:")
-                for case, ranks in found:
+                for case, ranks in results:
                     if min(ranks) > 10:
                         print(f"  {case.category}: {case.query} ({', '.join(sorted(case.relevant))})")
 
 
-def _rows(found: Sequence[tuple[Case, Sequence[float]]]) -> Iterator[tuple[str, ...]]:
+def _rows(results: Sequence[tuple[Case, Sequence[float]]]) -> Iterator[tuple[str, ...]]:
     groups: dict[str, Callable[[Case], bool]] = {
         category: lambda case, category=category: case.category == category  # type: ignore[misc]
-        for category in dict.fromkeys(case.category for case, _ in found)
+        for category in dict.fromkeys(case.category for case, _ in results)
     }
     groups["all"] = lambda case: True
     groups["direct, natural and exact"] = lambda case: case.category in _PLAIN
     groups["the same in English"] = lambda case: case.category in _PLAIN and case.query.isascii()
     groups["the same in Chinese"] = lambda case: case.category in _PLAIN and not case.query.isascii()
     for name, belongs in groups.items():
-        if chosen := [ranks for case, ranks in found if belongs(case)]:
-            yield _row(name, chosen)
+        if selection := [ranks for case, ranks in results if belongs(case)]:
+            yield _row(name, selection)
 
 
 def _row(name: str, ranks: Sequence[Sequence[float]]) -> tuple[str, ...]:

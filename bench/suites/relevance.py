@@ -51,7 +51,7 @@ class Result(NamedTuple):
         return [self.cosine, self.share**3, 1.0][-size:]
 
 
-class Asked(NamedTuple):
+class AskedQuery(NamedTuple):
     """A query with its results; `group` is its row of the table."""
 
     group: str
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
     @property
     def is_answered(self) -> bool:
         """Return whether a result is right."""
-        return any(one.is_right for one in self.results)
+        return any(result.is_right for result in self.results)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -75,34 +75,34 @@ def run(options: argparse.Namespace) -> None:
         path = Path(folder) / "memory.db"
         ids = store(path, embedder, sessions=True)
         with opened_copy(path, embedder) as memory:
-            by_both = [*_asked(memory, path, ids)]
+            by_both = [*_ask(memory, path, ids)]
         with opened_copy(path, None) as memory:
-            by_words = [*_asked(memory, path, ids)]
-    reads = [one for one in by_both if one.reads]
-    print("x = " + _written(_fit(reads, 3)))
-    print("x = " + _written(_fit(by_words, 2)), "without a cosine\n")
+            by_words = [*_ask(memory, path, ids)]
+    reads = [query for query in by_both if query.reads]
+    print("x = " + _curve_text(_fit(reads, 3)))
+    print("x = " + _curve_text(_fit(by_words, 2)), "without a cosine\n")
     print("Shares in % of those with an answer among the first ten, and of those that nothing answers.")
-    head = ("min_relevance", *(f"{tells}: {one}" for tells, names in _COLUMNS.items() for one in (*names, "all")))
+    head = ("min_relevance", *(f"{tells}: {name}" for tells, names in _COLUMNS.items() for name in (*names, "all")))
     print("With the model; other than Latin script by words alone:\n")
     show(head, _rows(by_both, by_words))
     print("By words alone:\n")
-    show(head, _rows([one._replace(reads=False) for one in by_words], by_words))
+    show(head, _rows([query._replace(reads=False) for query in by_words], by_words))
     print(f"The default is {Parameters().min_relevance}.")
 
 
-def _asked(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[Asked]:
+def _ask(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[AskedQuery]:
     with Stages.open(path) as stages:
         for group, record in _queries():
             query = record["query"]
             relevant = {ids[item] for item in record["relevant"]}
-            found = memory.recall(query, n=_N, min_relevance=0.0)
-            shares = stages.shares(query, [one.id for one in found])
-            less = UNKNOWN if stages.is_unknown(query) else 0.0
+            hits = memory.recall(query, n=_N, min_relevance=0.0)
+            shares = stages.shares(query, [hit.id for hit in hits])
+            discount = UNKNOWN if stages.is_unknown(query) else 0.0
             results = [
-                Result(one.similarity - less, share, one.id in relevant)
-                for one, share in zip(found, shares, strict=True)
+                Result(hit.similarity - discount, share, hit.id in relevant)
+                for hit, share in zip(hits, shares, strict=True)
             ]
-            yield Asked(group, record.get("episode", query), tells_meaning(query), results)
+            yield AskedQuery(group, record.get("episode", query), tells_meaning(query), results)
 
 
 def _queries() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -116,17 +116,17 @@ def _queries() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "hard" if record["category"] in _HARD else "plain", {**record, "relevant": relevant}
 
 
-def _fit(asked: Sequence[Asked], size: int) -> _Curve:
+def _fit(queries: Sequence[AskedQuery], size: int) -> _Curve:
     """Fit a logistic curve, as much by queries with an answer as by those without one."""
     curve = np.array([8.0, 3.0, -4.0][-size:])
-    right = [one for one in asked if one.group in _LOSING[:3] and one.is_answered]
-    wrong = [one for one in asked if one.group in _EMPTY and one.results]
+    right = [query for query in queries if query.group in _LOSING[:3] and query.is_answered]
+    wrong = [query for query in queries if query.group in _EMPTY and query.results]
     labels = np.array([1.0] * len(right) + [0.0] * len(wrong))
     weights = np.where(labels > 0, 100 / len(right), 100 / len(wrong))
     for _ in range(8):  # which result is the most relevant one depends on the curve
-        best = [_best([result for result in one.results if result.is_right], curve) for one in right]
-        best += [_best(one.results, curve) for one in wrong]
-        curve = _regression(np.array([one.features(size) for one in best]), labels, weights)
+        best = [_best([result for result in query.results if result.is_right], curve) for query in right]
+        best += [_best(query.results, curve) for query in wrong]
+        curve = _regression(np.array([result.features(size) for result in best]), labels, weights)
     return curve
 
 
@@ -147,21 +147,24 @@ def _regression(
     return curve
 
 
-def _rows(asked: Sequence[Asked], by_words: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
+def _rows(queries: Sequence[AskedQuery], by_words: Sequence[AskedQuery]) -> Iterator[tuple[str, ...]]:
     best: dict[str, list[float]] = {name: [] for name in (*_LOSING, *_EMPTY)}
-    episodes = list(dict.fromkeys(one.episode for one in asked))
+    episodes = list(dict.fromkeys(query.episode for query in queries))
     fold = dict(zip(episodes, np.random.default_rng(1).integers(_FOLDS, size=len(episodes)).tolist(), strict=True))
     for number in range(_FOLDS):
-        known = [one for one in asked if one.reads and fold[one.episode] != number]
-        with_cosine = _fit(known, 3) if known else np.zeros(3)
-        without = _fit([one for one in by_words if fold[one.episode] != number], 2)
-        for one in asked:
-            if fold[one.episode] == number and (one.group in _EMPTY or one.is_answered):
-                curve = with_cosine if one.reads else without
-                best[one.group].append(max((_relevance(result, curve) for result in one.results), default=0.0))
+        training = [query for query in queries if query.reads and fold[query.episode] != number]
+        with_cosine = _fit(training, 3) if training else np.zeros(3)
+        without = _fit([query for query in by_words if fold[query.episode] != number], 2)
+        for query in queries:
+            if fold[query.episode] == number and (query.group in _EMPTY or query.is_answered):
+                curve = with_cosine if query.reads else without
+                best[query.group].append(max((_relevance(result, curve) for result in query.results), default=0.0))
     columns = [group for names in _COLUMNS.values() for group in (*([name] for name in names), names)]
     for threshold in sorted({*_THRESHOLDS, Parameters().min_relevance}):
-        yield f"{threshold:g}", *(below([one for name in group for one in best[name]], threshold) for group in columns)
+        yield (
+            f"{threshold:g}",
+            *(below([result for name in group for result in best[name]], threshold) for group in columns),
+        )
 
 
 def _relevance(result: Result, curve: _Curve) -> float:
@@ -170,6 +173,6 @@ def _relevance(result: Result, curve: _Curve) -> float:
     return 1 / (1 + math.exp(-float(np.dot(result.features(len(curve)), curve))))
 
 
-def _written(curve: _Curve) -> str:
+def _curve_text(curve: _Curve) -> str:
     names = (" * cosine", " * share ** 3", "")[-len(curve) :]
     return " ".join(f"{factor:+.1f}{name}" for factor, name in zip(curve.tolist(), names, strict=True))

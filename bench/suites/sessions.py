@@ -47,8 +47,8 @@ def _outcome_rows(episodes: int) -> Iterator[tuple[str, ...]]:
 
 def _end_rows(facts: int) -> Iterator[tuple[str, ...]]:
     for name, text in _TEXTS.items():
-        merged, seconds = _end(facts, text)
-        yield name, f"{merged:,d}", f"{seconds:.2f}"
+        merge_count, seconds = _end(facts, text)
+        yield name, f"{merge_count:,d}", f"{seconds:.2f}"
 
 
 def _learn(episodes: int, n: int, weight: float, seed: int) -> tuple[float, float, float]:
@@ -63,8 +63,8 @@ def _learn(episodes: int, n: int, weight: float, seed: int) -> tuple[float, floa
         for _ in range(episodes):
             task = draw.randrange(_TASKS)
             session = memory.start_session().session_id
-            tried = memory.recall(f"how to do task t{task}", n=n)[0].id
-            success = draw.random() < (_GOOD if tried == works[task] else _BAD)
+            best_id = memory.recall(f"how to do task t{task}", n=n)[0].id
+            success = draw.random() < (_GOOD if best_id == works[task] else _BAD)
             successes += success
             memory.end_session(session, float(success))
         right = [memory.recall(f"how to do task t{task}", n=1)[0].id == works[task] for task in range(_TASKS)]

@@ -21,7 +21,7 @@ import numpy as np
 from bench.data import DATA, read_records
 from bench.internals.stages import load_model
 from bench.options import add_model
-from bench.suites.episodes import FOLDER, MEASURES, Ranked, opened_copy, store, with_intervals
+from bench.suites.episodes import FOLDER, MEASURES, RankedCase, opened_copy, store, with_intervals
 from bench.table import markdown
 from robotmem_ros.memory import RobotMemory
 
@@ -37,7 +37,7 @@ _STEPS: Mapping[str, Mapping[str, Any]] = {
     "vectors before it": {"session_vector_weight": 0.3},
 }  # fmt: skip
 """The parameters that each step changes; together they make the defaults."""
-_OTHERS: Mapping[str, Mapping[str, Any]] = {
+_VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "by words alone": {"vector_weight": 0.0},
     "by meaning alone": {"text_weight": 0.0},
     "fusion: rrf": {"fusion": "rrf"},
@@ -78,29 +78,29 @@ def _rows(memory: RobotMemory, ids: Mapping[str, int], cases: Sequence[dict[str,
     defaults, before = memory.parameters, None
     for name, changes in _STEPS.items():
         memory.parameters = memory.parameters.changed(**changes)
-        ranked = [_ranked(memory, ids, case) for case in cases]
-        yield name, *_cells(ranked, before)
-        before = ranked
+        ranked_cases = [_rank(memory, ids, case) for case in cases]
+        yield name, *_cells(ranked_cases, before)
+        before = ranked_cases
     assert memory.parameters == defaults, "all steps together must be the defaults"
-    for name, changes in _OTHERS.items():
+    for name, changes in _VARIANTS.items():
         memory.parameters = defaults.changed(**changes)
-        yield name, *_cells([_ranked(memory, ids, case) for case in cases], before)
+        yield name, *_cells([_rank(memory, ids, case) for case in cases], before)
     memory.parameters = defaults
 
 
-def _ranked(memory: RobotMemory, ids: Mapping[str, int], case: dict[str, Any]) -> Ranked:
+def _rank(memory: RobotMemory, ids: Mapping[str, int], case: dict[str, Any]) -> RankedCase:
     relevant = {ids[item] for item in case["relevant"]}
     results = memory.recall(case["query"], n=_N, min_relevance=0.0)
-    found = (rank for rank, one in enumerate(results, start=1) if one.id in relevant)
-    return Ranked(case, next(found, math.inf))
+    ranks = (rank for rank, hit in enumerate(results, start=1) if hit.id in relevant)
+    return RankedCase(case, next(ranks, math.inf))
 
 
-def _cells(ranked: Sequence[Ranked], before: Sequence[Ranked] | None) -> Iterator[str]:
-    means = np.mean([one.measures for one in ranked], axis=0)
+def _cells(ranked_cases: Sequence[RankedCase], before: Sequence[RankedCase] | None) -> Iterator[str]:
+    means = np.mean([case.measures for case in ranked_cases], axis=0)
     for measure, mean in zip(MEASURES, means, strict=True):
         yield f"{mean:.3f}" if measure == "MRR" else f"{100 * mean:.1f}"
     if before is None:
         yield from [""] * len(MEASURES)
     else:
-        gains = [tuple(np.subtract(a.measures, b.measures)) for b, a in zip(before, ranked, strict=True)]
-        yield from with_intervals(ranked, gains)
+        gains = [tuple(np.subtract(a.measures, b.measures)) for b, a in zip(before, ranked_cases, strict=True)]
+        yield from with_intervals(ranked_cases, gains)

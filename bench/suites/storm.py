@@ -19,7 +19,7 @@ from bench.options import add_model
 from bench.report import Conditions
 from bench.ros import flood
 from bench.ros.client import Client, Service
-from bench.ros.graph import NAMESPACE, joined, memory_node
+from bench.ros.graph import NAMESPACE, join, memory_node
 from bench.table import show
 from bench.timing import Series, query_in_turns
 from bench.worlds.house import make_world
@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     conditions = Conditions()
-    with joined(), closing(Client()) as client, tempfile.TemporaryDirectory(prefix="robotmem-storm-") as work:
+    with join(), closing(Client()) as client, tempfile.TemporaryDirectory(prefix="robotmem-storm-") as work:
         show(_HEAD, _rows(client, options, Path(work)))
     print(conditions)
 
@@ -57,17 +57,17 @@ def _rows(client: Client, options: argparse.Namespace, work: Path) -> Iterator[t
         sets = [queries[start : start + options.queries] for start in range(_WARM_UP, len(queries), options.queries)]
         idle = _recall(client, sets[0])
         yield "nothing comes in", f"{idle.percentile(50):.1f}", f"{idle.percentile(95):.1f}", "1.0", "0", "0"
-        for (kind, told), chosen in zip(_STORMS.items(), sets[1:], strict=True):
-            stored, dropped = int(client.status.stored), int(client.status.dropped)
+        for (kind, label), selection in zip(_STORMS.items(), sets[1:], strict=True):
+            store_count, drops = int(client.status.stored), int(client.status.dropped)
             with _flood(kind, options.rate):
-                client.wait("the storm", lambda: int(client.status.stored) > stored + options.rate)  # noqa: B023
-                first, began = int(client.status.stored), client.status.stamp
-                series = _recall(client, chosen)
-                seconds = _seconds(client.status.stamp) - _seconds(began)
+                client.wait("the storm", lambda: int(client.status.stored) > store_count + options.rate)  # noqa: B023
+                first, start = int(client.status.stored), client.status.stamp
+                series = _recall(client, selection)
+                seconds = _seconds(client.status.stamp) - _seconds(start)
                 rate = (int(client.status.stored) - first) / seconds
-            lost = str(int(client.status.dropped) - dropped)
+            losses = str(int(client.status.dropped) - drops)
             ratio = f"{series.percentile(95) / idle.percentile(95):.2f}"
-            yield told, f"{series.percentile(50):.1f}", f"{series.percentile(95):.1f}", ratio, f"{rate:.0f}", lost
+            yield label, f"{series.percentile(50):.1f}", f"{series.percentile(95):.1f}", ratio, f"{rate:.0f}", losses
 
 
 def _recall(client: Client, queries: Sequence[Query]) -> Series:

@@ -58,14 +58,14 @@ def _measure(stages: Stages, queries: list[str], compared: int) -> tuple[str, ..
         stages.text(query, _DEPTH)
     times, bounded, same_ten, all_words = [], 0, 0, 0
     for number, query in enumerate(queries[_WARM_UP:]):
-        began = time.perf_counter()
-        found = stages.text(query, _DEPTH)
-        times.append(1000 * (time.perf_counter() - began))
+        start = time.perf_counter()
+        result = stages.text(query, _DEPTH)
+        times.append(1000 * (time.perf_counter() - start))
         bounded += stages.is_bounded(query)
         if number < compared:
             best = stages.text(query, _DEPTH, bounded=False)
-            same_ten += [hit.measure for hit in best[:10]] == [hit.measure for hit in found[:10]]
-            first, true = (stages.shared_words(query, hits[0].memory_id) for hits in (found, best))
+            same_ten += [hit.measure for hit in best[:10]] == [hit.measure for hit in result[:10]]
+            first, true = (stages.shared_words(query, hits[0].memory_id) for hits in (result, best))
             all_words += first >= true
     p50, p95 = statistics.median(times), sorted(times)[int(0.95 * len(times))]
     compared = min(compared, len(times))

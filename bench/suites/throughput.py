@@ -24,7 +24,7 @@ from rclpy.executors import SingleThreadedExecutor
 
 from bench import ROOT
 from bench.ros import flood
-from bench.ros.graph import NAMESPACE, PATIENCE, joined, memory_node
+from bench.ros.graph import NAMESPACE, PATIENCE, join, memory_node
 from bench.table import show
 
 _HEAD = ("topic", "rate", "published/s", "perceptions/s", "stored", "seconds behind", "CPU", "lost")
@@ -40,11 +40,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    with tempfile.TemporaryDirectory(prefix="robotmem-bench-") as folder, joined():
-        if chosen := [name for name in _RATES if name in options.only]:
-            show(
-                _HEAD, chain.from_iterable(_rows(name, _RATES[name], options.seconds, Path(folder)) for name in chosen)
-            )
+    with tempfile.TemporaryDirectory(prefix="robotmem-bench-") as folder, join():
+        if names := [name for name in _RATES if name in options.only]:
+            show(_HEAD, chain.from_iterable(_rows(name, _RATES[name], options.seconds, Path(folder)) for name in names))
         if "frames" in options.only:
             (row,) = _rows("detections", [_FRAMES], _FRAME_SECONDS, Path(folder))
             cpu = row[_HEAD.index("CPU")]
@@ -58,22 +56,24 @@ def _rows(name: str, rates: Iterable[float], seconds: float, work: Path) -> Iter
         "perception_topics": "[flood]", "flood.topic": topic, "flood.type": flood.type_of(name),
         "flood.qos.depth": 5000, "queue_limit": 100_000,
     }  # fmt: skip
-    each = flood.IN_AN_ARRAY if name == "detections" else 1
+    per_message = flood.IN_AN_ARRAY if name == "detections" else 1
     with closing(_Follower("flood")) as follower, memory_node(work / f"{name}.db", "", work, **parameters) as node:
         for rate in rates:
             follower.settle()
-            (stored, lost), cpu = follower.counts(), _cpu(node.pid)
+            (store_count, losses), cpu = follower.counts(), _cpu(node.pid)
             command = flood.command(name, topic, rate, seconds, first)
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=2 * PATIENCE)
-            ended = time.monotonic()
-            published, took = map(float, done.stdout.split())
-            behind = max(0.0, follower.settle() - ended)
-            stored, lost = follower.counts()[0] - stored, follower.counts()[1] - lost
+            process = subprocess.run(
+                command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=2 * PATIENCE
+            )
+            end = time.monotonic()
+            published, took = map(float, process.stdout.split())
+            behind = max(0.0, follower.settle() - end)
+            store_count, losses = follower.counts()[0] - store_count, follower.counts()[1] - losses
             cpu = _cpu(node.pid) - cpu
             yield (
-                name, f"{rate:g}", f"{published / took:.0f}", f"{each * published / took:.0f}",
-                f"{stored}/{each * published:.0f}", f"{behind:.1f}", f"{100 * cpu / took:.0f} %",
-                ", ".join(f"{number} {reason}" for reason, number in lost.items()) or "nothing",
+                name, f"{rate:g}", f"{published / took:.0f}", f"{per_message * published / took:.0f}",
+                f"{store_count}/{per_message * published:.0f}", f"{behind:.1f}", f"{100 * cpu / took:.0f} %",
+                ", ".join(f"{number} {reason}" for reason, number in losses.items()) or "nothing",
             )  # fmt: skip
             first += round(rate * seconds)
 

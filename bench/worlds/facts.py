@@ -43,15 +43,15 @@ _WORDS = [first + second for first in _SYLLABLES[:3] for second in _SYLLABLES]
 def english(dice: random.Random, _: int) -> str:
     """Make a fact as robots do."""
     force = dice.randint(10, 300) / 10
-    what = f"{dice.choice(_VERBS)} the {dice.choice(_STATES)} {dice.choice(_THINGS)}"
-    return f"{what} {dice.choice(_PLACES)} with {force:g} N {dice.choice(_REASONS)}"
+    action = f"{dice.choice(_VERBS)} the {dice.choice(_STATES)} {dice.choice(_THINGS)}"
+    return f"{action} {dice.choice(_PLACES)} with {force:g} N {dice.choice(_REASONS)}"
 
 
 def chinese(dice: random.Random, _: int) -> str:
     """Make such a fact in Chinese."""
     force = dice.randint(10, 300) / 10
-    what = f"{dice.choice(_HAN_PLACES)}{dice.choice(_HAN_VERBS)}{dice.choice(_HAN_STATES)}{dice.choice(_HAN_THINGS)}"
-    return f"{what}用{force:g}N的力，{dice.choice(_HAN_REASONS)}"
+    action = f"{dice.choice(_HAN_PLACES)}{dice.choice(_HAN_VERBS)}{dice.choice(_HAN_STATES)}{dice.choice(_HAN_THINGS)}"
+    return f"{action}用{force:g}N的力，{dice.choice(_HAN_REASONS)}"
 
 
 def one_thing(_: random.Random, number: int) -> str:

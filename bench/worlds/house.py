@@ -65,16 +65,16 @@ def make_world(count: int, later: int, seed: int) -> World:
 
 
 def _memories(dice: random.Random) -> Iterator[HouseMemory]:
-    known: set[str] = set()
+    texts: set[str] = set()
     while True:
         thing, colour, room = dice.choice(THINGS), dice.choice(COLOURS), dice.choice(ROOMS)
         content = (
             f"{dice.choice(ACTIONS)} the {colour} {dice.choice(MATERIALS)} {thing} {dice.choice(SPOTS)} "
             f"in the {room}, {dice.choice(REMARKS)}"
         )
-        if content in known:
+        if content in texts:
             continue
-        known.add(content)
+        texts.add(content)
         x, y, z = (round(dice.uniform(0, size), 3) for size in HOUSE)
         context = {
             "params": {"force": {"value": round(dice.uniform(2, 30), 2), "unit": "N"}},
@@ -83,5 +83,5 @@ def _memories(dice: random.Random) -> Iterator[HouseMemory]:
             "task": {"success": dice.random() < 0.7, "attempts": dice.randint(1, 4)},
             "env": {"sim_or_real": dice.choice(("sim", "real"))},
         }
-        stamp = _START + len(known) * _PERIOD
+        stamp = _START + len(texts) * _PERIOD
         yield HouseMemory(content, context, thing, colour, room, (x, y, z), stamp)

@@ -44,19 +44,19 @@ def conditional_queries(world: World, count: int, seed: int) -> list[Query]:
     """Make queries with a context filter of two conditions and a spatial sort. No text comes twice."""
     dice = random.Random(seed)
     successes = [memory for memory in world.memories if memory.context["task"]["success"]]
-    made: dict[str, Query] = {}
-    while len(made) < count:
+    queries: dict[str, Query] = {}
+    while len(queries) < count:
         goal = dice.choice(successes)
         limit = round(goal.context["params"]["force"]["value"] + dice.uniform(0.5, 10), 1)
         text = f"{dice.choice(('', 'the ', 'where was a '))}{goal.colour} {goal.thing} in the {goal.room}"
 
         def fits(memory: HouseMemory, goal: HouseMemory = goal, limit: float = limit) -> bool:
-            same = (memory.colour, memory.thing, memory.room) == (goal.colour, goal.thing, goal.room)
-            return same and memory.context["task"]["success"] and memory.context["params"]["force"]["value"] < limit
+            is_same = (memory.colour, memory.thing, memory.room) == (goal.colour, goal.thing, goal.room)
+            return is_same and memory.context["task"]["success"] and memory.context["params"]["force"]["value"] < limit
 
         conditions = {"task.success": True, "params.force.value": {"$lt": limit}}
-        made.setdefault(text, _nearest(world, text, conditions, fits, dice))
-    return list(made.values())
+        queries.setdefault(text, _nearest(world, text, conditions, fits, dice))
+    return list(queries.values())
 
 
 def nearest_queries(world: World, count: int, seed: int) -> list[Query]:
@@ -67,8 +67,8 @@ def nearest_queries(world: World, count: int, seed: int) -> list[Query]:
     for colour, thing in dice.sample(pairs, len(pairs)):
         conditional = len(queries) % 2 == 1
 
-        def fits(memory: HouseMemory, wanted: tuple[str, str] = (colour, thing), strict: bool = conditional) -> bool:
-            return (memory.colour, memory.thing) == wanted and (memory.context["task"]["success"] or not strict)
+        def fits(memory: HouseMemory, pair: tuple[str, str] = (colour, thing), strict: bool = conditional) -> bool:
+            return (memory.colour, memory.thing) == pair and (memory.context["task"]["success"] or not strict)
 
         query = _nearest(world, f"{colour} {thing}", {"task.success": True} if conditional else None, fits, dice)
         # A small world does not hold all of them.

@@ -159,7 +159,7 @@ class _Error(NamedTuple):
     shift: complex
     turn: float
 
-    def moved(self, place: Point, robot: complex) -> Point:
+    def move(self, place: Point, robot: complex) -> Point:
         """Return where the robot believes a place to be."""
         believed = robot + cmath.rect(1, self.turn) * (complex(*place[:2]) - robot) + self.shift
         return believed.real, believed.imag, place[2]
@@ -174,7 +174,7 @@ def _detections(
     for index in in_room:
         if dice.random() >= settings.missed:
             x, y, z = (part + dice.gauss(0, settings.noise) for part in things[index].position)
-            yield Detection(things[index].label, error.moved((x, y, z), robot), dice.uniform(0.4, 1.0), index)
+            yield Detection(things[index].label, error.move((x, y, z), robot), dice.uniform(0.4, 1.0), index)
         if dice.random() < settings.false:
             place = (room * _ROOM + dice.uniform(0, _ROOM), dice.uniform(0, _ROOM), dice.uniform(0, 1))
             yield Detection(dice.choice(_LABELS), place, dice.uniform(0.2, 0.7), None)

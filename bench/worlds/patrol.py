@@ -48,7 +48,7 @@ class Settings:
     """Share of detections with a wrong label."""
     false: float = 0.02
     """Share of pictures with a false alarm."""
-    moved: int = 0
+    moved_count: int = 0
     """Things that are moved to another place half way."""
     drift: float = 0.05
     """Standard deviation of the error of the robot's position."""
@@ -74,7 +74,7 @@ class Patrol:
 
 
 @dataclass
-class _Placed:
+class _PlacedThing:
     """A thing, what makes it hard to detect, and the directions in which furniture hides it."""
 
     label: str
@@ -82,7 +82,7 @@ class _Placed:
     ease: float
     mistaken: float
     """How often its label is wrong, relative to others."""
-    hidden: tuple[tuple[float, float], ...] = ()
+    occlusions: tuple[tuple[float, float], ...] = ()
     """Sectors: direction from the thing, and half the width, in radians."""
     is_blind: bool = field(default=False)
     """Whether something in front of it, such as a person, hides it for a while."""
@@ -91,33 +91,35 @@ class _Placed:
 def make_patrol(seed: int, settings: Settings) -> Patrol:
     """Make the world of a seed."""
     dice = random.Random(seed)
-    placed = _furnished(dice, settings)
+    things = _furnished(dice, settings)
     spots = [(_somewhere(dice), dice.choice(_CLASSES)) for _ in range(12)]
     messages, views = [], []
     stamp, error = _START, 0j
     for patrol in range(settings.patrols):
         if patrol == settings.patrols // 2:
-            for thing in dice.sample(placed, settings.moved):
-                thing.position = _free_place(dice, placed, _is_small(thing.label))
-                thing.hidden = _hidden(dice)
+            for thing in dice.sample(things, settings.moved_count):
+                thing.position = _free_place(dice, things, _is_small(thing.label))
+                thing.occlusions = _occlusions(dice)
         alarms = _Alarms(dice, settings, spots)
         for robot, heading in _way(dice):
             stamp += _PERIOD
             error = 0.95 * error + complex(*(dice.gauss(0, settings.drift * 0.31) for _ in range(2)))
             camera = _Camera(robot, heading, settings)
-            seen = [*_detections(dice, placed, camera, settings), *alarms.of(camera)]
-            dice.shuffle(seen)
-            messages.append(Message(stamp, tuple(_moved(one, error) for one in seen)))
+            detections = [*_detections(dice, things, camera, settings), *alarms.of(camera)]
+            dice.shuffle(detections)
+            messages.append(Message(stamp, tuple(_move(detection, error) for detection in detections)))
             believed = robot + error
             look = cmath.rect(1, heading)
             views.append(View((believed.real, believed.imag, _HEIGHT), (look.real, look.imag, 0.0)))
         stamp += 600 * _SECOND
-    return Patrol(settings, tuple(Thing(one.label, one.position) for one in placed), tuple(messages), tuple(views))
+    return Patrol(
+        settings, tuple(Thing(thing.label, thing.position) for thing in things), tuple(messages), tuple(views)
+    )
 
 
-def _moved(seen: Detection, error: complex) -> Detection:
-    x, y, z = seen.position
-    return seen._replace(position=(x + error.real, y + error.imag, z))
+def _move(detection: Detection, error: complex) -> Detection:
+    x, y, z = detection.position
+    return detection._replace(position=(x + error.real, y + error.imag, z))
 
 
 class _Camera(NamedTuple):
@@ -135,31 +137,33 @@ class _Camera(NamedTuple):
         return abs(angle) <= self.settings.opening / 2 and not _wall_between(self.place, complex(*position[:2]))
 
 
-def _furnished(dice: random.Random, settings: Settings) -> list[_Placed]:
-    placed: list[_Placed] = []
-    while len(placed) < settings.things:
+def _furnished(dice: random.Random, settings: Settings) -> list[_PlacedThing]:
+    things: list[_PlacedThing] = []
+    while len(things) < settings.things:
         # Some classes are common: a house has more chairs than kettles.
         label = _CLASSES[min(int(dice.expovariate(1 / 9)), len(_CLASSES) - 1)]
-        position = _free_place(dice, placed, _is_small(label))
+        position = _free_place(dice, things, _is_small(label))
         ease, mistaken = dice.betavariate(6, 1.5), dice.gammavariate(1.5, 1 / 1.5)
-        placed.append(_Placed(label, position, ease, mistaken, _hidden(dice)))
-    dice.shuffle(placed)
-    return placed
+        things.append(_PlacedThing(label, position, ease, mistaken, _occlusions(dice)))
+    dice.shuffle(things)
+    return things
 
 
 def _is_small(label: str) -> bool:
     return _CLASSES.index(label) >= _CLASSES.index("plant") or label in {"pillow", "blanket"}
 
 
-def _free_place(dice: random.Random, placed: list[_Placed], is_small: bool) -> Point:
+def _free_place(dice: random.Random, things: list[_PlacedThing], is_small: bool) -> Point:
     # Small things stand on and beside others: a pillow on a chair, a mug next to a laptop.
     while True:
-        if is_small and placed and dice.random() < 0.4:
-            x, y, z = dice.choice(placed).position
+        if is_small and things and dice.random() < 0.4:
+            x, y, z = dice.choice(things).position
             place = (x + dice.gauss(0, 0.2), y + dice.gauss(0, 0.2), z + dice.uniform(0, 0.4))
         else:
             place = _somewhere(dice)
-        if all(math.dist(place, one.position) > (0.15 if is_small else 0.6) for one in placed) and _is_inside(place):
+        if all(math.dist(place, thing.position) > (0.15 if is_small else 0.6) for thing in things) and _is_inside(
+            place
+        ):
             return place
 
 
@@ -181,7 +185,7 @@ def _is_inside(place: Point) -> bool:
     return is_in_room and 0 <= place[0] <= _COLUMNS * _ROOM[0] and 0 <= place[1] <= _ROWS * _ROOM[1]
 
 
-def _hidden(dice: random.Random) -> tuple[tuple[float, float], ...]:
+def _occlusions(dice: random.Random) -> tuple[tuple[float, float], ...]:
     count = dice.choice((0, 0, 1, 1, 2))
     return tuple((dice.uniform(-math.pi, math.pi), dice.uniform(0.2, 0.7)) for _ in range(count))
 
@@ -212,11 +216,11 @@ def _centre(room: tuple[int, int]) -> complex:
     return complex((room[0] + 0.5) * _ROOM[0], (room[1] + 0.5) * _ROOM[1])
 
 
-def _wall_between(one: complex, other: complex) -> bool:
+def _wall_between(start: complex, end: complex) -> bool:
     """Tell whether a wall stands between two points, and not the door in its middle."""
     for axis, size, across in ((0, _ROOM[0], _ROOM[1]), (1, _ROOM[1], _ROOM[0])):
-        a, b = (one.real, other.real) if axis == 0 else (one.imag, other.imag)
-        c, d = (one.imag, other.imag) if axis == 0 else (one.real, other.real)
+        a, b = (start.real, end.real) if axis == 0 else (start.imag, end.imag)
+        c, d = (start.imag, end.imag) if axis == 0 else (start.real, end.real)
         for wall in range(math.floor(min(a, b) / size) + 1, math.floor(max(a, b) / size) + 1):
             share = (wall * size - a) / (b - a)
             crossed = (c + share * (d - c)) % across
@@ -225,14 +229,16 @@ def _wall_between(one: complex, other: complex) -> bool:
     return False
 
 
-def _detections(dice: random.Random, placed: list[_Placed], camera: _Camera, settings: Settings) -> Iterator[Detection]:
-    for index, thing in enumerate(placed):
+def _detections(
+    dice: random.Random, things: list[_PlacedThing], camera: _Camera, settings: Settings
+) -> Iterator[Detection]:
+    for index, thing in enumerate(things):
         # Who stands in front of a thing stays for a while.
         thing.is_blind = dice.random() < (0.7 if thing.is_blind else 0.01)
         if not camera.shows(thing.position) or thing.is_blind:
             continue
         ray = camera.place - complex(*thing.position[:2])
-        if any(abs(cmath.phase(ray * cmath.rect(1, -side))) < half for side, half in thing.hidden):
+        if any(abs(cmath.phase(ray * cmath.rect(1, -side))) < half for side, half in thing.occlusions):
             continue
         distance = abs(ray)
         if dice.random() > thing.ease * (1 - 0.5 * (distance / settings.reach) ** 3):

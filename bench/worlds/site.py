@@ -32,7 +32,7 @@ ROBOTS = 20
 RARE = 100_000
 """One memory in so many belongs to one task."""
 _PARTS = 8000
-_FEW = (THINGS[:10], COLOURS[:5], ROOMS[:6])
+_SMALL_CHOICE = (THINGS[:10], COLOURS[:5], ROOMS[:6])
 
 
 class SiteMemory(NamedTuple):
@@ -76,8 +76,8 @@ def make_parts(world: str, tokenizer: Path, embedder: Embedder, cache: Path) -> 
         scene_vectors = embedder.embed_batch([text for text, _ in scenes])
         remark_vectors = embedder.embed_batch(remarks) if remarks != [""] else np.zeros((1, embedder.dim), np.float32)
         np.savez(file, scenes=scene_vectors, remarks=remark_vectors)
-    stored = np.load(file)
-    return Parts(scenes, remarks, stored["scenes"], stored["remarks"])
+    rows = np.load(file)
+    return Parts(scenes, remarks, rows["scenes"], rows["remarks"])
 
 
 def memories(parts: Parts, count: int) -> Iterator[SiteMemory]:
@@ -89,10 +89,10 @@ def memories(parts: Parts, count: int) -> Iterator[SiteMemory]:
     for number in range(count):
         scene, remark = choices[number]
         text, thing = parts.scenes[scene]
-        said = parts.remarks[remark]
+        remark_text = parts.remarks[remark]
         x, y = (round(float(part), 3) for part in places[number])
         yield SiteMemory(
-            f"{text}, {said}" if said else text, thing, (x, y), START + number * PERIOD,
+            f"{text}, {remark_text}" if remark_text else text, thing, (x, y), START + number * PERIOD,
             f"r{number % ROBOTS}", f"t{number // group}", bool(successes[number]),
         )  # fmt: skip
 
@@ -119,7 +119,7 @@ def _choices(parts: Parts, count: int) -> npt.NDArray[np.int64]:
 
 
 def _few_scenes() -> list[tuple[str, str]]:
-    things, colours, rooms = _FEW
+    things, colours, rooms = _SMALL_CHOICE
     return [
         (f"the robot saw a {colour} {thing} in the {room} during patrol", thing)
         for thing in things

@@ -53,8 +53,8 @@ class SiteQuery:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of RobotMemory.recall()."""
-        given = {"robot.id": self.robot, "task.id": self.task, "label": self.label}
-        conditions = {path: value for path, value in given.items() if value is not None}
+        fields = {"robot.id": self.robot, "task.id": self.task, "label": self.label}
+        conditions = {path: value for path, value in fields.items() if value is not None}
         return {
             "query": self.text,
             "n": 10,
@@ -71,20 +71,20 @@ def make_queries(world: str, count: int, size: int, seed: int) -> dict[str, list
     texts = _texts(world, dice)
     things, colours = (THINGS[:10], COLOURS[:5]) if world == FEW_WORDS else (THINGS, COLOURS)
     tasks = -(-size // max(1, size // 100_000))
-    made: dict[str, list[SiteQuery]] = {sort: [] for sort in SORTS}
+    queries: dict[str, list[SiteQuery]] = {sort: [] for sort in SORTS}
     for _ in range(count):
         after = START + dice.uniform(0, max(1.0, size * PERIOD - _WINDOW))
         thing, colour = dice.choice(things), dice.choice(colours)
-        made[HYBRID].append(SiteQuery(HYBRID, next(texts)))
-        made[FEW_PERCENT].append(SiteQuery(FEW_PERCENT, next(texts), robot=f"r{dice.randrange(ROBOTS)}"))
-        made[RARE].append(SiteQuery(RARE, next(texts), task=f"t{dice.randrange(tasks)}"))
-        made[WINDOW].append(SiteQuery(WINDOW, next(texts), after=after, before=after + _WINDOW))
-        made[TEXT_ONLY].append(SiteQuery(TEXT_ONLY, next(texts)))
-        made[NEAREST].append(SiteQuery(NEAREST, target=_place(dice)))
-        made[NEAREST_TEXT].append(
+        queries[HYBRID].append(SiteQuery(HYBRID, next(texts)))
+        queries[FEW_PERCENT].append(SiteQuery(FEW_PERCENT, next(texts), robot=f"r{dice.randrange(ROBOTS)}"))
+        queries[RARE].append(SiteQuery(RARE, next(texts), task=f"t{dice.randrange(tasks)}"))
+        queries[WINDOW].append(SiteQuery(WINDOW, next(texts), after=after, before=after + _WINDOW))
+        queries[TEXT_ONLY].append(SiteQuery(TEXT_ONLY, next(texts)))
+        queries[NEAREST].append(SiteQuery(NEAREST, target=_place(dice)))
+        queries[NEAREST_TEXT].append(
             SiteQuery(NEAREST_TEXT, f"{colour} {thing}", label=thing, colour=colour, target=_place(dice))
         )
-    return made
+    return queries
 
 
 def columns(parts: Parts, size: int) -> Columns:
@@ -95,22 +95,22 @@ def columns(parts: Parts, size: int) -> Columns:
     return table | {colour: naming(parts, size, colour) for colour in COLOURS}
 
 
-def matching(table: Columns, query: SiteQuery) -> npt.NDArray[np.int64]:
+def matching_rows(table: Columns, query: SiteQuery) -> npt.NDArray[np.int64]:
     """Return the rows that satisfy the conditions of a query, and name its colour if it has one."""
-    kept = np.ones(len(table["stamp"]), bool)
+    mask = np.ones(len(table["stamp"]), bool)
     for name in ("robot", "task", "label"):
-        if (wanted := getattr(query, name)) is not None:
-            kept &= table[name] == wanted
+        if (value := getattr(query, name)) is not None:
+            mask &= table[name] == value
     if query.colour is not None:
-        kept &= table[query.colour]
+        mask &= table[query.colour]
     if query.after is not None and query.before is not None:
-        kept &= (table["stamp"] >= query.after) & (table["stamp"] < query.before)
-    return np.flatnonzero(kept)
+        mask &= (table["stamp"] >= query.after) & (table["stamp"] < query.before)
+    return np.flatnonzero(mask)
 
 
 def nearest_row(table: Columns, query: SiteQuery) -> int:
     """Return the row that is the true result of a query for the nearest."""
-    rows = matching(table, query)
+    rows = matching_rows(table, query)
     away = table["position"][rows] - np.array(query.target)
     return int(rows[np.argmin(np.einsum("ij,ij->i", away, away))])
 
@@ -121,10 +121,10 @@ def _place(dice: random.Random) -> tuple[float, float]:
 
 def _texts(world: str, dice: random.Random) -> Iterator[str]:
     things, colours, rooms = (THINGS[:10], COLOURS[:5], ROOMS[:6]) if world == FEW_WORDS else (THINGS, COLOURS, ROOMS)
-    known: set[str] = set()
+    texts: set[str] = set()
     while True:
         form, tail = dice.choice(_FORMS), dice.choice(_TAILS)
         text = f"{form.format(dice.choice(colours), dice.choice(things), dice.choice(rooms))} {tail}".strip()
-        if text not in known:
-            known.add(text)
+        if text not in texts:
+            texts.add(text)
             yield text

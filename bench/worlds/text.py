@@ -34,8 +34,8 @@ def varied_queries(memories: list[str], count: int, seed: int) -> list[str]:
     while len(queries) < count:
         words = [word for word in dice.choice(memories).split() if word not in STOP_WORDS]
         if words:
-            chosen = dice.sample(words, min(len(words), dice.randint(1, 5)))
-            queries.append(f"where was the {' '.join(chosen)}")
+            sample = dice.sample(words, min(len(words), dice.randint(1, 5)))
+            queries.append(f"where was the {' '.join(sample)}")
     return queries
 
 
@@ -69,5 +69,5 @@ def few_words_queries(memories: list[str], count: int, seed: int) -> list[str]:
 
 def _vocabulary() -> list[str]:
     lengths = itertools.chain.from_iterable(itertools.product(_SYLLABLES, repeat=length) for length in (2, 3))
-    made = ("".join(parts) + "x" for parts in lengths)
-    return [*sorted(STOP_WORDS), *itertools.islice(made, _VOCABULARY)]
+    words_made = ("".join(parts) + "x" for parts in lengths)
+    return [*sorted(STOP_WORDS), *itertools.islice(words_made, _VOCABULARY)]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bench.__main__ import parser_of, suites
-from bench.peers.channel import Loaded, Peer
+from bench.peers.channel import LoadReport, Peer
 
 from ..support.readme import TEXT
 
@@ -99,7 +99,7 @@ def test_a_peer_in_a_process_of_its_own_is_filled_and_queried(tmp_path: Path) ->
     np.save(tmp_path / "vectors.npy", vectors)
     with closing(Peer("sqlite_vec", Path(sys.executable), tmp_path / "log", str(tmp_path))) as peer:
         loaded = peer.load(tmp_path / "rows.jsonl", tmp_path / "vectors.npy", len(rows))
-        assert loaded == Loaded(4, loaded.seconds)
+        assert loaded == LoadReport(4, loaded.seconds)
         query = {"robot": "r1", "task": None, "label": None, "after": None, "before": None, "target": None}
         assert peer.call("query", query=query, vector=vectors[3].tolist())["found"] == [3, 1]
         nearest = peer.call("query", query={**query, "target": [0, 0]}, vector=vectors[3].tolist())

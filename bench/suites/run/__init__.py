@@ -16,7 +16,7 @@ from bench.peers import environment
 from bench.peers.robotmem_client import Robotmem
 from bench.report import Report
 from bench.ros.client import Client
-from bench.ros.graph import joined, memory_node, process
+from bench.ros.graph import join, memory_node, process
 from bench.suites.run import page
 from bench.suites.run.recall import measure_recall
 from bench.suites.run.saves import Files, fill_robotmem, fill_through_topic, measure_saves
@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     python = environment.of_robotmem(options.environments)
     report = Report(options.results, str(options.memories))
-    with _folder(options.keep) as work, joined():
+    with _folder(options.keep) as work, join():
         results = _measure(options, python, work)
     title = f"{options.memories} memories beside {Robotmem.name}"
     report.write(title, page.table(results), page.notes(results))
@@ -50,19 +50,19 @@ def _measure(options: argparse.Namespace, python: Path, work: Path) -> page.Resu
     files = Files(work)
     with closing(Robotmem(python, work, options.model)) as robotmem, closing(Client()) as client:
         print(f"storing {options.memories} memories", flush=True)
-        ours = fill_through_topic(client, world, options.model, files)
-        theirs = fill_robotmem(robotmem, world, files)
+        node_fill = fill_through_topic(client, world, options.model, files)
+        peer_fill = fill_robotmem(robotmem, world, files)
         with RobotMemory(files.in_process, embedding_model=options.model) as memory:
             memory.warm_up()
             services = ["-m", "bench.ros.services"]
             empty = process("empty_service", [*services, "empty"], work)
-            least = process("least_service", [*services, "least", str(files.least), options.model], work)
-            with memory_node(files.node, options.model, work), empty, least:
+            least_service = process("least_service", [*services, "least", str(files.least_file), options.model], work)
+            with memory_node(files.node, options.model, work), empty, least_service:
                 client.wait_until_active(options.memories)
                 recalls = measure_recall(memory, client, robotmem, world, options.queries)
             print("saving one by one", flush=True)
             saves = measure_saves(memory, robotmem, world.later)
-    return page.Results(options.memories, ours, theirs, recalls, saves)
+    return page.Results(options.memories, node_fill, peer_fill, recalls, saves)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bench.peers.robotmem_client import Robotmem
-from bench.suites.run.recall import EMPTY, IN_PROCESS, LEAST, NEAREST, PEER, SERVICE, Recalls
+from bench.suites.run.recall import EMPTY, IN_PROCESS, LEAST_SERVICE, NEAREST, PEER, SERVICE, Recalls
 from bench.suites.run.saves import Filled, Saves
 from bench.table import markdown
 
@@ -16,35 +16,41 @@ class Results(NamedTuple):
     """All that was measured in one run."""
 
     memories: int
-    ours: Filled
-    theirs: Filled
+    node_fill: Filled
+    peer_fill: Filled
     recalls: Recalls
     saves: Saves
 
 
 def table(results: Results) -> str:
     """Return the table."""
-    ours, theirs, recalls, saves = results.ours, results.theirs, results.recalls, results.saves
-    topic = results.memories / ours.stored_seconds
+    node_fill, peer_fill, recalls, saves = results.node_fill, results.peer_fill, results.recalls, results.saves
+    topic = results.memories / node_fill.stored_seconds
     right = {name: str(series.right(recalls.nearest_queries)) for name, series in recalls.nearest.items()}
     rows = []
-    for what, series in (("recall", recalls.plain), ("recall with filter and spatial sort", recalls.conditional)):
+    for query_kind, series in (("recall", recalls.plain), ("recall with filter and spatial sort", recalls.conditional)):
         for percent in (50, 95):
-            mine, served, peer = (series[system].percentile(percent) for system in (IN_PROCESS, SERVICE, PEER))
-            ratio = f"{mine / peer:.2f}, {served / peer:.2f}"
-            rows.append((f"{what}, p{percent}, ms", f"{mine:.1f}", f"{served:.1f}", f"{peer:.1f}", ratio))
-    learn, peer_learn, smaller = saves.learn, saves.peer_learn, ours.bytes_each / theirs.bytes_each
+            in_process, served, peer = (series[system].percentile(percent) for system in (IN_PROCESS, SERVICE, PEER))
+            ratio = f"{in_process / peer:.2f}, {served / peer:.2f}"
+            rows.append((f"{query_kind}, p{percent}, ms", f"{in_process:.1f}", f"{served:.1f}", f"{peer:.1f}", ratio))
+    learn, peer_learn, smaller = saves.learn, saves.peer_learn, node_fill.bytes_each / peer_fill.bytes_each
     rows += [
         (f"nearest is the true one, of {NEAREST}", right[IN_PROCESS], right[SERVICE], right[PEER], ""),
         ("perceptions saved a second", "", f"{topic:.0f}", f"{saves.peer_save:.0f}", f"{topic / saves.peer_save:.1f}"),
         ("facts learned a second, one by one", f"{learn:.0f}", "", f"{peer_learn:.0f}", f"{learn / peer_learn:.1f}"),
-        ("bytes on disk a memory", f"{ours.bytes_each:.0f}", "the same", f"{theirs.bytes_each:.0f}", f"{smaller:.2f}"),
+        (
+            "bytes on disk a memory",
+            f"{node_fill.bytes_each:.0f}",
+            "the same",
+            f"{peer_fill.bytes_each:.0f}",
+            f"{smaller:.2f}",
+        ),
     ]
-    for what, service in (("the service adds", SERVICE), ("the least service adds", LEAST)):
+    for query_kind, service in (("the service adds", SERVICE), ("the least service adds", LEAST_SERVICE)):
         plain, conditional = (
             f"{series[service].overhead(series[IN_PROCESS]):.2f}" for series in (recalls.plain, recalls.conditional)
         )
-        rows.append((f"{what}, median, ms", "", plain, "", ""))
+        rows.append((f"{query_kind}, median, ms", "", plain, "", ""))
         rows.append(("the same with filter and spatial sort, ms", "", conditional, "", ""))
     rows.append(("an empty rclpy service, median, ms", "", f"{recalls.plain[EMPTY].percentile(50):.2f}", "", ""))
     return markdown(_HEAD, rows)
@@ -52,10 +58,10 @@ def table(results: Results) -> str:
 
 def notes(results: Results) -> list[str]:
     """Return how to read the table."""
-    ours, theirs, recalls, saves = results.ours, results.theirs, results.recalls, results.saves
+    node_fill, peer_fill, recalls, saves = results.node_fill, results.peer_fill, results.recalls, results.saves
     count = len(recalls.conditional_queries)
     right = {name: series.right(recalls.conditional_queries) for name, series in recalls.conditional.items()}
-    per_second = results.memories / ours.vector_seconds
+    per_second = results.memories / node_fill.vector_seconds
     return [
         (
             f"Queries: {count} a row after a warm-up, in blocks that alternate between the systems; five results. "
@@ -68,9 +74,9 @@ def notes(results: Results) -> list[str]:
         ),
         (
             f"Perceptions: ours through the topic into an empty database, {results.memories} committed after "
-            f"{ours.stored_seconds:.1f} s; the node computes their vectors in the background and had all after "
-            f"{ours.vector_seconds:.1f} s ({per_second:.0f} a second). robotmem's save_perception embeds within the "
-            f"call ({saves.sample} calls, the world stored before)."
+            f"{node_fill.stored_seconds:.1f} s; the node computes their vectors in the background and had all "
+            f"after {node_fill.vector_seconds:.1f} s ({per_second:.0f} a second). robotmem's save_perception embeds "
+            f"within the call ({saves.sample} calls, the world stored before)."
         ),
         (
             "Facts: one call after the other, the world stored before. Ours are on disk when the call returns "
@@ -82,7 +88,7 @@ def notes(results: Results) -> list[str]:
         (
             "The world was loaded into robotmem by its learn(), that search off, with the vectors that our node had "
             "computed for the same texts by the same model; without the model that makes "
-            f"{results.memories / theirs.stored_seconds:.0f} a second."
+            f"{results.memories / peer_fill.stored_seconds:.0f} a second."
         ),
         (
             "The service adds: median, over the same queries, of the time through the service less that in process. "

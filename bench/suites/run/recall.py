@@ -14,7 +14,7 @@ from bench.worlds.house_queries import Query, conditional_queries, nearest_queri
 from robotmem_ros.memory import RobotMemory
 
 IN_PROCESS, SERVICE, PEER = "in process", "service", "robotmem"
-EMPTY, LEAST = "empty service", "least service"
+EMPTY, LEAST_SERVICE = "empty service", "least service"
 NEAREST = 60
 _WARM_UP = 20
 _SEED = 7
@@ -29,9 +29,9 @@ class InProcess:
     def recall(self, query: Query) -> Result:
         """Run one query and time it."""
         arguments = query.arguments()
-        began = time.perf_counter()
-        found = self._memory.recall(**arguments)
-        return Result(time.perf_counter() - began, tuple(memory.content for memory in found.memories))
+        start = time.perf_counter()
+        result = self._memory.recall(**arguments)
+        return Result(time.perf_counter() - start, tuple(memory.content for memory in result.memories))
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def measure_recall(memory: RobotMemory, client: Client, robotmem: Robotmem, worl
         SERVICE: Service(client, "memory/recall"),
         PEER: robotmem,
         EMPTY: Service(client, "empty/recall"),
-        LEAST: Service(client, "least/recall"),
+        LEAST_SERVICE: Service(client, "least/recall"),
     }
     plain = plain_queries(count + _WARM_UP, _SEED)
     conditional = conditional_queries(world, count + _WARM_UP, _SEED)

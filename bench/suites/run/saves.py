@@ -33,7 +33,7 @@ class Files:
         self.node = work / "node.db"
         # Copies of the node's, so that nobody waits for another's lock.
         self.in_process = work / "in_process.db"
-        self.least = work / "least.db"
+        self.least_file = work / "least.db"
         self.robotmem = work / "robotmem.db"
 
 
@@ -62,17 +62,17 @@ def fill_through_topic(client: Client, world: World, model: str, files: Files) -
     """Publish the world to a node with an empty database, wait for its vectors, and copy the database."""
     with memory_node(files.node, model, files.work, status_period=_STATUS_PERIOD):
         client.wait_until_active(0)
-        began = time.perf_counter()
-        stored = client.publish(world.memories)
-        print(f"  topic: {len(world.memories)} stored in {stored:.1f} s; waiting for the vectors", flush=True)
+        start = time.perf_counter()
+        count = client.publish(world.memories)
+        print(f"  topic: {len(world.memories)} stored in {count:.1f} s; waiting for the vectors", flush=True)
         client.wait("vectors", lambda: client.status.pending_vectors == 0, _VECTOR_PATIENCE)
-        embedded = time.perf_counter() - began
+        embedding_time = time.perf_counter() - start
     if client.status.dropped:
         raise RuntimeError(f"the node dropped {client.status.dropped} perceptions: {client.status.drop_reasons}")
-    each = _bytes_on_disk(files.node) / len(world.memories)
-    for copy in (files.in_process, files.least):
+    bytes_each = _bytes_on_disk(files.node) / len(world.memories)
+    for copy in (files.in_process, files.least_file):
         shutil.copy(files.node, copy)
-    return Filled(stored, embedded, each)
+    return Filled(count, embedding_time, bytes_each)
 
 
 def fill_robotmem(robotmem: Robotmem, world: World, files: Files) -> Filled:
@@ -86,27 +86,27 @@ def fill_robotmem(robotmem: Robotmem, world: World, files: Files) -> Filled:
     known = vectors_by_text(files.node)
     np.save(vectors, np.stack([known[memory.content] for memory in world.memories]))
     robotmem.open(files.robotmem)
-    loaded = robotmem.load(rows, vectors, len(world.memories))
-    print(f"  robotmem: {loaded.kept} loaded in {loaded.seconds:.1f} s", flush=True)
-    if loaded.kept != len(world.memories):
-        raise RuntimeError(f"robotmem kept {loaded.kept} of {len(world.memories)} memories")
+    report = robotmem.load(rows, vectors, len(world.memories))
+    print(f"  robotmem: {report.rows} loaded in {report.seconds:.1f} s", flush=True)
+    if report.rows != len(world.memories):
+        raise RuntimeError(f"robotmem kept {report.rows} of {len(world.memories)} memories")
     robotmem.call("close")
-    each = _bytes_on_disk(files.robotmem) / len(world.memories)
+    bytes_each = _bytes_on_disk(files.robotmem) / len(world.memories)
     robotmem.open(files.robotmem)
-    return Filled(loaded.seconds, loaded.seconds, each)
+    return Filled(report.seconds, report.seconds, bytes_each)
 
 
 def measure_saves(memory: RobotMemory, robotmem: Robotmem, later: tuple[HouseMemory, ...]) -> Saves:
     """Measure single saves, ours in process and robotmem's, each with texts that are new to it."""
     sample = len(later) // 3
-    began = time.perf_counter()
+    start = time.perf_counter()
     for new in later:
         memory.learn(new.content, new.context, observed_at=int(new.stamp * 1e9))
-    ours = len(later) / (time.perf_counter() - began)
-    learned = robotmem.learn(later[:sample], similar=False).seconds
-    saved = robotmem.save(later[sample : 2 * sample])
-    published = robotmem.learn(later[2 * sample :], similar=True).kept
-    return Saves(ours, sample / learned, sample / saved, published, sample)
+    own_rate = len(later) / (time.perf_counter() - start)
+    learn_time = robotmem.learn(later[:sample], similar=False).seconds
+    save_time = robotmem.save(later[sample : 2 * sample])
+    published = robotmem.learn(later[2 * sample :], similar=True).rows
+    return Saves(own_rate, sample / learn_time, sample / save_time, published, sample)
 
 
 def _bytes_on_disk(database: Path) -> int:

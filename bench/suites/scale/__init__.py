@@ -24,8 +24,8 @@ from bench.suites.scale.peers import measure_peer
 from bench.suites.scale.truth import Truth
 from bench.worlds.site import VARIED, WORLDS
 
-OURS = "ours"
-SYSTEMS = (OURS, *environment.VECTOR_STORES, Robotmem.name)
+OWN_NAME = "ours"
+SYSTEMS = (OWN_NAME, *environment.VECTOR_STORES, Robotmem.name)
 _MILLION = 1_000_000
 
 
@@ -58,17 +58,19 @@ def _measure(world: str, size: int, options: argparse.Namespace) -> page.Result:
     file = options.cache / "results" / f"{world.replace(' ', '-')}-{size}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     systems: dict[str, Any] = json.loads(file.read_text()) if options.go_on and file.exists() else {}
-    wanted = [name for name in options.systems if name not in systems and _is_measured(name, world, size, options)]
-    if wanted:
-        print(f"{size} memories, {world}: {', '.join(wanted)}", flush=True)
+    systems_left = [
+        name for name in options.systems if name not in systems and _is_measured(name, world, size, options)
+    ]
+    if systems_left:
+        print(f"{size} memories, {world}: {', '.join(systems_left)}", flush=True)
         with closing(load_model(options.model)) as embedder:
             truth = Truth.of(world, size, options.queries, embedder, options)
-        for name in wanted:
+        for name in systems_left:
             print(f"  {name}", flush=True)
-            systems[name] = measure_ours(truth, options) if name == OURS else measure_peer(name, truth, options)
+            systems[name] = measure_ours(truth, options) if name == OWN_NAME else measure_peer(name, truth, options)
             file.write_text(json.dumps(systems))
     return {"world": world, "size": size, "systems": {name: systems[name] for name in SYSTEMS if name in systems}}
 
 
 def _is_measured(name: str, world: str, size: int, options: argparse.Namespace) -> bool:
-    return name == OURS or (world == VARIED and size <= options.peers_up_to)
+    return name == OWN_NAME or (world == VARIED and size <= options.peers_up_to)

@@ -25,13 +25,13 @@ def measure_ours(truth: Truth, options: argparse.Namespace) -> dict[str, Any]:
     database = _filled(truth, options.cache)
     arguments = [truth.world, str(truth.size), str(options.queries), str(database), options.model]
     command = [sys.executable, "-m", "bench.peers.ours", *arguments]
-    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    result: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     # Ids count from 1 in the order of the memories.
     for sort in (NEAREST, NEAREST_TEXT):
-        result["sorts"][sort]["right"] = truth.right_share(sort, [one - 1 for one in result["sorts"][sort]["first"]])
-    for sort, found in result.pop("nearest_vectors").items():
-        result["sorts"][sort]["recall"] = truth.recall_at_10(sort, [[one - 1 for one in ids] for ids in found])
+        result["sorts"][sort]["right"] = truth.right_share(sort, [key - 1 for key in result["sorts"][sort]["first"]])
+    for sort, id_lists in result.pop("nearest_vectors").items():
+        result["sorts"][sort]["recall"] = truth.recall_at_10(sort, [[key - 1 for key in ids] for ids in id_lists])
     return result
 
 

@@ -59,18 +59,18 @@ def title(results: list[Result]) -> str:
 
 def table(results: list[Result]) -> str:
     """Return the table."""
-    measured = _by_system(results)
+    results_by_system = _by_system(results)
     sizes = _sizes(results)
-    columns = list(dict.fromkeys(column for column, _ in measured))
-    cells = {key: _cells(told, key[1]) for key, told in measured.items()}
+    columns = list(dict.fromkeys(column for column, _ in results_by_system))
+    cells = {key: _cells(outcome, key[1]) for key, outcome in results_by_system.items()}
     rows = []
-    for name in dict.fromkeys(name for told in cells.values() for name in told):
+    for name in dict.fromkeys(name for row in cells.values() for name in row):
         for size in sizes:
             row = [cells[column, size].get(name, "") if (column, size) in cells else None for column in columns]
             if any(row):
                 rows.append([name, f"{size:,}", *("not measured" if cell is None else cell for cell in row)])
         sort = name.removesuffix(_TIMES)
-        growth = [_growth([measured.get((column, size)) for size in sizes], sort) for column in columns]
+        growth = [_growth([results_by_system.get((column, size)) for size in sizes], sort) for column in columns]
         if any(growth):
             rows.append([f"{sort}, growth", f"{sizes[-1]:,} / {sizes[0]:,}", *growth])
     return markdown(["", "memories", *map(_label, columns)], rows)
@@ -78,17 +78,17 @@ def table(results: list[Result]) -> str:
 
 def panels(results: list[Result]) -> list[Panel]:
     """Return the panels of the plot: for each sort the medians in ms of each system over the sizes."""
-    measured = _by_system(results)
-    columns = sorted(dict.fromkeys(column for column, _ in measured), key=lambda column: column[1] != "ours")
+    results_by_system = _by_system(results)
+    columns = sorted(dict.fromkeys(column for column, _ in results_by_system), key=lambda column: column[1] != "ours")
     return [
         Panel(
             [
                 {"x": x, "y": y, "label": _label(column), "color": f"C{index}", "marker": "o"}
                 for index, column in enumerate(columns)
                 if (points := [
-                    (size, _percentile(told["sorts"][sort], 50))
-                    for (of, size), told in measured.items()
-                    if of == column and sort in told["sorts"]
+                    (size, _percentile(outcome["sorts"][sort], 50))
+                    for (of, size), outcome in results_by_system.items()
+                    if of == column and sort in outcome["sorts"]
                 ])
                 for x, y in [tuple(zip(*points, strict=True))]
             ],
@@ -101,9 +101,9 @@ def panels(results: list[Result]) -> list[Panel]:
 
 def _by_system(results: list[Result]) -> dict[tuple[_Column, int], Result]:
     return {
-        ((result["world"], system), result["size"]): told
+        ((result["world"], system), result["size"]): outcome
         for result in results
-        for system, told in result["systems"].items()
+        for system, outcome in result["systems"].items()
     }
 
 
@@ -112,44 +112,44 @@ def _label(column: _Column) -> str:
     return f"{system}, {world}" if system == "ours" else system
 
 
-def _cells(told: Result, size: int) -> dict[str, str]:
-    sorts = told["sorts"]
-    cells = {f"{sort}{_TIMES}": _times(told, sort) for sort in SORTS}
+def _cells(outcome: Result, size: int) -> dict[str, str]:
+    sorts = outcome["sorts"]
+    cells = {f"{sort}{_TIMES}": _times(outcome, sort) for sort in SORTS}
     for sort, share, name in [
         *((sort, "recall", f"recall@10, {sort}") for sort in MEANING),
         *((sort, "right", f"true results, {sort}") for sort in (NEAREST_TEXT, NEAREST)),
     ]:
         if share in sorts.get(sort, {}):
             cells[name] = f"{sorts[sort][share]:.3f}"
-    if "saves_repeated" in told:
-        cells["saved a second, repeated"] = f"{told['saves_repeated']:,.0f}"
-    if "saves_new" in told:
-        idle, storm = 1000 * told["p95_idle"], 1000 * told["p95_storm"]
+    if "saves_repeated" in outcome:
+        cells["saved a second, repeated"] = f"{outcome['saves_repeated']:,.0f}"
+    if "saves_new" in outcome:
+        idle, storm = 1000 * outcome["p95_idle"], 1000 * outcome["p95_storm"]
         cells |= {
-            "saved a second, new / the model's rate": f"{told['saves_new']:.0f} / {told['model_batch_rate']:.0f}",
+            "saved a second, new / the model's rate": f"{outcome['saves_new']:.0f} / {outcome['model_batch_rate']:.0f}",
             "hybrid recall p95, idle / save storm, ms": f"{idle:.1f} / {storm:.1f}",
-            "start-up to first result, s": f"{told['start_up']:.1f}",
-            "start-up until all words are in RAM, s": f"{told['in_ram']:.1f}",
+            "start-up to first result, s": f"{outcome['start_up']:.1f}",
+            "start-up until all words are in RAM, s": f"{outcome['in_ram']:.1f}",
         }
-    rss = {"RSS, MB": told["rss"] / 1e6} if "rss" in told else {}
-    disk = {"bytes on disk a memory": told["disk"] / size} if "disk" in told else {}
-    each = {"bytes of RSS a memory": told["rss"] / size} if rss else {}
-    return cells | {name: f"{value:,.0f}" for name, value in (rss | disk | each).items()}
+    rss = {"RSS, MB": outcome["rss"] / 1e6} if "rss" in outcome else {}
+    disk = {"bytes on disk a memory": outcome["disk"] / size} if "disk" in outcome else {}
+    bytes_each = {"bytes of RSS a memory": outcome["rss"] / size} if rss else {}
+    return cells | {name: f"{value:,.0f}" for name, value in (rss | disk | bytes_each).items()}
 
 
 def _growth(of_sizes: list[Result | None], sort: str) -> str:
-    first, last = (told["sorts"].get(sort) if told else None for told in (of_sizes[0], of_sizes[-1]))
+    first, last = (outcome["sorts"].get(sort) if outcome else None for outcome in (of_sizes[0], of_sizes[-1]))
     if len(of_sizes) < 2 or not (first and last):
         return ""
     return f"{_percentile(last, 50) / _percentile(first, 50):.1f}"
 
 
-def _times(told: Result, sort: str) -> str:
-    if "cut_off" in told:
-        return f"cut off: {told['cut_off']}"
-    if sort not in told["sorts"]:
+def _times(outcome: Result, sort: str) -> str:
+    if "cut_off" in outcome:
+        return f"cut off: {outcome['cut_off']}"
+    if sort not in outcome["sorts"]:
         return "has none"
-    of_sort = told["sorts"][sort]
+    of_sort = outcome["sorts"][sort]
     times = " / ".join(f"{_percentile(of_sort, percent):.1f}" for percent in (50, 95, 99))
     return f"{times} (cut off: {of_sort['cut_off']})" if "cut_off" in of_sort else times
 

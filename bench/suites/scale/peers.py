@@ -31,7 +31,7 @@ _NOT_OF = {"emem": (FEW_PERCENT, RARE)}
 
 class _Reply(NamedTuple):
     seconds: float
-    found: list[int]
+    ids: list[int]
     rss: int = 0
 
 
@@ -60,7 +60,7 @@ class _VectorStore(Peer):
         super().__init__(name.replace("-", "_"), python, options.cache / f"{name}.log", str(work / "store"))
 
     def query(self, sort: str, index: int) -> _Reply:
-        query, vector = self._truth.queries[sort][index], self._truth.embedded[sort][index]
+        query, vector = self._truth.queries[sort][index], self._truth.vectors_by_sort[sort][index]
         reply = _Reply(**self.call("query", query=query.json(), vector=vector.tolist()))
         return reply._replace(seconds=reply.seconds + self._truth.embedding_seconds[sort][index])
 
@@ -75,10 +75,13 @@ class _Robotmem(Robotmem):
         self._queries, memories = truth.queries, truth.memories()
         # It keeps a text only once; the few that come twice here are left out.
         self._numbers = {memory.content: number for number, memory in reversed(list(enumerate(memories)))}
-        kept = sorted(self._numbers.values())
-        self.count, self.rows = len(kept), _write(work / "rows.jsonl", (_learned(memories[number]) for number in kept))
+        numbers = sorted(self._numbers.values())
+        self.count, self.rows = (
+            len(numbers),
+            _write(work / "rows.jsonl", (_columns(memories[number]) for number in numbers)),
+        )
         self.vectors = work / "vectors.npy"
-        np.save(self.vectors, np.load(truth.vectors, mmap_mode="r")[kept])
+        np.save(self.vectors, np.load(truth.vectors, mmap_mode="r")[numbers])
         super().__init__(environment.of_robotmem(options.environments), work, options.model)
         (work / "store").mkdir()
         self.open(work / "store" / "peer.db")
@@ -93,22 +96,22 @@ class _Robotmem(Robotmem):
 
 
 def _measure(peer: _VectorStore | _Robotmem, truth: Truth, options: argparse.Namespace) -> dict[str, Any]:
-    loaded = peer.load(peer.rows, peer.vectors, peer.count, options.cut_off)
-    result: dict[str, Any] = {"saves_repeated": loaded.kept / loaded.seconds, "sorts": {}}
-    if loaded.cut_off:
-        return result | {"cut_off": f"{loaded.kept} stored in {loaded.seconds:.0f} s"}
+    report = peer.load(peer.rows, peer.vectors, peer.count, options.cut_off)
+    result: dict[str, Any] = {"saves_repeated": report.rows / report.seconds, "sorts": {}}
+    if report.cut_off:
+        return result | {"cut_off": f"{report.rows} stored in {report.seconds:.0f} s"}
     for sort in peer.sorts:
-        replies, began = list[_Reply](), time.perf_counter()
-        while len(replies) < len(truth.queries[sort]) and time.perf_counter() - began <= options.patience:
+        replies, start = list[_Reply](), time.perf_counter()
+        while len(replies) < len(truth.queries[sort]) and time.perf_counter() - start <= options.patience:
             replies.append(peer.query(sort, len(replies)))
-        measured: dict[str, Any] = {"seconds": [reply.seconds for reply in replies]}
+        measures: dict[str, Any] = {"seconds": [reply.seconds for reply in replies]}
         if len(replies) < len(truth.queries[sort]):
-            measured["cut_off"] = f"{len(replies)} queries in {options.patience:.0f} s"
+            measures["cut_off"] = f"{len(replies)} queries in {options.patience:.0f} s"
         elif sort == NEAREST_TEXT:
-            measured["right"] = truth.right_share(sort, [next(iter(reply.found), None) for reply in replies])
+            measures["right"] = truth.right_share(sort, [next(iter(reply.ids), None) for reply in replies])
         elif sort in peer.meaning:
-            measured["recall"] = truth.recall_at_10(sort, [reply.found for reply in replies])
-        result["sorts"][sort] = measured
+            measures["recall"] = truth.recall_at_10(sort, [reply.ids for reply in replies])
+        result["sorts"][sort] = measures
         if replies[-1].rss:
             result["rss"] = replies[-1].rss
     return result
@@ -119,7 +122,7 @@ def _row(memory: SiteMemory) -> dict[str, Any]:
     return {"robot": memory.robot, "task": memory.task, "label": memory.label, "stamp": memory.stamp, "x": x, "y": y}
 
 
-def _learned(memory: SiteMemory) -> dict[str, Any]:
+def _columns(memory: SiteMemory) -> dict[str, Any]:
     # It has no labels and no poses but in the context, and its filter sees params, spatial, robot and task.
     context = json.loads(memory.context())
     context["task"] = {**context.get("task", {}), "label": memory.label}

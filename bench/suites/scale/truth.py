@@ -23,7 +23,7 @@ from bench.worlds.site_queries import (
     SiteQuery,
     columns,
     make_queries,
-    matching,
+    matching_rows,
     nearest_row,
 )  # fmt: skip
 
@@ -40,7 +40,7 @@ class Truth:
     vectors: Path
     """All vectors as one array in a file, float32."""
     queries: dict[str, list[SiteQuery]]
-    embedded: dict[str, Vectors]
+    vectors_by_sort: dict[str, Vectors]
     embedding_seconds: dict[str, list[float]]
     nearest_rows: dict[str, list[int]]
     nearest_distances: dict[str, list[npt.NDArray[np.float64]]]
@@ -50,54 +50,57 @@ class Truth:
     def of(cls, world: str, size: int, count: int, embedder: Embedder, options: argparse.Namespace) -> Truth:
         """Find the true results of `count` queries of each sort by a scan of all memories."""
         parts = make_parts(world, Path(options.model) / "tokenizer.json", embedder, options.cache)
-        queries = {sort: made[WARM_UP:] for sort, made in make_queries(world, count + WARM_UP, size, SEED).items()}
-        embedded, seconds = {}, {}
+        queries = {
+            sort: sort_queries[WARM_UP:]
+            for sort, sort_queries in make_queries(world, count + WARM_UP, size, SEED).items()
+        }
+        vectors_by_sort, seconds = {}, {}
         for sort in SORTS:
-            embedded[sort], seconds[sort] = _embedded(embedder, [query.text for query in queries[sort]])
+            vectors_by_sort[sort], seconds[sort] = _embed(embedder, [query.text for query in queries[sort]])
         file = options.cache / f"vectors-{world.replace(' ', '-')}-{size}.npy"
         if not file.exists():
             np.save(file, np.concatenate(list(vectors(parts, size))))
         table = columns(parts, size)
-        stored = np.load(file, mmap_mode="r")
+        all_vectors = np.load(file, mmap_mode="r")
         return cls(
-            world, size, embedder.name, parts, file, queries, embedded, seconds,
+            world, size, embedder.name, parts, file, queries, vectors_by_sort, seconds,
             {sort: [nearest_row(table, query) for query in queries[sort]] for sort in (NEAREST, NEAREST_TEXT)},
-            {sort: _nearest(stored, table, queries[sort], embedded[sort]) for sort in MEANING},
+            {sort: _nearest(all_vectors, table, queries[sort], vectors_by_sort[sort]) for sort in MEANING},
         )  # fmt: skip
 
     def memories(self) -> list[SiteMemory]:
         """Return the memories of the site."""
         return list(memories(self.parts, self.size))
 
-    def recall_at_10(self, sort: str, found: list[list[int]]) -> float:
+    def recall_at_10(self, sort: str, id_lists: list[list[int]]) -> float:
         """Return the share of the ten nearest that were found; rows as near as the tenth count too."""
-        stored = np.load(self.vectors, mmap_mode="r")
-        right = wanted = 0
-        for rows, near, query in zip(found, self.nearest_distances[sort], self.embedded[sort], strict=True):
-            distances = 1 - stored[sorted(set(rows))] @ query if rows else np.empty(0)
+        all_vectors = np.load(self.vectors, mmap_mode="r")
+        right = relevant = 0
+        for rows, near, query in zip(id_lists, self.nearest_distances[sort], self.vectors_by_sort[sort], strict=True):
+            distances = 1 - all_vectors[sorted(set(rows))] @ query if rows else np.empty(0)
             right += min(len(near), int((distances <= near[-1] + 1e-5).sum()))
-            wanted += len(near)
-        return right / max(wanted, 1)
+            relevant += len(near)
+        return right / max(relevant, 1)
 
     def right_share(self, sort: str, first: list[int | None]) -> float:
         """Return the share of queries whose first result is the true one."""
         return float(np.mean([row == true for row, true in zip(first, self.nearest_rows[sort], strict=True)]))
 
 
-def _embedded(embedder: Embedder, texts: list[str]) -> tuple[Vectors, list[float]]:
-    found, took = [], []
+def _embed(embedder: Embedder, texts: list[str]) -> tuple[Vectors, list[float]]:
+    vectors, took = [], []
     for text in texts:
-        began = time.perf_counter()
-        found.append(embedder.embed_one(text or "nothing"))
-        took.append(time.perf_counter() - began if text else 0.0)
-    return np.stack(found), took
+        start = time.perf_counter()
+        vectors.append(embedder.embed_one(text or "nothing"))
+        took.append(time.perf_counter() - start if text else 0.0)
+    return np.stack(vectors), took
 
 
 def _nearest(
-    stored: Vectors, table: Columns, queries: list[SiteQuery], embedded: Vectors
+    all_vectors: Vectors, table: Columns, queries: list[SiteQuery], query_vectors: Vectors
 ) -> list[npt.NDArray[np.float64]]:
-    all_distances = 1 - embedded @ np.asarray(stored).T
+    all_distances = 1 - query_vectors @ np.asarray(all_vectors).T
     return [
-        np.sort(distances[matching(table, query)])[:10].astype(np.float64)
+        np.sort(distances[matching_rows(table, query)])[:10].astype(np.float64)
         for query, distances in zip(queries, all_distances, strict=True)
     ]

@@ -35,12 +35,12 @@ def run(options: argparse.Namespace) -> None:
     budget = round(options.megabytes * 1e6)
     with tempfile.TemporaryDirectory(prefix="robotmem-year-") as folder:
         print(f"a year within {options.megabytes:g} MB", flush=True)
-        kept = live(days, Path(folder) / "budget.db", budget)
+        budgeted = live(days, Path(folder) / "budget.db", budget)
         reference = None
         if not options.no_reference:
             print("the same without a budget", flush=True)
             reference = live(days, Path(folder) / "reference.db", 0)
     title = f"A simulated year within {options.megabytes:g} MB"
-    report.write(title, page.table(kept, reference), page.notes(kept, reference, budget))
-    if not plot(page.panels(kept, reference, budget), 1, report.file(".png")):
+    report.write(title, page.table(budgeted, reference), page.notes(budgeted, reference, budget))
+    if not plot(page.panels(budgeted, reference, budget), 1, report.file(".png")):
         print("no plot: matplotlib is not installed")

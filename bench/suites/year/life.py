@@ -16,7 +16,7 @@ from robotmem_ros.memory import RobotMemory
 
 _START, _MINUTE = 1_767_225_600 * 10**9, 60 * 10**9
 """The year begins on 1 January 2026."""
-_QUERIES_A_DAY, _MEASURED, _TIMES = 10, 30, 3
+_QUERIES_A_DAY, _SAMPLE, _TIMES = 10, 30, 3
 _BESIDE, _PAUSE = 12, 0.02
 """Queries beside retention, and the seconds between two: a robot does not query as fast as it can."""
 _SEED = 5
@@ -34,7 +34,7 @@ class Week:
     """Milliseconds, median."""
     slow_recall: float
     """The 95th percentile."""
-    found: float
+    hit_rate: float
     """Share of the week's queries whose fact was among the first five results."""
     retention: float
     """Seconds that retention took, all of the week."""
@@ -48,8 +48,8 @@ class Year:
     useful: float = 0.0
     """Share of the facts that were queried in the year and are found at its end, each among the first five."""
     constraints: float = 0.0
-    unused: float = 0.0
-    removed: int = 0
+    unused_bytes: float = 0.0
+    removed_count: int = 0
     alone: list[float] = field(default_factory=list)
     """Milliseconds of recalls just before retention had something to delete, all days together."""
     beside: list[float] = field(default_factory=list)
@@ -71,15 +71,15 @@ def live(days: Sequence[Day], path: Path, budget: int) -> Year:
     with RobotMemory(path, embedder=WordVectors(), clock=clock, synchronous="normal") as memory:
         # Retention runs once a day here; in the background it would run by the wall clock.
         parameters = memory.parameters
-        known: list[UsefulFact] = []
+        useful_facts: list[UsefulFact] = []
         hits: list[bool] = []
         largest, spent = 0, 0.0
         for number, day in enumerate(days):
             clock.now = _START + number * 1440 * _MINUTE
             session = memory.start_session().session_id
             _store(memory, clock, day, session)
-            known += day.useful
-            found = [_is_found(memory, dice.choice(known)) for _ in range(_QUERIES_A_DAY)]
+            useful_facts += day.useful
+            found = [_is_found(memory, dice.choice(useful_facts)) for _ in range(_QUERIES_A_DAY)]
             hits += found
             memory.end_session(session, statistics.fmean(found))
             memory.flush()
@@ -88,7 +88,7 @@ def live(days: Sequence[Day], path: Path, budget: int) -> Year:
             memory.parameters = parameters
             largest = max(largest, memory.status().db_bytes)
             if number % 7 == 6 or number == len(days) - 1:
-                times = [1000 * seconds for seconds in _recall_times(memory, known, day, dice)]
+                times = [1000 * seconds for seconds in _recall_times(memory, useful_facts, day, dice)]
                 slow = statistics.quantiles(times, n=20)[-1]
                 week = Week(
                     number + 1, memory.status().memories, largest, statistics.median(times), slow,
@@ -101,7 +101,7 @@ def live(days: Sequence[Day], path: Path, budget: int) -> Year:
         for name in ("useful", "constraints", "unused"):
             facts = [fact for day in days for fact in getattr(day, name)]
             setattr(year, name, statistics.fmean(_is_found(memory, fact) for fact in facts))
-        year.removed = memory.status().removed
+        year.removed_count = memory.status().removed
     return year
 
 
@@ -113,12 +113,12 @@ def _store(memory: RobotMemory, clock: _Clock, day: Day, session: str) -> None:
             memory.save_perception(lived.content, context=lived.context, pose=lived.position, session_id=session)
         else:
             memory.learn(lived.content, lived.context, session_id=session)
-    for fact in (*day.useful, *day.unused, *day.constraints):
+    for fact in (*day.useful, *day.unused_facts, *day.constraints):
         memory.learn(fact.content, {"task": {"success": True}}, session_id=session, category=fact.category)
 
 
 def _is_found(memory: RobotMemory, fact: UsefulFact) -> bool:
-    return fact.content in [found.content for found in memory.recall(fact.query).memories]
+    return fact.content in [memory.content for memory in memory.recall(fact.query).memories]
 
 
 def _retain(memory: RobotMemory, day: Day, year: Year) -> float:
@@ -128,21 +128,21 @@ def _retain(memory: RobotMemory, day: Day, year: Year) -> float:
     spent: list[float] = []
 
     def retain() -> None:
-        began = time.perf_counter()
+        start = time.perf_counter()
         memory.retain()
-        spent.append(time.perf_counter() - began)
+        spent.append(time.perf_counter() - start)
 
     retaining = threading.Thread(target=retain)
     retaining.start()
     beside: list[float] = []
     for query in queries:
-        taken = _paced(memory, query)
+        times = _paced(memory, query)
         if not retaining.is_alive():
             break
-        beside.append(taken)
+        beside.append(times)
     retaining.join()
-    year.alone += [1000 * one for one in alone[: len(beside)]]
-    year.beside += [1000 * one for one in beside]
+    year.alone += [1000 * seconds for seconds in alone[: len(beside)]]
+    year.beside += [1000 * seconds for seconds in beside]
     return spent[0]
 
 
@@ -152,28 +152,30 @@ def _paced(memory: RobotMemory, query: str) -> float:
 
 
 def _seconds(memory: RobotMemory, query: str, **conditions: Any) -> float:
-    began = time.perf_counter()
+    start = time.perf_counter()
     memory.recall(query, **conditions)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
-def _recall_times(memory: RobotMemory, known: Sequence[UsefulFact], day: Day, dice: random.Random) -> Iterator[float]:
+def _recall_times(
+    memory: RobotMemory, useful_facts: Sequence[UsefulFact], day: Day, dice: random.Random
+) -> Iterator[float]:
     # A third each with a text, with a filter too, with a distance too. The shortest of three times counts: over a year
     # of days, other programs would be measured too.
-    for index in range(_MEASURED):
+    for index in range(_SAMPLE):
         place = dice.choice(day.lived)
         conditions: tuple[dict[str, Any], ...] = (
             {},
             {"context_filter": {"task.success": True, "params.force.value": {"$lt": 15}}},
             {"spatial_sort": {"field": "position", "target": place.position}},
         )
-        query = dice.choice(known).query if index % 3 == 0 else f"the {place.colour} {place.thing}"
+        query = dice.choice(useful_facts).query if index % 3 == 0 else f"the {place.colour} {place.thing}"
         yield min(_seconds(memory, query, **conditions[index % 3]) for _ in range(_TIMES))
 
 
 def _show(week: Week) -> None:
     print(
         f"day {week.day:3}: {week.memories:6} memories, {week.size / 1e6:6.1f} MB, recall {week.recall:5.1f} ms "
-        f"(p95 {week.slow_recall:5.1f}), {100 * week.found:3.0f} % found, retention {week.retention:5.1f} s",
+        f"(p95 {week.slow_recall:5.1f}), {100 * week.hit_rate:3.0f} % found, retention {week.retention:5.1f} s",
         flush=True,
     )

@@ -109,7 +109,9 @@ def find(about: Subject, recall: Recall) -> Findings:
     return Findings(relevance, evidence, frozenset(facts))
 
 
-def proactive(connection: sqlite3.Connection, about: Subject, findings: Findings, decay: Decay, n: int) -> tuple[Hit, ...]:
+def proactive(
+    connection: sqlite3.Connection, about: Subject, findings: Findings, decay: Decay, n: int
+) -> tuple[Hit, ...]:
     """Return at most `n` facts of the collection from outside a session, best first; the score of the best is 1.0."""
     fits = _fits(connection, about, findings, decay, n)
     outcomes = session_rows.outcomes(connection, {fact.session_id for fact in fits})

@@ -230,7 +230,7 @@ def test_a_miss_beside_a_neighbour_counts_once_in_an_absence_interval(memory: Ro
 
 
 def test_after_patrols_through_a_house_hardly_a_ghost_is_named() -> None:
-    settings = Settings(wrong=0.08, false=0.06, moved=8)
+    settings = Settings(wrong=0.08, false=0.06, moved_count=8)
     answers = measure(make_patrol(100, settings), 100, has_view=True).answers
     assert answers["ghost"] <= 9
     assert answers["true"] >= 250

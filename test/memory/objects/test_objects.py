@@ -245,7 +245,7 @@ def test_a_label_may_have_any_characters(memory: RobotMemory) -> None:
 @pytest.mark.parametrize("world", [Settings(), Settings(covariances=True), Settings(missed=0.4, false=0.1)])
 def test_things_of_generated_worlds_are_found_once_and_precisely(world: Settings) -> None:
     report = measure(make_world(1, world), world)
-    assert report.found >= 0.98 * report.things
+    assert report.object_count >= 0.98 * report.things
     assert report.per_thing <= 1.05
     assert report.false <= 0.05 * report.things
     # A false alarm at the place of a thing is taken for a wrong label of it.

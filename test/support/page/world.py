@@ -70,7 +70,7 @@ def _drive(memory: RobotMemory, clock: Clock, lap: int, session: str) -> None:
         if attempt.lap == lap + 1:
             clock.now += SECOND
             memory.learn(
-                f"{attempt.task} of the {attempt.target} {attempt.where} with {attempt.force} N: {attempt.outcome}",
+                f"{attempt.task} of the {attempt.target} {attempt.place} with {attempt.force} N: {attempt.outcome}",
                 {"task": {"name": attempt.task, "success": attempt.success}, "params": {"force": attempt.force}},
                 session_id=session, collection="house", observed_at=clock.now, tags=[attempt.room.replace(" ", "-")],
                 category="observation" if place % 3 else "gotcha",

@@ -117,7 +117,7 @@ class Parts:
         """Return when all that was accepted is committed, indexed and, if there is a model, embedded."""
         self.usage.write()
         if not self.database.read_only:
-            self.database.write(lambda connection: None, background=True).result()
+            self.database.write(lambda transaction: None, background=True).result()
         self.embedder.wait()
         self.backfill.retry_refused()
         self.notes.settle()

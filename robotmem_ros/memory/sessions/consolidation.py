@@ -8,7 +8,6 @@ comes back.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from .. import clocks
 from ..learning.comparison import merged_context, outcome
 from ..storage import session_rows
 from ..storage.session_rows import SessionFact
+from ..storage.snapshot import Snapshot, Transaction
 from ..text.normal_form import digest
 from ..text.statement import jaccard, statement
 from .clusters import clusters
@@ -63,17 +63,17 @@ FEWEST = 3
 """Smallest number of facts that are grouped."""
 
 
-def plan(connection: sqlite3.Connection, session_id: str, collection: str, threshold: float) -> Consolidation:
+def plan(snapshot: Snapshot, session_id: str, collection: str, threshold: float) -> Consolidation:
     """Plan a consolidation; facts with a Jaccard similarity above `threshold` become one group."""
-    facts = session_rows.facts_to_consolidate(connection, session_id, collection)
+    facts = session_rows.facts_to_consolidate(snapshot, session_id, collection)
     groups = tuple(_groups(facts, threshold)) if len(facts) >= FEWEST else ()
     return Consolidation(session_id, collection, len(facts), groups, dry_run=True)
 
 
-def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidation:
+def apply(transaction: Transaction, planned: Consolidation) -> Consolidation:
     """Carry out a plan, except for facts that have changed since; return what was done."""
     now = clocks.iso(time.time_ns())
-    done = (_applied(connection, group, now) for group in planned.groups)
+    done = (_applied(transaction, group, now) for group in planned.groups)
     groups = tuple(group for group in done if group.members or group.superseded)
     return Consolidation(planned.session_id, planned.collection, planned.considered, groups)
 
@@ -108,8 +108,8 @@ def _repeats(fact: SessionFact, kept: SessionFact) -> bool:
     return is_same and merged_context(kept.context, fact.context) == kept.context
 
 
-def _applied(connection: sqlite3.Connection, group: Group, now: str) -> Group:
+def _applied(transaction: Transaction, group: Group, now: str) -> Group:
     kept = group.representative
-    superseded = [fact for fact in group.superseded if session_rows.supersede(connection, fact, kept, now)]
-    members = session_rows.set_group(connection, kept, group.members)
+    superseded = [fact for fact in group.superseded if session_rows.supersede(transaction, fact, kept, now)]
+    members = session_rows.set_group(transaction, kept, group.members)
     return Group(kept, tuple(members), tuple(superseded), group.similarity)

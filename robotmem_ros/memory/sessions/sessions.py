@@ -8,7 +8,6 @@ without consolidation, because they expired or because of a crash, are consolida
 from __future__ import annotations
 
 import logging
-import sqlite3
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from ..models import ENDED, Hit, Session
 from ..storage import Database, session_rows, session_stats
 from ..storage.decay import Decay
 from ..storage.session_stats import DecayReport
+from ..storage.snapshot import Snapshot, Transaction
 from . import consolidation
 from .consolidation import Consolidation
 from .proactive import Recall, Subject, find, proactive, subject
@@ -92,8 +92,8 @@ class Sessions:
         self._database = database
         self._clock = clock
         self._parameters = parameters
-        with database.snapshot() as connection:
-            self._pending = deque(session_rows.unconsolidated(connection))
+        with database.snapshot() as snapshot:
+            self._pending = deque(session_rows.unconsolidated(snapshot))
         self.update = piecewise(self._maintain)
         """Close expired sessions, consolidate one that ended without it, and return whether more are left."""
 
@@ -107,18 +107,18 @@ class Sessions:
         """
         session = _new(parameters, max(self._clock(), 0), context, collection, max_duration)
 
-        def work(connection: sqlite3.Connection) -> list[SessionKey]:
-            expired = session_rows.close_expired(connection, session.started_at)
-            session_rows.start(connection, session)
+        def work(transaction: Transaction) -> list[SessionKey]:
+            expired = session_rows.close_expired(transaction, session.started_at)
+            session_rows.start(transaction, session)
             return expired
 
         self._expired(self._database.write(work).result())
-        with self._database.snapshot() as connection:
+        with self._database.snapshot() as snapshot:
             return SessionStart(
                 session.session_id,
                 session.collection,
-                *session_stats.of_collection(connection, session.collection),
-                known_sessions=session_stats.ended_sessions(connection, session.collection),
+                *session_stats.of_collection(snapshot, session.collection),
+                known_sessions=session_stats.ended_sessions(snapshot, session.collection),
             )
 
     def end(
@@ -135,14 +135,14 @@ class Sessions:
         wanted = validation.text("session_id", session_id, limit=256, required=True)
         score = None if outcome is None else validation.number("outcome_score", outcome, low=0.0, high=1.0)
 
-        def work(connection: sqlite3.Connection) -> tuple[Subject, list[SessionKey]]:
-            expired = session_rows.close_expired(connection, decay.now)
-            if _found(connection, wanted).end_reason == ENDED:
+        def work(transaction: Transaction) -> tuple[Subject, list[SessionKey]]:
+            expired = session_rows.close_expired(transaction, decay.now)
+            if _found(transaction, wanted).end_reason == ENDED:
                 raise SessionNotFoundError(wanted, "it has ended already")
             if score is not None:
-                session_rows.set_outcome(connection, wanted, score)
-            about = subject(connection, _found(connection, wanted))
-            session_rows.end(connection, wanted, decay.now)
+                session_rows.set_outcome(transaction, wanted, score)
+            about = subject(transaction, _found(transaction, wanted))
+            session_rows.end(transaction, wanted, decay.now)
             return about, expired
 
         about, expired = self._database.write(work).result()
@@ -150,17 +150,17 @@ class Sessions:
         self._expired([one for one in expired if one[0] != wanted])
         consolidated = self._consolidated(session.session_id, session.collection, parameters, dry_run=False)
         found = find(about, recall)
-        with self._database.snapshot() as connection:
-            totals = session_stats.of_session(connection, session)
+        with self._database.snapshot() as snapshot:
+            totals = session_stats.of_session(snapshot, session)
             return SessionReport(
-                session=_found(connection, wanted),
+                session=_found(snapshot, wanted),
                 facts=totals.facts,
                 perceptions=totals.perceptions,
-                categories=session_stats.categories(connection, session),
-                objects=session_stats.objects(connection, session),
-                decay=session_stats.decay_report(connection, session.collection, decay),
+                categories=session_stats.categories(snapshot, session),
+                objects=session_stats.objects(snapshot, session),
+                decay=session_stats.decay_report(snapshot, session.collection, decay),
                 consolidation=consolidated,
-                proactive=proactive(connection, about, found, decay, _PROACTIVE),
+                proactive=proactive(snapshot, about, found, decay, _PROACTIVE),
             )
 
     def prepare(
@@ -175,8 +175,8 @@ class Sessions:
         session = _new(parameters, decay.now, {"task": text}, collection, None)
         about = Subject(session, (text,))
         found = find(about, recall)
-        with self._database.snapshot() as connection:
-            return proactive(connection, about, found, decay, max(validation.whole("n", n), 0))
+        with self._database.snapshot() as snapshot:
+            return proactive(snapshot, about, found, decay, max(validation.whole("n", n), 0))
 
     def consolidate(
         self, parameters: Parameters, session_id: object, collection: object, *, dry_run: bool
@@ -189,18 +189,18 @@ class Sessions:
         """
         wanted = validation.text("session_id", session_id, limit=256, required=True)
         given = validation.collection("collection", collection)
-        with self._database.snapshot() as connection:
-            session = session_rows.find(connection, wanted)
+        with self._database.snapshot() as snapshot:
+            session = session_rows.find(snapshot, wanted)
             named = given or (session.collection if session else parameters.collection)
-            if session is None and not session_rows.has_memories(connection, wanted, named):
+            if session is None and not session_rows.has_memories(snapshot, wanted, named):
                 raise SessionNotFoundError(wanted, "there is no such session, nor a memory of it")
         return self._consolidated(wanted, named, parameters, dry_run=dry_run)
 
     def latest(self, collection: object, n: object) -> tuple[Session, ...]:
         """Return the last `n` sessions of a collection or of all, the latest first."""
         named, count = validation.collection("collection", collection, every=""), validation.whole("n", n)
-        with self._database.snapshot() as connection:
-            return session_rows.latest(connection, named, max(count, 0))
+        with self._database.snapshot() as snapshot:
+            return session_rows.latest(snapshot, named, max(count, 0))
 
     def _maintain(self) -> Iterator[None]:
         self._pending.extend(self._close_expired())
@@ -222,10 +222,10 @@ class Sessions:
 
     def _close_expired(self) -> list[SessionKey]:
         now = self._clock()
-        with self._database.snapshot() as connection:
-            if not session_rows.any_expired(connection, now):
+        with self._database.snapshot() as snapshot:
+            if not session_rows.any_expired(snapshot, now):
                 return []
-        expired = self._database.write(lambda connection: session_rows.close_expired(connection, now)).result()
+        expired = self._database.write(lambda transaction: session_rows.close_expired(transaction, now)).result()
         _log_expired(expired)
         return expired
 
@@ -236,14 +236,14 @@ class Sessions:
     def _consolidated(
         self, session_id: str, collection: str, parameters: Parameters, *, dry_run: bool
     ) -> Consolidation:
-        with self._database.snapshot() as connection:
-            planned = consolidation.plan(connection, session_id, collection, parameters.consolidation_similarity)
+        with self._database.snapshot() as snapshot:
+            planned = consolidation.plan(snapshot, session_id, collection, parameters.consolidation_similarity)
         if dry_run:
             return planned
 
-        def work(connection: sqlite3.Connection) -> Consolidation:
-            done = consolidation.apply(connection, planned)
-            session_rows.note_consolidated(connection, session_id, collection, done.superseded)
+        def work(transaction: Transaction) -> Consolidation:
+            done = consolidation.apply(transaction, planned)
+            session_rows.note_consolidated(transaction, session_id, collection, done.superseded)
             return done
 
         return self._database.write(work).result()
@@ -271,8 +271,8 @@ def _new(parameters: Parameters, now: int, context: object, collection: object, 
     )
 
 
-def _found(connection: sqlite3.Connection, session_id: str) -> Session:
-    session = session_rows.find(connection, session_id)
+def _found(snapshot: Snapshot, session_id: str) -> Session:
+    session = session_rows.find(snapshot, session_id)
     if session is None:
         raise SessionNotFoundError(session_id)
     return session

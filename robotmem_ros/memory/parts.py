@@ -160,8 +160,8 @@ def _in_background(
     chain = choices(parameters)
 
     def load() -> Embedder:
-        with database.reader() as connection:
-            stored = vector_rows.model(connection)
+        with database.snapshot() as snapshot:
+            stored = vector_rows.model(snapshot)
         return load_first(chain, parameters.embedding_threads, stored)
 
     name = parameters.embedding_model

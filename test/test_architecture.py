@@ -148,6 +148,14 @@ def test_sql_of_the_database_stands_in_storage_and_search_alone(file: Path) -> N
         assert statements_of(file) == []
 
 
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "robotmem_ros").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_storage_alone_knows_sqlite(file: Path) -> None:
+    if file not in BAG_READERS and not file.is_relative_to(CORE / "storage"):
+        assert "sqlite3" not in {name.partition(".")[0] for name in imports_of(file)}
+
+
 @pytest.mark.parametrize("file", [*sorted(BAG_READERS), CORE / "storage" / "rows.py"], ids=lambda file: file.name)
 def test_statements_are_found_where_they_are(file: Path) -> None:
     assert statements_of(file)

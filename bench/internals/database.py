@@ -21,6 +21,7 @@ from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, collection_rows, rows
 from robotmem_ros.memory.storage.migrations import MIGRATIONS
+from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.storage.vector_rows import text_digest
 
 __all__ = ["SCHEMA_VERSION", "NewMemory", "fill", "perception", "save", "vectors_by_text"]
@@ -46,7 +47,7 @@ def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]
         start = time.perf_counter()
         if model:
             sql = "INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)"
-            database.write(lambda connection: connection.execute(sql, (model,)))
+            database.write(lambda transaction: transaction.execute(sql, (model,)))
         count, number = _count(database), 0
         for memories, vectors in blocks:
             number += len(memories)
@@ -73,16 +74,16 @@ def vectors_by_text(path: Path) -> dict[str, Vector]:
 def _store(database: Database, memories: Sequence[NewMemory], vectors: Vectors | None) -> None:
     blobs = [] if vectors is None else codec.encode(np.asarray(vectors))
 
-    def write(connection: sqlite3.Connection) -> None:
-        connection.executemany(
+    def write(transaction: Transaction) -> None:
+        transaction.executemany(
             "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
             [(text_digest(memory.content), vector) for memory, vector in zip(memories, blobs, strict=False)],
         )
-        rows.insert_all(connection, memories)
+        rows.insert_all(transaction, memories)
 
     database.write(write).result()
 
 
 def _count(database: Database) -> int:
-    with database.reader() as connection:
-        return sum(collection_rows.totals(connection)[kind] for kind in ("fact", "perception"))
+    with database.snapshot() as snapshot:
+        return sum(collection_rows.totals(snapshot)[kind] for kind in ("fact", "perception"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -21,6 +20,7 @@ from robotmem_ros.memory.learning.comparison import (
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text.normal_form import digest
 from robotmem_ros.memory.text.statement import statement
 
@@ -52,17 +52,17 @@ def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
     """Time the stages for each text as if it were learned; nothing is stored."""
     parameters, classifier = Parameters(db_path=str(path)), load_classifier()
     facts = [as_fact(text) for text in texts]
-    with closing(Database(parameters)) as database, database.snapshot() as connection:
+    with closing(Database(parameters)) as database, database.snapshot() as snapshot:
         for fact in facts:
             start = time.perf_counter()
             statement(fact.content)
             fact_with_category = classifier.classify(fact)
             read = time.perf_counter()
-            _compare(connection, fact_with_category, parameters)
+            _compare(snapshot, fact_with_category, parameters)
             yield Times((read - start) * 1e3, (time.perf_counter() - read) * 1e3)
 
 
-def _compare(connection: sqlite3.Connection, new: NewMemory, parameters: Parameters) -> None:
-    candidates = candidates_of(connection, new, Neighbours(), parameters)
+def _compare(snapshot: Snapshot, new: NewMemory, parameters: Parameters) -> None:
+    candidates = candidates_of(snapshot, new, Neighbours(), parameters)
     similar_among(new, candidates, parameters)
     contradicted_among(0, new, candidates, parameters.similar_jaccard)

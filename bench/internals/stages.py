@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
 from robotmem_ros.memory.text.analysis import analyse
 
@@ -52,59 +52,57 @@ class Stages:
             vectors = VectorIndex(database)
             if postings:
                 index.flush()
-            with database.snapshot() as connection:
-                yield cls(parameters, connection, index.blocks if postings else (), vectors)
+            with database.snapshot() as snapshot:
+                yield cls(parameters, snapshot, index.blocks if postings else (), vectors)
 
-    def __init__(
-        self, parameters: Parameters, connection: sqlite3.Connection, blocks: Any, vectors: VectorIndex
-    ) -> None:
-        self._parameters, self._connection, self._blocks, self._vectors = parameters, connection, blocks, vectors
+    def __init__(self, parameters: Parameters, snapshot: Snapshot, blocks: Any, vectors: VectorIndex) -> None:
+        self._parameters, self._snapshot, self._blocks, self._vectors = parameters, snapshot, blocks, vectors
         self._unbounded = parameters.changed(text_candidates=_UNBOUNDED)
         query = parse_query(parameters, RecallRequest("any", _N), decay=Decay(0.0, now=0))
-        self._candidates = find_candidates(connection, query.conditions)
+        self._candidates = find_candidates(snapshot, query.conditions)
 
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
         blocks, parameters = (self._blocks, self._parameters) if bounded else ((), self._unbounded)
-        return TextReader(self._connection, blocks, analyse(query), parameters, ()).search(self._candidates, depth)
+        return TextReader(self._snapshot, blocks, analyse(query), parameters, ()).search(self._candidates, depth)
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
-        frequencies = bm25.read_statistics(self._connection, analyse(query).words, ()).frequencies
+        frequencies = bm25.read_statistics(self._snapshot, analyse(query).words, ()).frequencies
         return not self._blocks and sum(frequencies.values()) > self._parameters.text_candidates
 
     def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
         """Return which share of a query the words of some memories are, by their rarity."""
-        reader = TextReader(self._connection, (), analyse(query), self._unbounded, ())
+        reader = TextReader(self._snapshot, (), analyse(query), self._unbounded, ())
         reader.rank(memory_ids)
         return [reader.share(reader.matched_words(memory_id)) for memory_id in memory_ids]
 
     def is_unknown(self, query: str) -> bool:
         """Tell whether no memory contains a word of a query."""
-        return TextReader(self._connection, (), analyse(query), self._unbounded, ()).is_unknown
+        return TextReader(self._snapshot, (), analyse(query), self._unbounded, ()).is_unknown
 
     def shared_words(self, query: str, memory_id: int) -> int:
         """Count the words of the query that a memory holds."""
-        row = self._connection.execute("SELECT content FROM memories_fts WHERE rowid = ?", (memory_id,)).fetchone()
+        row = self._snapshot.row("SELECT content FROM memories_fts WHERE rowid = ?", (memory_id,))
         return len(set(tokens.query_words(query)) & set(row[0].split()))
 
     def max_score(self, query: str) -> float:
         """Return the BM25 score of a memory of mean length that holds each word of the query once."""
-        return TextReader(self._connection, (), analyse(query), self._unbounded, ()).max_score()
+        return TextReader(self._snapshot, (), analyse(query), self._unbounded, ()).max_score()
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""
-        return self._vectors.search(self._connection, vector, self._candidates, depth)
+        return self._vectors.search(self._snapshot, vector, self._candidates, depth)
 
 
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
     request = RecallRequest(**{"n": _N, **arguments})
     vector = memory._parts.embedder.embed_one(request.query)
-    with memory._database.snapshot() as connection:
+    with memory._database.snapshot() as snapshot:
         query = parse_query(memory.parameters, request, decay=memory.decay())
-        candidates = narrow_down(connection, find_candidates(connection, query.conditions))
-        hits = memory.vectors.search(connection, vector, candidates, scoring.blend_depth(request.n))
+        candidates = narrow_down(snapshot, find_candidates(snapshot, query.conditions))
+        hits = memory.vectors.search(snapshot, vector, candidates, scoring.blend_depth(request.n))
     return [hit.memory_id for hit in hits[: request.n]]
 
 

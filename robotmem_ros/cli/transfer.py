@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-import sqlite3
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..memory.batch import BEGINNING, Applied, Batch, opened_lines
-from ..memory.errors import MALFORMED, InvalidFieldError, StorageError
+from ..memory.errors import InvalidFieldError
 from ..memory.maps import Move, OccupancyGrid, PathPart, check_moves
 from ..memory.models import Kind, NewMemory, Pose
 from ..memory.new_file import new_file
@@ -29,6 +28,7 @@ from ..memory.storage.feed import changes_since
 from ..memory.storage.map_rows import unpacked
 from ..memory.storage.migrations import exportable, is_before_release
 from ..memory.storage.retention_rows import active_ids, whole_rows
+from ..memory.storage.snapshot import Snapshot
 from ..memory.validation import check_coordinates, compact_json
 from .command import DATABASE, Command, open_memory, option
 from .output import write_result
@@ -44,23 +44,20 @@ _MEMORY_LINES = ('{"unit": "memory"', '{"id": ')
 
 
 def _export(arguments: argparse.Namespace) -> None:
-    path = resolve(arguments.db)
     try:
         with (
-            exportable(path) as connection,
+            exportable(resolve(arguments.db)) as snapshot,
             new_file(arguments.file, mode=0o600) as file,
             GzipFile(fileobj=file, mode="wb") if arguments.file.suffix == ".gz" else nullcontext(file) as output,
         ):
-            is_old = is_before_release(connection)
-            lines = _lines_before_release(connection) if is_old else _batch_lines(connection)
+            is_old = is_before_release(snapshot)
+            lines = _lines_before_release(snapshot) if is_old else _batch_lines(snapshot)
             count = 0
-            for line in chain(lines, _place_lines(connection)):
+            for line in chain(lines, _place_lines(snapshot)):
                 output.write(f"{line}\n".encode())
                 count += line.startswith(_MEMORY_LINES)
     except OSError as cause:
         raise InvalidFieldError("FILE.jsonl", arguments.file, f"cannot be written ({cause.strerror})") from cause
-    except (sqlite3.DatabaseError, *MALFORMED) as cause:
-        raise StorageError(f"export {str(path)!r}", cause) from cause
     write_result(f"exported: {count} memories\n")
 
 
@@ -71,18 +68,18 @@ def _backup(arguments: argparse.Namespace) -> None:
     write_result(f"copied: {memories} memories into {copy}\n")
 
 
-def _batch_lines(connection: sqlite3.Connection) -> Iterator[str]:
+def _batch_lines(snapshot: Snapshot) -> Iterator[str]:
     cursor = BEGINNING
-    while batch := changes_since(connection, cursor, _CHANGES):
+    while batch := changes_since(snapshot, cursor, _CHANGES):
         yield from batch.lines()
         cursor = batch.cursor
     yield json.dumps({"end": cursor.revision})
 
 
-def _lines_before_release(connection: sqlite3.Connection) -> Iterator[str]:
-    active = active_ids(connection)
+def _lines_before_release(snapshot: Snapshot) -> Iterator[str]:
+    active = active_ids(snapshot)
     for start in range(0, len(active), _CHANGES):
-        for row in whole_rows(connection, active[start : start + _CHANGES]):
+        for row in whole_rows(snapshot, active[start : start + _CHANGES]):
             data = row["perception_data"]
             yield json.dumps({**row, "perception_data": None if data is None else _text(data)}, ensure_ascii=False)
 
@@ -176,13 +173,13 @@ def _new(row: dict[str, Any]) -> NewMemory:
     )
 
 
-def _place_lines(connection: sqlite3.Connection) -> Iterator[str]:
+def _place_lines(snapshot: Snapshot) -> Iterator[str]:
     """Yield the path as JSON, many points a line; of a file from before the release the maps, too."""
-    if is_before_release(connection):
-        for grid in map_rows.rows(connection):
+    if is_before_release(snapshot):
+        for grid in map_rows.rows(snapshot):
             blobs = {name: _text(grid[name]) for name in ("digest", "cells")}
             yield json.dumps({"type": _MAP, **grid, **blobs}, ensure_ascii=False)
-    points = path_rows.rows(connection)
+    points = path_rows.rows(snapshot)
     for start in range(0, len(points), _POINTS):
         yield json.dumps({"type": _PATH, "points": points[start : start + _POINTS]}, ensure_ascii=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path, PurePath
@@ -19,9 +18,7 @@ def is_damage(error: BaseException | None) -> bool:
     code = getattr(error, "sqlite_errorcode", None)  # from Python 3.11 on
     if code is not None:
         return code & 0xFF in {_CORRUPT, _NOT_A_DATABASE}
-    return isinstance(error, sqlite3.DatabaseError) and any(
-        sign in str(error) for sign in ("malformed", "not a database")
-    )
+    return not isinstance(error, MALFORMED) and any(sign in str(error) for sign in ("malformed", "not a database"))
 
 
 def shown(value: object) -> str:
@@ -119,11 +116,16 @@ class DatabaseUnusableError(RobotMemoryError):
 class StorageError(RobotMemoryError):
     """The database could not be read or written: disk full, locked, damaged."""
 
+    cause: BaseException | None = None
+    is_damage = False
+    """Whether the file is damaged, which does not pass."""
+
     def __init__(self, doing: str, cause: BaseException) -> None:
-        why = str(cause)
-        if is_damage(cause):
+        why, self.cause = str(cause), cause
+        self.is_damage = is_damage(cause)
+        if self.is_damage:
             why += "; the file is damaged, restore a copy of it"
-        elif not isinstance(cause, sqlite3.Error):
+        elif isinstance(cause, MALFORMED) or not isinstance(cause, Exception):
             why = f"{type(cause).__name__}: {cause}; no version writes such a value, or robotmem_ros is at fault"
         super().__init__(f"could not {doing}: {why}")
 

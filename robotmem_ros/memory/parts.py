@@ -117,7 +117,7 @@ class Parts:
         """Return when all that was accepted is committed, indexed and, if there is a model, embedded."""
         self.usage.write()
         if not self.database.read_only:
-            self.database.write(lambda connection: None, background=True).result()
+            self.database.write(lambda transaction: None, background=True).result()
         self.embedder.wait()
         self.backfill.retry_refused()
         self.notes.settle()
@@ -160,8 +160,8 @@ def _in_background(
     chain = choices(parameters)
 
     def load() -> Embedder:
-        with database.reader() as connection:
-            stored = vector_rows.model(connection)
+        with database.snapshot() as snapshot:
+            stored = vector_rows.model(snapshot)
         return load_first(chain, parameters.embedding_threads, stored)
 
     name = parameters.embedding_model

@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
-from sqlite3 import Connection
 from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -73,6 +72,7 @@ from .storage.feed import changes_since
 from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
 from .storage.purge_rows import Preview, Selection, preview
+from .storage.snapshot import Snapshot, Transaction
 from .taking import takes
 from .times import OtherUnitError, Time, moment
 
@@ -296,7 +296,7 @@ class RobotMemory:
             InvalidFieldError: a pose lies too far out, or is not finite.
         """
         check_moves(part.moves)
-        return self._writable.database.write(lambda connection: path_rows.insert(connection, part), background=True)
+        return self._writable.database.write(lambda transaction: path_rows.insert(transaction, part), background=True)
 
     def robot_path(
         self, *, after: Time | None = None, before: Time | None = None, map_id: str | None = None, n: int = 5000
@@ -487,7 +487,7 @@ class RobotMemory:
         wanted = self._own(memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._writable.database
-        if database.write(lambda connection: changes.invalidate(connection, wanted, why), frees_room=True).result():
+        if database.write(lambda transaction: changes.invalidate(transaction, wanted, why), frees_room=True).result():
             self._parts.maintenance.notify()  # facts that came back have no vectors
 
     def restore(self, memory_id: int) -> None:
@@ -508,10 +508,10 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
             StorageError: the database could not be read.
         """
-        with self._database.snapshot() as connection:
-            if not rows.exists(connection, memory_id):
+        with self._database.snapshot() as snapshot:
+            if not rows.exists(snapshot, memory_id):
                 raise MemoryNotFoundError(memory_id)
-            return changes.history(connection, memory_id)
+            return changes.history(snapshot, memory_id)
 
     @takes(MemoryUpdate)
     def update(self, values: MemoryUpdate) -> None:
@@ -674,7 +674,7 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         parts = self._writable
-        applied = parts.database.write(lambda connection: apply(connection, batch)).result()
+        applied = parts.database.write(lambda transaction: apply(transaction, batch)).result()
         parts.maintenance.notify()
         return applied
 
@@ -764,16 +764,18 @@ class RobotMemory:
         """Return the vectors of the memories."""
         return self._parts.vectors
 
-    def _read(self, work: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
-        with self._database.snapshot() as connection:
-            return work(connection, *arguments, **named)
+    def _read(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+        with self._database.snapshot() as snapshot:
+            return work(snapshot, *arguments, **named)
 
-    def _query(self, work: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+    def _query(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **named: P.kwargs) -> T:
         with self._database.query_priority:
             return self._read(work, *arguments, **named)
 
-    def _write(self, work: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> Future[T]:
-        return self._writable.database.write(lambda connection: work(connection, *arguments, **named))
+    def _write(
+        self, work: Callable[Concatenate[Transaction, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> Future[T]:
+        return self._writable.database.write(lambda transaction: work(transaction, *arguments, **named))
 
     def _own(self, memory_id: int) -> int:
         # The id of a memory of another robot's file, which is only read, is refused.

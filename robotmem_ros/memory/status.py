@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 
 from .embedding import ModelUnavailableError
@@ -12,6 +11,7 @@ from .search.result import Mode
 from .storage import collection_rows, note_rows, text_rows, vector_rows
 from .storage.connection import exposure
 from .storage.retention_rows import removed
+from .storage.snapshot import Snapshot
 from .text import scripts
 
 _MODES = {
@@ -65,13 +65,13 @@ def status(parts: Parts, *trouble: str) -> Status:
         StorageError: the database could not be read.
     """
     database, embedder = parts.database, parts.embedder
-    with database.reader() as connection:
-        counts = collection_rows.totals(connection)
-        gone = removed(connection)
-        folders, (files, errors) = note_rows.folder_rows(connection), note_rows.file_counts(connection)
-        kept = vector_rows.model(connection) or ""
-        foreign = _of_another_model(connection, embedder)
-        no_text = text_rows.failure(connection) or parts.pipeline.failures.text
+    with database.snapshot() as snapshot:
+        counts = collection_rows.totals(snapshot)
+        gone = removed(snapshot)
+        folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
+        kept = vector_rows.model(snapshot) or ""
+        foreign = _of_another_model(snapshot, embedder)
+        no_text = text_rows.failure(snapshot) or parts.pipeline.failures.text
     no_vectors = parts.pipeline.failures.vector
     has_vectors = embedder.available and not foreign and not no_vectors
     vectors = counts["vector"]
@@ -118,11 +118,11 @@ def status(parts: Parts, *trouble: str) -> Status:
     )
 
 
-def _of_another_model(connection: sqlite3.Connection, embedder: BackgroundEmbedder) -> str:
+def _of_another_model(snapshot: Snapshot, embedder: BackgroundEmbedder) -> str:
     # What is wrong with the vectors, while that is so; empty when nothing is.
     try:
         if embedder.available:
-            check_kept_model(connection, embedder.name)
+            check_kept_model(snapshot, embedder.name)
     except ModelUnavailableError as error:
         return str(error)
     return ""

@@ -195,5 +195,5 @@ def test_looking_at_objects_is_no_use_and_marks_those_that_have_faded(tmp_path: 
         assert "has faded" in answer["reason"]
         (full,) = values(toolbox.call("get_memories", {"ids": [seen.memory_id]}))["memories"]
         assert full["faded"]
-    with RobotMemory(path, embedding_model="", read_only=True) as memory, memory._database.reader() as connection:
-        assert connection.execute("SELECT access_count FROM memories").fetchall() == [(1,)]
+    with RobotMemory(path, embedding_model="", read_only=True) as memory, memory._database.snapshot() as snapshot:
+        assert snapshot.rows("SELECT access_count FROM memories") == [(1,)]

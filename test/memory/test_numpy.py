@@ -120,8 +120,8 @@ def test_every_door_of_a_memory_takes_numbers_of_numpy_and_none_is_stored_as_byt
     memory.update(np.int64(1), confidence=np.float32(0.75))
     memory.flush()
     assert memory.end_session(session, np.float32(0.5)).session.session_id == session
-    with memory._database.reader() as connection:
-        assert connection.execute(TYPES).fetchall() == []
+    with memory._database.snapshot() as snapshot:
+        assert snapshot.rows(TYPES) == []
     assert memory.preview_purge(ids=np.array([1, 2])).memories == 2
     memory.forget(np.int64(2), "a test")
     assert len(memory.recall(kinds="fact", min_confidence=0)) == 1

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from robotmem_ros.memory.storage import collection_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.fact_index import fact_terms
+from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.storage.vector_rows import embedded_text, text_digest
 from robotmem_ros.memory.text.normal_form import digest, label_key, text_key
 from robotmem_ros.memory.text.tokens import indexed_text
@@ -20,32 +21,30 @@ def check_file(path: Path) -> int:
     """Check the indexes of a file; return the number of its memories."""
     connection = connect(path, busy_timeout=10.0, synchronous="normal", read_only=False)
     try:
-        return check(connection)
+        return check(Transaction(connection))
     finally:
         connection.close()
 
 
-def check(connection: sqlite3.Connection) -> int:
-    """Check the indexes behind a connection; return the number of memories."""
-    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
-    connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('integrity-check')")
-    connection.row_factory = sqlite3.Row
-    memories = connection.execute("SELECT * FROM memories ORDER BY id").fetchall()
-    connection.row_factory = None
+def check(transaction: Transaction) -> int:
+    """Check the indexes of a database; return the number of memories."""
+    assert transaction.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert transaction.execute("PRAGMA foreign_key_check").fetchall() == []
+    transaction.execute("INSERT INTO memories_fts (memories_fts) VALUES ('integrity-check')")
+    memories = transaction.named("SELECT * FROM memories ORDER BY id")
     assert [row["label_key"] for row in memories] == [label_key(row["label"]) for row in memories]
     assert [row["text_key"] for row in memories] == [text_key(row["content"]) for row in memories]
-    _check_text(connection, memories)
-    _check_vectors(connection, memories)
-    _check_leaves(connection, memories)
-    _check_positions(connection, memories)
-    _check_objects(connection)
-    _check_facts(connection, memories)
+    _check_text(transaction, memories)
+    _check_vectors(transaction, memories)
+    _check_leaves(transaction, memories)
+    _check_positions(transaction, memories)
+    _check_objects(transaction)
+    _check_facts(transaction, memories)
     return len(memories)
 
 
-def _check_text(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
-    found = connection.execute(
+def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
+    found = transaction.execute(
         "SELECT rowid, content, human_summary, scope_files, scope_entities FROM memories_fts ORDER BY rowid"
     ).fetchall()
     expected = [
@@ -62,9 +61,9 @@ def _check_text(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> 
     held = [(row["collection"], " ".join(texts).split()) for row, (_, *texts) in zip(memories, expected, strict=True)]
     frequencies = Counter((collection, word) for collection, words in held for word in set(words))
     sql = "SELECT c.name, w.word, w.memories FROM words AS w LEFT JOIN collections AS c ON c.id = w.collection_id"
-    assert {(name, word): n for name, word, n in connection.execute(sql)} == frequencies
-    assert connection.execute("SELECT count(*) FROM words").fetchone() == (len(frequencies),)
-    totals = connection.execute("SELECT name, memories, words FROM collections WHERE memories <> 0 OR words <> 0")
+    assert {(name, word): n for name, word, n in transaction.execute(sql)} == frequencies
+    assert transaction.execute("SELECT count(*) FROM words").fetchone() == (len(frequencies),)
+    totals = transaction.execute("SELECT name, memories, words FROM collections WHERE memories <> 0 OR words <> 0")
     assert {name: numbers for name, *numbers in totals} == {
         collection: [len(texts), sum(map(len, texts))]
         for collection in {collection for collection, _ in held}
@@ -72,11 +71,11 @@ def _check_text(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> 
     }
 
 
-def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
+def _check_vectors(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
     active = {row["id"] for row in memories if row["status"] == "active"}
-    embedded = dict(connection.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall())
+    embedded = dict(transaction.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall())
     assert embedded.keys() <= active
-    digests = dict(connection.execute("SELECT id, digest FROM vectors").fetchall())
+    digests = dict(transaction.execute("SELECT id, digest FROM vectors").fetchall())
     assert digests.keys() == set(embedded.values())
     for row in memories:
         if row["id"] in embedded:
@@ -84,26 +83,26 @@ def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) 
                 embedded_text(row["type"], row["human_summary"], row["content"])
             )
     types = [row["type"] for row in memories if row["status"] == "active"]
-    assert collection_rows.totals(connection) == {
+    assert collection_rows.totals(transaction) == {
         "fact": types.count("fact"),
         "perception": types.count("perception"),
         "note": types.count("note"),
         "memory": len(types),
         "vector": len(embedded),
     }
-    known = connection.execute(
+    known = transaction.execute(
         "SELECT name, facts, perceptions, notes FROM collections WHERE facts + perceptions + notes <> 0"
     )
     by_collection = Counter((row["collection"], row["type"]) for row in memories if row["status"] == "active")
     kinds = "fact", "perception", "note"
     found = Counter({(name, kind): n for name, *ns in known for kind, n in zip(kinds, ns, strict=True)})
     assert +found == by_collection
-    kept = connection.execute("SELECT name, vectors FROM collections WHERE vectors <> 0")
+    kept = transaction.execute("SELECT name, vectors FROM collections WHERE vectors <> 0")
     assert dict(kept) == Counter(row["collection"] for row in memories if row["id"] in embedded)
 
 
-def _check_leaves(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
-    found = connection.execute(
+def _check_leaves(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
+    found = transaction.execute(
         "SELECT l.memory_id, p.path, l.value FROM json_values AS l JOIN json_paths AS p ON p.id = l.path_id"
     ).fetchall()
     expected = [(row["id"], *leaf) for row in memories for leaf in _leaves(json.loads(row["context"]), "")]
@@ -126,9 +125,9 @@ def _stored(item: object) -> object:
     return item
 
 
-def _check_positions(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
-    assert connection.execute("SELECT rtreecheck('positions_rtree')").fetchone() == ("ok",)
-    found = connection.execute(
+def _check_positions(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
+    assert transaction.execute("SELECT rtreecheck('positions_rtree')").fetchone() == ("ok",)
+    found = transaction.execute(
         "SELECT p.memory_id, s.field, s.frame_id, s.map_id, p.x, p.y, p.z FROM positions AS p "
         "JOIN spaces AS s ON s.id = p.space_id JOIN positions_rtree AS r ON r.id = p.id "
         "AND s.id BETWEEN r.space0 AND r.space1 "
@@ -139,25 +138,25 @@ def _check_positions(connection: sqlite3.Connection, memories: list[sqlite3.Row]
         (row["id"], field, row["frame_id"], row["map_id"], *point) for row in memories for field, point in _points(row)
     ]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
-    counts = connection.execute("SELECT (SELECT count(*) FROM positions), (SELECT count(*) FROM positions_rtree)")
+    counts = transaction.execute("SELECT (SELECT count(*) FROM positions), (SELECT count(*) FROM positions_rtree)")
     assert counts.fetchone() == (len(expected), len(expected))
 
 
-def _check_objects(connection: sqlite3.Connection) -> None:
-    assert connection.execute("SELECT rtreecheck('objects_rtree')").fetchone() == ("ok",)
-    found = connection.execute(
+def _check_objects(transaction: Transaction) -> None:
+    assert transaction.execute("SELECT rtreecheck('objects_rtree')").fetchone() == ("ok",)
+    found = transaction.execute(
         "SELECT o.memory_id FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
         "JOIN spaces AS s ON s.field = 'position' AND s.frame_id = m.frame_id AND s.map_id = m.map_id "
         "JOIN objects_rtree AS r ON r.id = m.id AND s.id BETWEEN r.space0 AND r.space1 "
         "AND m.x BETWEEN r.x0 AND r.x1 AND m.y BETWEEN r.y0 AND r.y1 AND m.z BETWEEN r.z0 AND r.z1"
     ).fetchall()
-    counts = connection.execute("SELECT (SELECT count(*) FROM objects), (SELECT count(*) FROM objects_rtree)")
+    counts = transaction.execute("SELECT (SELECT count(*) FROM objects), (SELECT count(*) FROM objects_rtree)")
     assert counts.fetchone() == (len(found), len(found))
 
 
-def _check_facts(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
+def _check_facts(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
     facts = [row for row in memories if row["type"] == "fact"]
-    words = connection.execute("SELECT word, memory_id, signature FROM fact_words").fetchall()
+    words = transaction.execute("SELECT word, memory_id, signature FROM fact_words").fetchall()
     terms = {row["id"]: fact_terms(row["collection"], row["content"]) for row in facts}
     assert sorted(words) == sorted(
         (word, memory_id, of.signature) for memory_id, of in terms.items() for word in of.words | of.claims
@@ -165,12 +164,12 @@ def _check_facts(connection: sqlite3.Connection, memories: list[sqlite3.Row]) ->
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]
     for table in ("similar_facts", "contradictions"):
-        pairs = set(connection.execute(f"SELECT memory_id, other_id FROM {table}"))
+        pairs = set(transaction.execute(f"SELECT memory_id, other_id FROM {table}"))
         assert pairs == {(other, one) for one, other in pairs}
         assert {one for one, _ in pairs} <= digests.keys()
 
 
-def _points(row: sqlite3.Row) -> Iterator[tuple[str, tuple[float | None, ...]]]:
+def _points(row: dict[str, Any]) -> Iterator[tuple[str, tuple[float | None, ...]]]:
     if row["x"] is not None:
         yield "position", (row["x"], row["y"], row["z"])
     for path, point in _arrays(json.loads(row["context"]), ""):

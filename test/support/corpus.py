@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from robotmem_ros.memory.search.text_index import TextIndex, TextReader
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.text.analysis import analyse
 
 WORDS = (
@@ -88,7 +88,7 @@ def fill(database: Database, count: int, *, seed: int = 0, texts: Sequence[str] 
     draw = random.Random(seed)
     news = [NewMemory(Kind.FACT, one, "default", moment, "map", "") for moment, one in enumerate(texts, start=1)]
     news = news or [new_memory(draw, moment) for moment in range(1, count + 1)]
-    database.write(lambda connection: rows.insert_all(connection, news)).result()
+    database.write(lambda transaction: rows.insert_all(transaction, news)).result()
 
 
 def rewrite(database: Database, ids: Sequence[int], content: str) -> None:
@@ -99,16 +99,16 @@ def rewrite(database: Database, ids: Sequence[int], content: str) -> None:
 def update(database: Database, changes: Iterable[tuple[int, Mapping[str, object]]]) -> None:
     """Change columns of memories, in one transaction."""
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(transaction: Transaction) -> None:
         for memory_id, columns in changes:
-            rows.update(connection, memory_id, columns)
+            rows.update(transaction, memory_id, columns)
 
     database.write(work).result()
 
 
 def delete(database: Database, ids: Sequence[int]) -> None:
     """Delete memories."""
-    database.write(lambda connection: rows.delete(connection, ids)).result()
+    database.write(lambda transaction: rows.delete(transaction, ids)).result()
 
 
 @contextmanager
@@ -122,27 +122,27 @@ def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database,
         database.close()
 
 
-def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: TextQuery) -> Ranking:
+def search(snapshot: Snapshot, blocks: Sequence[Block], one: TextQuery) -> Ranking:
     """Run the text search with the given blocks, or without any."""
-    wanted = _candidates(connection, one)
+    wanted = _candidates(snapshot, one)
     if blocks:
-        wanted = narrow_down(connection, wanted) if one.most is None else enumerate_if_few(connection, wanted, one.most)
+        wanted = narrow_down(snapshot, wanted) if one.most is None else enumerate_if_few(snapshot, wanted, one.most)
     parameters = Parameters(text_candidates=UNBOUNDED)
-    return TextReader(connection, blocks, analyse(one.query), parameters, [one.collection]).search(wanted, one.depth)
+    return TextReader(snapshot, blocks, analyse(one.query), parameters, [one.collection]).search(wanted, one.depth)
 
 
 def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQuery]) -> None:
     """Assert that a search with blocks gives exactly the result of one without."""
-    with database.snapshot() as connection:
+    with database.snapshot() as snapshot:
         for one in queries:
-            assert search(connection, blocks, one) == search(connection, (), one), one
+            assert search(snapshot, blocks, one) == search(snapshot, (), one), one
 
 
-def _candidates(connection: sqlite3.Connection, one: TextQuery) -> Candidates:
+def _candidates(snapshot: Snapshot, one: TextQuery) -> Candidates:
     request = RecallRequest(
         one.query, min_confidence=0.0, session_id=one.session, before=one.before, collection=one.collection
     )
-    return find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
+    return find_candidates(snapshot, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
 
 
 def covered(blocks: Sequence[Block]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 DIM = 48
 
@@ -33,18 +33,18 @@ def fill(database: Database, vectors: Vectors, first: int = 0) -> None:
     """Store memories with the texts `text <first>` and so on, and these vectors."""
     kept = codec.encode(vectors)
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(transaction: Transaction) -> None:
         for number, vector in enumerate(kept, start=first):
             context = f'{{"number": {number}, "rest": {number % 100}}}'
             new = NewMemory(Kind.FACT, f"text {number}", "default", number + 1, "map", "", context=context)
-            vector_rows.store(connection, [(rows.insert(connection, new), new.content, vector)])
+            vector_rows.store(transaction, [(rows.insert(transaction, new), new.content, vector)])
 
     database.write(work).result()
 
 
 def delete(database: Database, ids: Iterable[int]) -> None:
     """Delete memories."""
-    database.write(lambda connection: rows.delete(connection, ids)).result()
+    database.write(lambda transaction: rows.delete(transaction, ids)).result()
 
 
 @contextmanager
@@ -59,8 +59,8 @@ def opened(path: Path | str) -> Iterator[tuple[Database, VectorIndex]]:
 
 def nearest(database: Database, index: VectorIndex, query: Vectors, count: int) -> list[int]:
     """Return the memories with the nearest vectors, best first."""
-    with database.snapshot() as connection:
-        return [hit.memory_id for hit in index.search(connection, query, Candidates(()), count)]
+    with database.snapshot() as snapshot:
+        return [hit.memory_id for hit in index.search(snapshot, query, Candidates(()), count)]
 
 
 VECTORS = clustered(3000, 1)

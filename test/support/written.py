@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.indexing import changing
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 
-def run(connection: sqlite3.Connection, sql: str, values: Sequence[object] = ()) -> None:
+def run(transaction: Transaction, sql: str, values: Sequence[object] = ()) -> None:
     """Run a statement that changes memories."""
-    ids = [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories").fetchall()]
-    with changing(connection, ids):
-        connection.execute(sql, values)
+    ids = [memory_id for (memory_id,) in transaction.rows("SELECT id FROM memories")]
+    with changing(transaction, ids):
+        transaction.execute(sql, values)
 
 
 def write(database: Database, sql: str, values: Sequence[object] = ()) -> None:
     """Run a statement that changes memories, as a job."""
-    database.write(lambda connection: run(connection, sql, values)).result()
+    database.write(lambda transaction: run(transaction, sql, values)).result()

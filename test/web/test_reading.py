@@ -91,8 +91,8 @@ def test_a_search_by_distance_takes_json_and_a_brief_one_marks_the_words(client:
 
 def test_browsing_does_not_count_as_use_and_a_search_does(db: Path) -> None:
     def counted() -> int:
-        with RobotMemory(db, embedding_model="", read_only=True) as memory, memory._database.reader() as connection:
-            return int(connection.execute("SELECT sum(access_count) FROM memories").fetchone()[0])
+        with RobotMemory(db, embedding_model="", read_only=True) as memory, memory._database.snapshot() as snapshot:
+            return int(snapshot.row("SELECT sum(access_count) FROM memories")[0])
 
     with console(db) as server, server.client() as client:
         for path in ("memories", "memory/6", "objects", "objects/6", "stats", "recent-failures"):

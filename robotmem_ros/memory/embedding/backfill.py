@@ -84,15 +84,15 @@ class Backfill:
 
     def _next(self, reached: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
         # Memories without a vector, with their texts and whether these have one; and whether there are more than these.
-        with self._database.snapshot() as connection:
-            lacking = vector_rows.lacking(connection)
+        with self._database.snapshot() as snapshot:
+            lacking = vector_rows.lacking(snapshot)
             if not lacking:
-                self._last_id = vector_rows.newest_memory(connection)
+                self._last_id = vector_rows.newest_memory(snapshot)
                 self._refusals.clear()
-            if not lacking or vector_rows.model(connection) != self._embedder.name:
+            if not lacking or vector_rows.model(snapshot) != self._embedder.name:
                 return [], False
-            rows = vector_rows.pending(connection, reached, _BATCH)
-            known = vector_rows.known(connection, (text for _, text in rows))
+            rows = vector_rows.pending(snapshot, reached, _BATCH)
+            known = vector_rows.known(snapshot, (text for _, text in rows))
         return [(memory_id, text, text in known) for memory_id, text in rows], lacking > len(rows)
 
     def _embedded(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:
@@ -109,7 +109,7 @@ class Backfill:
 
     def _store(self, batch: Sequence[tuple[int, str, bool]], vectors: Mapping[str, bytes]) -> Future[None]:
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
-        return self._database.write(lambda connection: vector_rows.store(connection, rows))
+        return self._database.write(lambda transaction: vector_rows.store(transaction, rows))
 
     def _encoded(self, texts: Sequence[str]) -> dict[str, bytes]:
         # One that the model refuses does not keep the others waiting.
@@ -128,7 +128,7 @@ class Backfill:
         # Vectors of two models cannot be compared: those of another model are computed again. On a full disk, or while
         # another process holds the file, this raises, and the next update tries again.
         model = self._embedder.name
-        before = self._database.write(lambda connection: vector_rows.adopt_model(connection, model)).result()
+        before = self._database.write(lambda transaction: vector_rows.adopt_model(transaction, model)).result()
         self._is_adopted = True
         if before not in (None, model):
             _LOG.info("embedding model changed from %s to %s: all vectors are computed again", before, model)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from ..errors import RobotMemoryError
 from ..models import Vector, Vectors
 from ..storage.overview import overview
+from ..storage.snapshot import Snapshot
 from .cooldown import Cooldown
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
@@ -285,12 +285,12 @@ def usable_vectors(vectors: npt.ArrayLike | Sequence[Vector], count: int, dim: i
     return rows
 
 
-def check_kept_model(connection: sqlite3.Connection, model: str) -> None:
+def check_kept_model(snapshot: Snapshot, model: str) -> None:
     """Check that the vectors of a database are those of this model, or that there never were any.
 
     Raises:
         ModelUnavailableError: the vectors are those of another model, and cannot be compared.
     """
-    kept = overview(connection).model
+    kept = overview(snapshot).model
     if kept not in (None, model):
         raise ModelUnavailableError(f"the vectors in the database are those of the model {kept!r}, not of {model!r}")

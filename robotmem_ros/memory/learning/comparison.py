@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -21,6 +20,7 @@ from ..models import NewMemory, Similarity
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_index
 from ..storage.fact_index import Candidate
+from ..storage.snapshot import Snapshot
 from ..text.entities import unit_named
 from ..text.normal_form import digest
 from ..text.statement import Claim, Statement, Values, jaccard, load_terms, statement
@@ -65,31 +65,31 @@ def find_neighbours(database: Database, embedder: BackgroundEmbedder, vectors: V
         return Neighbours(reason=f"meanings were not compared: {embedder.why_not}")
     try:
         vector = embedder.embed_one(text)
-        with database.snapshot() as connection:
-            check_kept_model(connection, embedder.name)
-            ids = tuple(vectors.facts_within(connection, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
-            return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(connection))
+        with database.snapshot() as snapshot:
+            check_kept_model(snapshot, embedder.name)
+            ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
+            return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(snapshot))
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)
         return Neighbours(reason=f"meanings were not compared: {error}")
 
 
 def candidates_of(
-    connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters, *, but: int = 0
+    snapshot: Snapshot, new: NewMemory, near: Neighbours, parameters: Parameters, *, but: int = 0
 ) -> Mapping[int, Compared]:
     """Return the facts that a fact is compared with: of the same text, with common words, or of similar meaning."""
     counterparts = {
         fact.id: Compared(fact, 0.0)
         for fact in (
-            *fact_index.with_digest(connection, new.collection, digest(new.content)),
+            *fact_index.with_digest(snapshot, new.collection, digest(new.content)),
             *fact_index.sharing_words(
-                connection, new.collection, new.content, similarity=parameters.similar_jaccard, but=but
+                snapshot, new.collection, new.content, similarity=parameters.similar_jaccard, but=but
             ),
         )
     }
     if near.vector is not None:
         close = fact_index.near(
-            connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
+            snapshot, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
             cosine=SIMILAR_COSINE,
         )  # fmt: skip
         counterparts |= {fact.id: Compared(fact, cosine) for fact, cosine in close}

@@ -5,7 +5,6 @@ What callers gave stays, unless it is corrected itself.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,7 @@ from ..new_memory import check_tags, new_values
 from ..storage import changes, contribution_rows, fact_rows, object_rows, rows
 from ..storage.contribution_rows import Contribution
 from ..storage.decay import Decay
+from ..storage.snapshot import Transaction
 from .classification import Classifier, tags_given
 from .repetition import COMPARED, FILLED, fact_versions, given_tags, without_parameters
 
@@ -47,7 +47,7 @@ def parse_correction(parameters: Parameters, update: MemoryUpdate) -> Correction
     return Correction(memory_id, columns, tags, added_tags, removed_tags, columns.pop("reason", ""))
 
 
-def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas, correction: Correction) -> None:
+def correct(transaction: Transaction, classifier: Classifier, areas: Areas, correction: Correction) -> None:
     """Correct an active memory. A fact whose text or context changes is classified again.
 
     If a fact was learned more than once, its first learning is corrected; what the others gave stays.
@@ -57,20 +57,20 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas
         InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
     """
     memory_id = correction.memory_id
-    rows.check_active(connection, memory_id)
-    memory = rows.read(connection, [memory_id], Decay(0.0, 0))[memory_id]
+    rows.check_active(transaction, memory_id)
+    memory = rows.read(transaction, [memory_id], Decay(0.0, 0))[memory_id]
     correction = _with_all_tags(memory, correction)
     _check_fits(memory, correction.columns)
-    fact_before = rows.stored_fact(connection, memory_id)
+    fact_before = rows.stored_fact(transaction, memory_id)
     if fact_before is None or not fact_before.decisions:
         # A memory that was never classified keeps what was given.
         new_columns = _with_area(areas, memory, correction.columns)
-        changes.update(connection, memory_id, new_columns, correction.tags, reason=correction.reason)
-        contribution_rows.delete_of(connection, memory_id)
+        changes.update(transaction, memory_id, new_columns, correction.tags, reason=correction.reason)
+        contribution_rows.delete_of(transaction, memory_id)
         if "label" in correction.columns:
-            object_rows.relabel(connection, memory_id, str(correction.columns["label"]))
+            object_rows.relabel(transaction, memory_id, str(correction.columns["label"]))
         return
-    contributions = contribution_rows.of(connection, memory_id, fact_before)
+    contributions = contribution_rows.of(transaction, memory_id, fact_before)
     first = _correct_fact(classifier, contributions[0].fact if contributions else fact_before, correction)
     if "context" in correction.columns:
         first = areas.tagged(first)
@@ -78,11 +78,11 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas
     fact = first
     if contributions:
         contributions = [replace(contributions[0], fact=first), *repetitions]
-        contribution_rows.rewrite(connection, contributions)
+        contribution_rows.rewrite(transaction, contributions)
         *_, fact = fact_versions(contributions)
     columns = {name: getattr(fact, name) for name in {*COMPARED, "confidence", *correction.columns}}
-    changes.update(connection, memory_id, columns, fact.tags, tags_given=given_tags(fact), reason=correction.reason)
-    fact_rows.set_decisions(connection, memory_id, fact.decisions)
+    changes.update(transaction, memory_id, columns, fact.tags, tags_given=given_tags(fact), reason=correction.reason)
+    fact_rows.set_decisions(transaction, memory_id, fact.decisions)
 
 
 def _with_all_tags(memory: Memory, correction: Correction) -> Correction:

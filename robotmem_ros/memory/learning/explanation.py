@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 
 from ..clocks import nanoseconds
 from ..models import Contradiction, Decision, Repetition, Similarity
 from ..storage import contribution_rows, fact_rows, rows
+from ..storage.snapshot import Snapshot
 from .repetition import fact_versions, given_by_caller
 
 
@@ -31,28 +31,28 @@ class Explanation:
     """Why it is not active, such as `consolidated, replaced by 7`; empty for an active one."""
 
 
-def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
+def explain(snapshot: Snapshot, memory_id: int) -> Explanation:
     """Explain a memory of any status.
 
     Raises:
         MemoryNotFoundError: there is no such memory.
     """
-    status = rows.status_of(connection, memory_id)
+    status = rows.status_of(snapshot, memory_id)
     return Explanation(
         memory_id,
         status,
-        fact_rows.decisions_of(connection, memory_id),
-        fact_rows.times_learned(connection, memory_id),
-        _repetitions(connection, memory_id),
-        fact_rows.contradictions_of(connection, memory_id),
-        fact_rows.similar_to(connection, memory_id),
-        rows.why_inactive(connection, memory_id),
+        fact_rows.decisions_of(snapshot, memory_id),
+        fact_rows.times_learned(snapshot, memory_id),
+        _repetitions(snapshot, memory_id),
+        fact_rows.contradictions_of(snapshot, memory_id),
+        fact_rows.similar_to(snapshot, memory_id),
+        rows.why_inactive(snapshot, memory_id),
     )
 
 
-def _repetitions(connection: sqlite3.Connection, memory_id: int) -> tuple[Repetition, ...]:
-    fact = rows.stored_fact(connection, memory_id)
-    contributions = contribution_rows.of(connection, memory_id, fact) if fact else []
+def _repetitions(snapshot: Snapshot, memory_id: int) -> tuple[Repetition, ...]:
+    fact = rows.stored_fact(snapshot, memory_id)
+    contributions = contribution_rows.of(snapshot, memory_id, fact) if fact else []
     if not contributions:
         return ()
     return tuple(

@@ -6,7 +6,6 @@ fact -> classified (category, confidence, scope, tags, parameters) -> tagged wit
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_rows, object_rows, rows, vector_rows
+from ..storage.snapshot import Transaction
 from ..text.statement import statement
 from .classification import Classifier
 from .comparison import (
@@ -107,7 +107,7 @@ class Learning:
         statement(new.content)
         prepared = self._areas.tagged(self._classifier().classify(new))
         near = self._neighbours(prepared.content)
-        result = self._database.write(lambda connection: self._store(connection, prepared, near)).result()
+        result = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
             _LOG.debug("learn %s: %s", shown(new.content), _described(result))
@@ -122,42 +122,42 @@ class Learning:
         """
         content = correction.columns.get("content")
         near = self._neighbours(content) if isinstance(content, str) else None
-        self._database.write(lambda connection: self._correct(connection, correction, near)).result()
+        self._database.write(lambda transaction: self._correct(transaction, correction, near)).result()
 
     def _neighbours(self, text: str) -> Neighbours:
         return find_neighbours(self._database, self._embedder, self._vectors, text)
 
-    def _store(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
+    def _store(self, transaction: Transaction, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:
-            fact_rows.set_taxonomy(connection, self._classifier().taxonomy.meta.values())
-        return store_or_merge(connection, new, near, self._parameters())
+            fact_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
+        return store_or_merge(transaction, new, near, self._parameters())
 
-    def _correct(self, connection: sqlite3.Connection, correction: Correction, near: Neighbours | None) -> None:
-        correct(connection, self._classifier(), self._areas, correction)
+    def _correct(self, transaction: Transaction, correction: Correction, near: Neighbours | None) -> None:
+        correct(transaction, self._classifier(), self._areas, correction)
         if "confidence" in correction.columns:
-            object_rows.confirm(connection, correction.memory_id, self._parameters().object_min_existence)
-        link_again(connection, correction.memory_id, near, self._parameters())
+            object_rows.confirm(transaction, correction.memory_id, self._parameters().object_min_existence)
+        link_again(transaction, correction.memory_id, near, self._parameters())
 
 
-def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
+def store_or_merge(transaction: Transaction, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
     """Store a prepared fact, unless it repeats one of the collection. To be called in a transaction."""
-    candidates = candidates_of(connection, new, near, parameters)
+    candidates = candidates_of(transaction, new, near, parameters)
     alike = similar_among(new, candidates, parameters)
     original = _find_repeated(new, candidates, alike, parameters.deduplication)
     if original is not None:
-        fact = repeat(connection, original, new, _REINFORCEMENT_GAIN)
+        fact = repeat(transaction, original, new, _REINFORCEMENT_GAIN)
         return Learned(
             original.memory_id, is_new=False, category=fact.category, tags=fact.tags, confidence=fact.confidence,
             method=original.method, similarity=original.similarity,
         )  # fmt: skip
-    memory_id = rows.insert(connection, new)
-    fact_rows.add_decisions(connection, memory_id, new.decisions)
+    memory_id = rows.insert(transaction, new)
+    fact_rows.add_decisions(transaction, memory_id, new.decisions)
     if near.vector is not None:
-        vector_rows.add(connection, memory_id, new.content, vector=near.vector, of=near.model)
+        vector_rows.add(transaction, memory_id, new.content, vector=near.vector, of=near.model)
     similar = alike[:_MAX_LINKS]
-    fact_rows.link_similar(connection, memory_id, similar)
+    fact_rows.link_similar(transaction, memory_id, similar)
     contradicts = contradicted_among(memory_id, new, candidates, parameters.similar_jaccard)
-    fact_rows.link_contradictions(connection, memory_id, contradicts)
+    fact_rows.link_contradictions(transaction, memory_id, contradicts)
     nearest = similar[0] if similar else Similarity(0, "", 0.0)
     return Learned(
         memory_id, category=new.category, tags=new.tags, confidence=new.confidence, method=nearest.method,
@@ -166,21 +166,21 @@ def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbo
     )  # fmt: skip
 
 
-def link_again(connection: sqlite3.Connection, memory_id: int, near: Neighbours | None, parameters: Parameters) -> None:
+def link_again(transaction: Transaction, memory_id: int, near: Neighbours | None, parameters: Parameters) -> None:
     """Replace the links of a corrected fact: its contradictions and, with a new text, the similar facts.
 
     `near` is None if the text is as it was.
     """
-    fact = rows.stored_fact(connection, memory_id)
+    fact = rows.stored_fact(transaction, memory_id)
     if fact is None:
         return
-    candidates = candidates_of(connection, fact, near or Neighbours(), parameters, but=memory_id)
+    candidates = candidates_of(transaction, fact, near or Neighbours(), parameters, but=memory_id)
     if near is not None:
-        fact_rows.unlink_similar(connection, [memory_id])
-        fact_rows.link_similar(connection, memory_id, similar_among(fact, candidates, parameters)[:_MAX_LINKS])
+        fact_rows.unlink_similar(transaction, [memory_id])
+        fact_rows.link_similar(transaction, memory_id, similar_among(fact, candidates, parameters)[:_MAX_LINKS])
     contradicts = contradicted_among(memory_id, fact, candidates, parameters.similar_jaccard)
-    fact_rows.unlink_contradictions(connection, [memory_id])
-    fact_rows.link_contradictions(connection, memory_id, contradicts)
+    fact_rows.unlink_contradictions(transaction, [memory_id])
+    fact_rows.link_contradictions(transaction, memory_id, contradicts)
 
 
 def _find_repeated(

@@ -6,7 +6,6 @@ Values given by a caller replace those found by rules, later ones replace earlie
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -15,6 +14,7 @@ from ..models import REPETITION, Decision, NewMemory, Similarity
 from ..new_memory import LEFT_TO_RULES, TOLD, check_tags
 from ..storage import changes, contribution_rows, fact_rows, rows
 from ..storage.contribution_rows import FIRST, Contribution
+from ..storage.snapshot import Transaction
 from ..validation import compact_json
 from .classification import SCOPE_FIELDS
 from .comparison import merged_context
@@ -26,27 +26,27 @@ FILLED = tuple(name for name in COMPARED if name not in {"content", "context", *
 """Columns that a repetition fills in or replaces."""
 
 
-def repeat(connection: sqlite3.Connection, known_as: Similarity, new: NewMemory, gain: float) -> NewMemory:
+def repeat(transaction: Transaction, known_as: Similarity, new: NewMemory, gain: float) -> NewMemory:
     """Merge a repetition into an active fact, and return the result. The history of the fact keeps the old version."""
     memory_id, method, similarity = known_as
-    original = rows.stored_fact(connection, memory_id)
+    original = rows.stored_fact(transaction, memory_id)
     assert original is not None
     fact = merge(original, new, gain)
     check_tags("tags", fact.tags)
     columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(original, name)}
     adds = bool(columns) or fact.tags != original.tags
-    if not contribution_rows.has(connection, memory_id):
-        contribution_rows.add(connection, memory_id, original, method=FIRST, similarity=1.0, gain=0.0, adds=True)
-    contribution_rows.add(connection, memory_id, new, method=method, similarity=similarity, gain=gain, adds=adds)
-    _drop_superfluous(connection, memory_id, original)
+    if not contribution_rows.has(transaction, memory_id):
+        contribution_rows.add(transaction, memory_id, original, method=FIRST, similarity=1.0, gain=0.0, adds=True)
+    contribution_rows.add(transaction, memory_id, new, method=method, similarity=similarity, gain=gain, adds=adds)
+    _drop_superfluous(transaction, memory_id, original)
     if "confidence" in new.given and fact.confidence != original.confidence:
         columns["confidence"] = fact.confidence
     if columns or adds:
         tags = fact.tags if fact.tags != original.tags else None
-        changes.update(connection, memory_id, columns, tags, tags_given=given_tags(fact), change=REPETITION)
+        changes.update(transaction, memory_id, columns, tags, tags_given=given_tags(fact), change=REPETITION)
     if fact.decisions != original.decisions:
-        fact_rows.set_decisions(connection, memory_id, fact.decisions)
-    fact_rows.reinforce(connection, memory_id, fact.confidence, new.observed_at)
+        fact_rows.set_decisions(transaction, memory_id, fact.decisions)
+    fact_rows.reinforce(transaction, memory_id, fact.confidence, new.observed_at)
     return fact
 
 
@@ -109,12 +109,12 @@ def _decisions(original: NewMemory, new: NewMemory, values: Mapping[str, object]
     return (*new_decisions, *(item for item in old if (item.field, item.value) not in replaced_tags))
 
 
-def _drop_superfluous(connection: sqlite3.Connection, memory_id: int, original: NewMemory) -> None:
-    superfluous = contribution_rows.superfluous(connection, memory_id)
+def _drop_superfluous(transaction: Transaction, memory_id: int, original: NewMemory) -> None:
+    superfluous = contribution_rows.superfluous(transaction, memory_id)
     if superfluous is None:
         return
     # The confidence that it added stays.
-    first, repetition = contribution_rows.of(connection, memory_id, original, superfluous)
+    first, repetition = contribution_rows.of(transaction, memory_id, original, superfluous)
     confidence = merge(first.fact, repetition.fact, repetition.gain).confidence
-    contribution_rows.rewrite(connection, [replace(first, fact=replace(first.fact, confidence=confidence))])
-    contribution_rows.delete(connection, [superfluous])
+    contribution_rows.rewrite(transaction, [replace(first, fact=replace(first.fact, confidence=confidence))])
+    contribution_rows.delete(transaction, [superfluous])

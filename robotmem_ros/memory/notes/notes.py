@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import sqlite3
 import threading
 import time
 from collections import deque
@@ -25,6 +24,7 @@ from ..config.parameters import Parameters
 from ..models import Kind, NewMemory
 from ..storage import Database, note_rows
 from ..storage.note_rows import FolderRow, KnownFile, ReadFile
+from ..storage.snapshot import Transaction
 from ..validation import compact_json
 from .files import FileError, FoundFile, Seen, decoded, list_folder, read
 from .splitting import Limits, Part, split
@@ -179,8 +179,8 @@ class Notes:
 
     def _search(self) -> None:
         began = time.monotonic()
-        with self._database.snapshot() as connection:
-            known, states = note_rows.known_files(connection), note_rows.folder_rows(connection)
+        with self._database.snapshot() as snapshot:
+            known, states = note_rows.known_files(snapshot), note_rows.folder_rows(snapshot)
         seen, new_states = Seen(), []
         for folder in self._folders.values():
             before = states.get(folder.name)
@@ -278,8 +278,8 @@ class Notes:
         # The missing file with the same content.
         if known is not None or not self._missing:
             return None
-        with self._database.snapshot() as connection:
-            same = note_rows.files_of_digest(connection, digest)
+        with self._database.snapshot() as snapshot:
+            same = note_rows.files_of_digest(snapshot, digest)
         return next((one for one in same if one.path in self._missing), None)
 
     def _digest(self, content: bytes, collection: str) -> str:
@@ -290,5 +290,5 @@ class Notes:
         if renamed is not None:
             self._missing.pop(renamed.path, None)
 
-    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _write(self, work: Callable[[Transaction], T]) -> T:
         return self._database.write(work).result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import unicodedata
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from .. import validation
 from ..errors import InvalidFieldError, did_you_mean
 from ..storage import note_rows
 from ..storage.note_rows import FileState, FolderState
+from ..storage.snapshot import Snapshot
 from .blocks import lines_of
 
 _LONGEST_PATH = 4096
@@ -38,7 +38,7 @@ class NotesState:
     files: tuple[FileState, ...]
 
 
-def note_lines(connection: sqlite3.Connection, path: object, first_line: object, n: object) -> NoteLines:
+def note_lines(snapshot: Snapshot, path: object, first_line: object, n: object) -> NoteLines:
     """Return `n` lines of a note from `first_line` on, or as many as there are.
 
     Raises:
@@ -48,22 +48,22 @@ def note_lines(connection: sqlite3.Connection, path: object, first_line: object,
     first, most = validation.whole("first_line", first_line), validation.whole("n", n)
     if not 1 <= most <= MOST_LINES:
         raise InvalidFieldError("n", most, f"must lie in 1 to {MOST_LINES} lines")
-    lines = lines_of(_text(connection, wanted))
+    lines = lines_of(_text(snapshot, wanted))
     if not 1 <= first <= max(len(lines), 1):
         raise InvalidFieldError("first_line", first, f"is no line of {wanted!r}, which has {len(lines)}")
     shown = lines[first - 1 : first - 1 + most]
     return NoteLines(wanted, first, first - 1 + len(shown), len(lines), "\n".join(shown))
 
 
-def notes_state(connection: sqlite3.Connection) -> NotesState:
+def notes_state(snapshot: Snapshot) -> NotesState:
     """Return the folders and files of notes, as they were seen last."""
-    return NotesState(note_rows.folders(connection), note_rows.files(connection))
+    return NotesState(note_rows.folders(snapshot), note_rows.files(snapshot))
 
 
-def _text(connection: sqlite3.Connection, path: str) -> str:
-    found = note_rows.text_of(connection, path)
+def _text(snapshot: Snapshot, path: str) -> str:
+    found = note_rows.text_of(snapshot, path)
     if found is None:
-        known = note_rows.paths(connection)
+        known = note_rows.paths(snapshot)
         near = did_you_mean(path, known) or ("" if known else "; there are no notes (parameter notes_folders)")
         raise InvalidFieldError("path", path, f"is no note; give a path as recall returns it{near}")
     text, error = found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from ..geometry import Covariance, Point, checked_covariance
 from ..models import NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, rows, sighting_rows
 from ..storage.decay import Decay
+from ..storage.snapshot import Transaction
 from .editor import Retag
 from .field_of_view import Detection, FieldOfView
 from .sightings import is_sighting, scenes
@@ -52,7 +52,7 @@ class Objects:
         now = max(self._clock(), 0)
         sighting = replace(new, observed_at=self._possible_stamp(new, now))
         message = _Message(self._parameters(), self._retag, now, [sighting], {0: None})
-        return self._database.write(lambda connection: message.store(connection)[0], background=background)
+        return self._database.write(lambda transaction: message.store(transaction)[0], background=background)
 
     def store_message(
         self,
@@ -101,17 +101,17 @@ class Objects:
         object_id, limit = validation.whole("memory_id", memory_id), validation.whole("n", n)
         if limit < 1:
             raise InvalidFieldError("n", n, "must be at least 1")
-        with self._database.snapshot() as connection:
-            if not object_rows.is_object(connection, object_id):
+        with self._database.snapshot() as snapshot:
+            if not object_rows.is_object(snapshot, object_id):
                 raise MemoryNotFoundError(object_id, "there is no such object")
-            return sighting_rows.history(connection, object_id, limit)
+            return sighting_rows.history(snapshot, object_id, limit)
 
     def seen_last(self, limit: object, decay: Decay, include_unconfirmed: object) -> tuple[SeenObject, ...]:
         """Return the objects of the current map in all collections, those seen last first, with decayed confidence."""
         n, is_all = validation.whole("limit", limit), validation.flag("include_unconfirmed", include_unconfirmed)
-        with self._database.reader() as connection:
+        with self._database.snapshot() as snapshot:
             return object_rows.seen_last(
-                connection, self._parameters().map_id, n, decay=decay, include_unconfirmed=is_all
+                snapshot, self._parameters().map_id, n, decay=decay, include_unconfirmed=is_all
             )
 
     def _check_view(self, view: FieldOfView, now: int) -> FieldOfView:
@@ -144,33 +144,33 @@ class _Message:
     picture: Picture | None = None
     view: FieldOfView | None = None
 
-    def store(self, connection: sqlite3.Connection) -> tuple[Stored, ...]:
+    def store(self, transaction: Transaction) -> tuple[Stored, ...]:
         """Store the memories of the message, except those that an import stored before; return the results in order."""
-        track = partial(self._track, connection)
+        track = partial(self._track, transaction)
         is_recorded = any(memory.import_key is not None for memory in self.new)
-        results = imports.store_once(connection, self.new, track) if is_recorded else track(range(len(self.new)))
-        if self.view is not None and imports.claim(connection, self.view.import_key):
-            self.look(connection, seen_ids=frozenset(result.memory_id for result in results))
+        results = imports.store_once(transaction, self.new, track) if is_recorded else track(range(len(self.new)))
+        if self.view is not None and imports.claim(transaction, self.view.import_key):
+            self.look(transaction, seen_ids=frozenset(result.memory_id for result in results))
         return results
 
-    def look(self, connection: sqlite3.Connection, *, seen_ids: frozenset[int] = frozenset()) -> tuple[int, ...]:
+    def look(self, transaction: Transaction, *, seen_ids: frozenset[int] = frozenset()) -> tuple[int, ...]:
         """Count the objects that the field of view should have shown, and were not `seen`; return their ids."""
         assert self.view is not None
         view, limits = replace(self.view, seen_ids=self.view.seen_ids | seen_ids), self.parameters
         space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
-        with self._tracker(connection, [view.origin], view.max_range, space) as tracker:
+        with self._tracker(transaction, [view.origin], view.max_range, space) as tracker:
             return tracker.count_undetected(view)
 
-    def _track(self, connection: sqlite3.Connection, indices: Sequence[int]) -> tuple[Stored, ...]:
+    def _track(self, transaction: Transaction, indices: Sequence[int]) -> tuple[Stored, ...]:
         plain_indices = [index for index in indices if index not in self.sightings]
-        ids = rows.insert_all(connection, [self.new[index] for index in plain_indices]) if plain_indices else ()
+        ids = rows.insert_all(transaction, [self.new[index] for index in plain_indices]) if plain_indices else ()
         results = {index: Stored(memory_id) for index, memory_id in zip(plain_indices, ids, strict=True)}
         entries = [(index, self.new[index], self.sightings[index]) for index in indices if index in self.sightings]
         for scene in scenes(entries, self.parameters):
             new = scene[0].new
             positions = [sighting.estimate.position for sighting in scene]
             space = new.frame_id, new.map_id, new.collection
-            with self._tracker(connection, positions, reach(scene), space) as tracker:
+            with self._tracker(transaction, positions, reach(scene), space) as tracker:
                 tracks = tracker.see(scene, self.picture)
             for sighting, track in zip(scene, tracks, strict=True):
                 results[sighting.element] = Stored(track.memory_id, track.times_seen == 1, track.times_seen)
@@ -178,13 +178,13 @@ class _Message:
 
     @contextmanager
     def _tracker(
-        self, connection: sqlite3.Connection, positions: Sequence[Point], radius: float, space: object_rows.Space
+        self, transaction: Transaction, positions: Sequence[Point], radius: float, space: object_rows.Space
     ) -> Iterator[Tracker]:
         """Load the objects near positions, and save what a tracker changes of them."""
-        tracks, neighbours = object_rows.load(connection, positions, radius, space)
+        tracks, neighbours = object_rows.load(transaction, positions, radius, space)
         tracker = Tracker(self.parameters, tracks, neighbours, now=self.now, retag=self.retag)
         yield tracker
-        object_rows.save(connection, tracker.changes, max_sightings=self.parameters.max_sightings_per_object)
+        object_rows.save(transaction, tracker.changes, max_sightings=self.parameters.max_sightings_per_object)
 
 
 def _checked_covariances(values: Iterable[object], count: int) -> Sequence[Covariance | None]:

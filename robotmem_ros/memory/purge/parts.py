@@ -7,7 +7,6 @@ loses a sighting also loses what cannot be attributed to another one, until it i
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,55 +16,52 @@ from ..learning.learning import link_again
 from ..learning.repetition import COMPARED, fact_versions, given_tags
 from ..storage import contribution_rows, fact_rows, purge_rows, rows, sighting_rows
 from ..storage.purge_rows import Selection
+from ..storage.snapshot import Transaction
 from ..validation import compact_json
 
 
-def delete_parts(connection: sqlite3.Connection, selection: Selection, parameters: Parameters) -> None:
+def delete_parts(transaction: Transaction, selection: Selection, parameters: Parameters) -> None:
     """Delete the chosen parts of all memories that are left."""
-    contributions = selection.parts_in(connection, "contributions")
+    contributions = selection.parts_in(transaction, "contributions")
     for memory_id, ids in contributions.items():
-        _delete_contributions(connection, memory_id, set(ids), parameters)
-    sightings = selection.parts_in(connection, "sightings")
+        _delete_contributions(transaction, memory_id, set(ids), parameters)
+    sightings = selection.parts_in(transaction, "sightings")
     for memory_id, ids in sightings.items():
-        _delete_sightings(connection, memory_id, ids, selection)
-    if purge_rows.delete_older_changes(connection, selection) or contributions or sightings:
-        purge_rows.note_traces(connection)
+        _delete_sightings(transaction, memory_id, ids, selection)
+    if purge_rows.delete_older_changes(transaction, selection) or contributions or sightings:
+        purge_rows.note_traces(transaction)
 
 
-def _delete_contributions(
-    connection: sqlite3.Connection, memory_id: int, going: set[int], parameters: Parameters
-) -> None:
-    known = rows.stored_fact(connection, memory_id)
+def _delete_contributions(transaction: Transaction, memory_id: int, going: set[int], parameters: Parameters) -> None:
+    known = rows.stored_fact(transaction, memory_id)
     assert known is not None
-    contributions = contribution_rows.of(connection, memory_id, known)
+    contributions = contribution_rows.of(transaction, memory_id, known)
     left = [one for one in contributions if one.id not in going]
     if not left:
-        rows.delete(connection, [memory_id])
+        rows.delete(transaction, [memory_id])
         return
     *_, fact = fact_versions(left)
     columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(known, name)}
     columns |= {"confidence": fact.confidence, "observed_at": fact.observed_at, "session_id": left[0].fact.session_id}
-    purge_rows.reduce_fact(connection, memory_id, columns, gone=len(going), left=len(left))
-    rows.replace_tags(connection, memory_id, fact.tags, given_tags(fact))
-    fact_rows.set_decisions(connection, memory_id, fact.decisions)
-    contribution_rows.delete(connection, [*going] if len(left) > 1 else [one.id for one in contributions])
-    contribution_rows.rewrite(connection, [replace(left[0], method=contribution_rows.FIRST)])
+    purge_rows.reduce_fact(transaction, memory_id, columns, gone=len(going), left=len(left))
+    rows.replace_tags(transaction, memory_id, fact.tags, given_tags(fact))
+    fact_rows.set_decisions(transaction, memory_id, fact.decisions)
+    contribution_rows.delete(transaction, [*going] if len(left) > 1 else [one.id for one in contributions])
+    contribution_rows.rewrite(transaction, [replace(left[0], method=contribution_rows.FIRST)])
     is_other = (fact.content, fact.context) != (known.content, known.context)
-    if is_other and rows.status_of(connection, memory_id) == "active":
+    if is_other and rows.status_of(transaction, memory_id) == "active":
         near = Neighbours() if fact.content != known.content else None
-        link_again(connection, memory_id, near, parameters)
+        link_again(transaction, memory_id, near, parameters)
 
 
-def _delete_sightings(
-    connection: sqlite3.Connection, memory_id: int, going: Sequence[int], selection: Selection
-) -> None:
-    sighting_rows.drop(connection, memory_id, going)
-    label, context, described_at, described_in = purge_rows.object_origin(connection, memory_id)
-    votes = sighting_rows.labels(connection, memory_id) or {label: 1}
+def _delete_sightings(transaction: Transaction, memory_id: int, going: Sequence[int], selection: Selection) -> None:
+    sighting_rows.drop(transaction, memory_id, going)
+    label, context, described_at, described_in = purge_rows.object_origin(transaction, memory_id)
+    votes = sighting_rows.labels(transaction, memory_id) or {label: 1}
     label = max(votes, key=lambda one: (votes[one], one == label, one))
-    purge_rows.reduce_object(connection, memory_id, label, _area_only(context), votes)
+    purge_rows.reduce_object(transaction, memory_id, label, _area_only(context), votes)
     if selection.takes_part(described_at, described_in):
-        purge_rows.delete_description(connection, memory_id, label)
+        purge_rows.delete_description(transaction, memory_id, label)
 
 
 def _area_only(context: str) -> str:

@@ -5,10 +5,10 @@ If another process or a full disk keeps the traces from being overwritten, that 
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from .. import validation
@@ -26,6 +26,7 @@ from ..storage.purge_rows import (
     preview,
 )
 from ..storage.secure_erase import check_pages, is_read_elsewhere, secure_erase
+from ..storage.snapshot import Transaction
 from ..times import Time
 from .parts import delete_parts
 
@@ -88,14 +89,14 @@ def purge(database: Database, selection: Selection, parameters: Parameters) -> P
         PurgeUnfinishedError: all is deleted, but another process keeps the traces from being overwritten.
         StorageError: the database could not be written.
     """
-    with database.snapshot() as connection:
-        planned = preview(connection, selection)
+    with database.snapshot() as snapshot:
+        planned = preview(snapshot, selection)
     before = database.size()
     memories = 0
     batch = _BATCH
     while True:
         try:
-            count = _delete(database, lambda connection, batch=batch: delete_batch(connection, selection, batch))  # type: ignore[misc]
+            count = _delete(database, lambda transaction, batch=batch: delete_batch(transaction, selection, batch))  # type: ignore[misc]
         except StorageError as error:
             if batch == 1 or not is_full(error.__cause__):
                 raise
@@ -104,12 +105,12 @@ def purge(database: Database, selection: Selection, parameters: Parameters) -> P
         if not count:
             break
         memories += count
-    _delete(database, lambda connection: delete_parts(connection, selection, parameters))
-    sessions = _delete(database, lambda connection: delete_sessions(connection, selection))
+    _delete(database, lambda transaction: delete_parts(transaction, selection, parameters))
+    sessions = _delete(database, lambda transaction: delete_sessions(transaction, selection))
     points = 0
-    while count := _delete(database, lambda connection: delete_path(connection, selection, _POINTS)):
+    while count := _delete(database, lambda transaction: delete_path(transaction, selection, _POINTS)):
         points += count
-    maps = _delete(database, lambda connection: delete_maps(connection, selection))
+    maps = _delete(database, lambda transaction: delete_maps(transaction, selection))
     finish(database)
     return Purged(memories, planned.sightings, sessions, before, database.size(), planned.repetitions, points, maps)
 
@@ -121,11 +122,11 @@ def finish(database: Database) -> bool:
         PurgeUnfinishedError: another process keeps it from being done.
         StorageError: the database could not be written, or is damaged.
     """
-    with database.reader() as connection:
-        if not is_unfinished(connection):
+    with database.snapshot() as snapshot:
+        if not is_unfinished(snapshot):
             return False
-        check_pages(connection)
-    database.write_alone(lambda connection: secure_erase(connection, database.path)).result()
+        check_pages(snapshot)
+    database.write_alone(partial(secure_erase, path=database.path)).result()
     return True
 
 
@@ -158,8 +159,8 @@ class PurgeFinisher:
             PurgeUnfinishedError: the last attempt found another process, or no room.
             StorageError: the database could not be written.
         """
-        with self._database.reader() as connection:
-            if not is_unfinished(connection):
+        with self._database.snapshot() as snapshot:
+            if not is_unfinished(snapshot):
                 self._due = self._error = None
                 return False
         if self._due is None:
@@ -188,7 +189,7 @@ class PurgeFinisher:
         return None
 
 
-def _delete(database: Database, work: Callable[[sqlite3.Connection], T]) -> T:
+def _delete(database: Database, work: Callable[[Transaction], T]) -> T:
     return database.write(work, frees_room=True).result()
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import RobotMemoryError
 from ..storage import units
+from ..storage.snapshot import Snapshot
 
 
 class ExportError(RobotMemoryError):
@@ -22,9 +22,9 @@ class ExportError(RobotMemoryError):
         super().__init__(f"retention_export: {str(path)!r} cannot be written ({why}); until it can, nothing is removed")
 
 
-def lines(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[str]:
+def lines(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[str]:
     """Return memories as JSON, in the order of the ids; missing ids are skipped."""
-    return [json.dumps(row, ensure_ascii=False) for row in units.memories(connection, memory_ids)]
+    return [json.dumps(row, ensure_ascii=False) for row in units.memories(snapshot, memory_ids)]
 
 
 def append(path: Path, written: Sequence[str], *, database: Path) -> None:

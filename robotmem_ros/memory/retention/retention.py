@@ -7,12 +7,12 @@ most, and retention pauses after each as long as it took, and while writes wait.
 from __future__ import annotations
 
 import heapq
-import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from ..background import piecewise
@@ -30,6 +30,7 @@ from ..storage.retention_rows import (
     note_opening,
     overhead,
 )
+from ..storage.snapshot import Transaction
 from ..storage.vector_rows import newest_memory
 from ..validation import expanded_path
 from .export import append, lines
@@ -111,8 +112,8 @@ class Retention:
         self._stopped = threading.Event()
         self._limited = 0
         self._opened_at = uptime()
-        with database.reader() as connection:
-            self._newest_at_opening = newest_memory(connection)
+        with database.snapshot() as snapshot:
+            self._newest_at_opening = newest_memory(snapshot)
         self.update = piecewise(self._step)
         """Delete some of what exceeds the budgets, unless a `run` does so; return whether more is left."""
 
@@ -123,20 +124,20 @@ class Retention:
     def plan(self) -> Report:
         """Return what would be deleted now. For the size of the file it is an estimate."""
         counters, parameters, now = _Counters(), self._parameters(), self._clock()
-        with self._database.snapshot() as connection:
-            used, gone = file_size(connection).used, set[int]()
+        with self._database.snapshot() as snapshot:
+            used, gone = file_size(snapshot).used, set[int]()
             for budget in parameters.budgets():
-                while chosen := eviction_candidates(connection, budget, now=now, used=used, limit=_CHOSEN, gone=gone):
-                    each = overhead(connection, used, gone)
+                while chosen := eviction_candidates(snapshot, budget, now=now, used=used, limit=_CHOSEN, gone=gone):
+                    each = overhead(snapshot, used, gone)
                     used -= sum(one.payload + each for one in chosen)
                     gone.update(one.memory_id for one in chosen)
                     counters.add(budget.measure, chosen)
             if parameters.retention_sightings:
-                kept = sighting_rows.counts(connection)
+                kept = sighting_rows.counts(snapshot)
                 planned = halvings(kept, parameters.retention_sightings, gone)
                 counters.sightings = sum(left_out for _, left_out in planned)
             for budget in _ages(parameters.budgets()):
-                counters.path_points += path_rows.count_older(connection, *_limits(budget, now), budget.collection)
+                counters.path_points += path_rows.count_older(snapshot, *_limits(budget, now), budget.collection)
         return counters.report()
 
     def run(self) -> Report:
@@ -168,7 +169,7 @@ class Retention:
         if any(budget.measure is Measure.AGE for budget in budgets):
             # Again at each run: the clock may have been set since.
             opened = time.time_ns() - (uptime() - self._opened_at)
-            self._write(lambda connection: note_opening(connection, self._newest_at_opening, opened))
+            self._write(lambda transaction: note_opening(transaction, self._newest_at_opening, opened))
         for budget in budgets:
             yield from self._evict(budget, parameters.retention_export, now, counters)
         if parameters.retention_sightings:
@@ -179,21 +180,21 @@ class Retention:
 
     def _limit_log(self, limit: int) -> None:
         if limit and limit != self._limited:
-            self._database.write_alone(lambda connection: limit_log(connection, limit)).result()
+            self._database.write_alone(partial(limit_log, limit=limit)).result()
             self._limited = limit
 
     def _evict(self, budget: Budget, export: str, now: int, counters: _Counters) -> Iterator[None]:
         while True:
-            with self._database.snapshot() as connection:
-                used = file_size(connection).used
-                chosen = eviction_candidates(connection, budget, now=now, used=used, limit=_CHOSEN)
-                written = lines(connection, [one.memory_id for one in chosen]) if export else []
+            with self._database.snapshot() as snapshot:
+                used = file_size(snapshot).used
+                chosen = eviction_candidates(snapshot, budget, now=now, used=used, limit=_CHOSEN)
+                written = lines(snapshot, [one.memory_id for one in chosen]) if export else []
             if written:
                 append(expanded_path("retention_export", export), written, database=self._database.path)
             evicted = 0
             for start in range(0, len(chosen), _STEP):
                 step = chosen[start : start + _STEP]
-                gone = self._write(lambda connection, step=step: evict(connection, step, budget.measure.value))  # type: ignore[misc]
+                gone = self._write(lambda transaction, step=step: evict(transaction, step, budget.measure.value))  # type: ignore[misc]
                 counters.add(budget.measure, gone)
                 evicted += len(gone)
                 yield
@@ -201,13 +202,13 @@ class Retention:
                 return
 
     def _halve_histories(self, budget: int, counters: _Counters) -> Iterator[None]:
-        with self._database.reader() as connection:
-            halved = list(halvings(sighting_rows.counts(connection), budget))
+        with self._database.snapshot() as snapshot:
+            halved = list(halvings(sighting_rows.counts(snapshot), budget))
         for memory_id, _ in halved:
 
-            def halve(connection: sqlite3.Connection, memory_id: int = memory_id) -> int:
-                gone = sighting_rows.halve(connection, memory_id)
-                count_removed(connection, "sightings", {"sighting": gone})
+            def halve(transaction: Transaction, memory_id: int = memory_id) -> int:
+                gone = sighting_rows.halve(transaction, memory_id)
+                count_removed(transaction, "sightings", {"sighting": gone})
                 return gone
 
             counters.sightings += self._write(halve)
@@ -216,30 +217,30 @@ class Retention:
     def _shorten_path(self, parameters: Parameters, now: int, counters: _Counters) -> Iterator[None]:
         for budget in _ages(parameters.budgets()):
             arguments = (*_limits(budget, now), budget.collection, _POINTS)
-            while gone := self._write(lambda connection, some=arguments: path_rows.delete_older(connection, *some)):  # type: ignore[misc]
+            while gone := self._write(lambda transaction, some=arguments: path_rows.delete_older(transaction, *some)):  # type: ignore[misc]
                 counters.path_points += gone
                 yield
         most = parameters.max_path_points
-        with self._database.reader() as connection:
-            is_long = bool(most) and path_rows.count(connection) > most
+        with self._database.snapshot() as snapshot:
+            is_long = bool(most) and path_rows.count(snapshot) > most
         if is_long:
-            counters.path_points += self._write(lambda connection: path_rows.thin(connection, most))
+            counters.path_points += self._write(lambda transaction: path_rows.thin(transaction, most))
             yield
 
     def _shrink(self, limit: int | None) -> Iterator[None]:
         gave = False
         while True:
-            with self._database.reader() as connection:
-                pages = to_give_back(connection, limit)
+            with self._database.snapshot() as snapshot:
+                pages = to_give_back(snapshot, limit)
             if not pages:
                 break
             gave = True
-            self._write(lambda connection, pages=pages: give_back(connection, pages))  # type: ignore[misc]
+            self._write(lambda transaction, pages=pages: give_back(transaction, pages))  # type: ignore[misc]
             yield
         if gave:
             self._database.write_alone(cut_file).result()
 
-    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _write(self, work: Callable[[Transaction], T]) -> T:
         # Saving comes first, but not for ever: the budget is to hold as well.
         deadline = time.monotonic() + _PATIENCE
         while self._database.waiting and time.monotonic() < deadline and not self._stopped.wait(_PAUSE):

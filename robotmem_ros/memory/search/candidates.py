@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from ..storage import bulk
 from ..storage.overview import overview
+from ..storage.snapshot import Snapshot
 from .condition import Condition
 from .conditions import Collections
 from .names import check_names, sizes
@@ -63,7 +63,7 @@ class Candidates(NamedTuple):
 
 
 def find_candidates(
-    connection: sqlite3.Connection, conditions: Iterable[Condition], *, include_inactive: bool = False
+    connection: Snapshot, conditions: Iterable[Condition], *, include_inactive: bool = False
 ) -> Candidates:
     """Turn conditions into SQL.
 
@@ -78,14 +78,14 @@ def find_candidates(
     return Candidates(tuple(parts if include_inactive else [Sql("m.status = 'active'"), *parts]))
 
 
-def _seen(connection: sqlite3.Connection, condition: Condition) -> Condition:
+def _seen(connection: Snapshot, condition: Condition) -> Condition:
     # What only all memories together tell.
     if isinstance(condition, SinceLastVisit):
         return replace(condition, end=last_visit(connection, condition))
     return condition
 
 
-def _sized(connection: sqlite3.Connection, condition: Condition) -> Sql:
+def _sized(connection: Snapshot, condition: Condition) -> Sql:
     # Collections are counted in a table of theirs.
     sql = condition.sql()
     if sql.source is None or not isinstance(condition, Collections):
@@ -95,7 +95,7 @@ def _sized(connection: sqlite3.Connection, condition: Condition) -> Sql:
 
 
 def enumerate_if_few(
-    connection: sqlite3.Connection,
+    connection: Snapshot,
     wanted: Candidates,
     most: int | None = None,
     *,
@@ -120,7 +120,7 @@ def enumerate_if_few(
     return wanted if len(found) > most else only(found)
 
 
-def narrow_down(connection: sqlite3.Connection, wanted: Candidates, most: int | None = None) -> Candidates:
+def narrow_down(connection: Snapshot, wanted: Candidates, most: int | None = None) -> Candidates:
     """List up to `most` candidates, or else the ids that the narrowest condition allows, unless these are most of all.
 
     The ids are listed without a look at the memories, and only if they are few or not more than one in `_SHARE` of all.
@@ -153,7 +153,7 @@ def excluding(wanted: Candidates, ids: Collection[int]) -> Candidates:
     return wanted.and_(Sql("m.id NOT IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
 
 
-def newest(connection: sqlite3.Connection, wanted: Candidates, limit: int) -> list[int]:
+def newest(connection: Snapshot, wanted: Candidates, limit: int) -> list[int]:
     """Find the newest memories that may be candidates as far as ids tell, newest first, at most `limit`."""
     if wanted.ids is not None:
         return sorted(wanted.ids, reverse=True)[:limit]
@@ -163,20 +163,20 @@ def newest(connection: sqlite3.Connection, wanted: Candidates, limit: int) -> li
     return bulk.ids(connection, "SELECT id FROM memories ORDER BY id DESC LIMIT ?", (limit,))
 
 
-def most_recent(connection: sqlite3.Connection, wanted: Candidates, n: int) -> list[int]:
+def most_recent(connection: Snapshot, wanted: Candidates, n: int) -> list[int]:
     """Find the `n` candidates that were observed last, most recent first."""
     wanted = enumerate_if_few(connection, wanted)
     check = wanted.check()
     # The index by time gives the most recent first, and the walk ends at the n-th candidate.
     source = "memories AS m" if wanted.ids is not None else "memories AS m INDEXED BY idx_mem_observed"
-    rows = connection.execute(
+    rows = connection.rows(
         f"SELECT m.id FROM {source} WHERE {check.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
         (*check.arguments, n),
     )
     return [memory_id for (memory_id,) in rows]
 
 
-def filter_ids(connection: sqlite3.Connection, wanted: Candidates, ids: Collection[int]) -> set[int]:
+def filter_ids(connection: Snapshot, wanted: Candidates, ids: Collection[int]) -> set[int]:
     """Keep those of some memories that are candidates."""
     if not ids:
         return set()
@@ -185,9 +185,7 @@ def filter_ids(connection: sqlite3.Connection, wanted: Candidates, ids: Collecti
     return set(bulk.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))
 
 
-def _fewest(
-    connection: sqlite3.Connection, conditions: Sequence[Sql], most: int, counted: int, broad: float
-) -> Sql | None:
+def _fewest(connection: Snapshot, conditions: Sequence[Sql], most: int, counted: int, broad: float) -> Sql | None:
     # None when no index lists few enough. A long list can become short by another one, but not by itself.
     indexed = [condition for condition in conditions if condition.source is not None]
     long = min(counted, broad)
@@ -198,8 +196,8 @@ def _fewest(
     return indexed[counts.index(fewest)] if fewest < limit and fewest <= broad else None
 
 
-def _count(connection: sqlite3.Connection, source: Source, limit: int) -> int:
+def _count(connection: Snapshot, source: Source, limit: int) -> int:
     if source.size is not None:
         return source.size
     sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
-    return int(connection.execute(sql, (*source.arguments, limit)).fetchone()[0])
+    return int(connection.row(sql, (*source.arguments, limit))[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from ..areas import AREA_PATH, Area
 from ..config.parameters import Parameters
 from ..models import Kind
 from ..storage import collection_rows
+from ..storage.snapshot import Snapshot
 from .places import pose_field
 from .spatial_conditions import InAreas
 
@@ -111,7 +111,7 @@ def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_
 
 
 def read_counts(
-    connection: sqlite3.Connection, query: CountQuery, parameters: Parameters, areas: Mapping[str, Area]
+    connection: Snapshot, query: CountQuery, parameters: Parameters, areas: Mapping[str, Area]
 ) -> tuple[Count, ...]:
     """Count, largest first and then in alphabetical order; what no memory has is left out."""
     if query.field in {Counted.COLLECTIONS, Counted.KINDS}:
@@ -124,17 +124,17 @@ def read_counts(
     return tuple(sorted((one for one in counts if one.memories), key=lambda one: (-one.memories, one.value))[: query.n])
 
 
-def _from_table(connection: sqlite3.Connection, query: CountQuery) -> list[Count]:
+def _from_table(connection: Snapshot, query: CountQuery) -> list[Count]:
     columns = [f"sum({column})" for column in _KINDS.values()]
-    found = connection.execute(
+    found = connection.rows(
         f"SELECT name, {', '.join(columns)} FROM collections WHERE ?1 IN ('', name) GROUP BY name", (query.collection,)
-    ).fetchall()
+    )
     if query.field is Counted.COLLECTIONS:
         return [Count(name, sum(counts)) for name, *counts in found]
     return [Count(kind.value, sum(row[1 + at] for row in found)) for at, kind in enumerate(_KINDS)]
 
 
-def _of_values(connection: sqlite3.Connection, query: CountQuery) -> list[Count]:
+def _of_values(connection: Snapshot, query: CountQuery) -> list[Count]:
     # Whether a memory is active, and of the collection, stands in its row alone. So all are counted from an index, and
     # what does not belong to them is counted off; or the memories of a small collection are looked up.
     values = _VALUES[query.field]
@@ -149,19 +149,19 @@ def _of_values(connection: sqlite3.Connection, query: CountQuery) -> list[Count]
         counted = f"{all_of_them} UNION ALL {some.format(sign=-1, ids=_OTHERS)}"
         arguments = (query.collection,) * 3
     grouped = f"SELECT value, sum(n) AS n FROM ({counted}) GROUP BY value HAVING sum(n) > 0"
-    found = connection.execute(
+    found = connection.rows(
         f"SELECT {values.shown}, n FROM ({grouped} ORDER BY n DESC, value LIMIT ?)", (*arguments, query.n)
     )
     return [Count(value, n) for value, n in found]
 
 
-def _is_small(connection: sqlite3.Connection, collection: str) -> bool:
-    (least,) = connection.execute("SELECT sum(memories) / 2 FROM collections").fetchone()
+def _is_small(connection: Snapshot, collection: str) -> bool:
+    (least,) = connection.row("SELECT sum(memories) / 2 FROM collections")
     return collection_rows.size(connection, collection) < (least or 0)
 
 
 def _in_polygons(
-    connection: sqlite3.Connection, query: CountQuery, parameters: Parameters, polygons: Mapping[str, Area]
+    connection: Snapshot, query: CountQuery, parameters: Parameters, polygons: Mapping[str, Area]
 ) -> list[Count]:
     # As the condition `areas` of a recall sees them: an index lists each memory once.
     here, values = ("m.collection = ?", (query.collection,)) if query.collection else ("true", ())
@@ -173,5 +173,5 @@ def _in_polygons(
         some = listed[first : first + _GROUP]
         sql = " UNION ALL ".join(_IN_AREA.format(source=source.sql, here=here) for _, source in some)
         arguments = [value for name, source in some for value in (name, *source.arguments, *values)]
-        counts += [Count(*row) for row in connection.execute(sql, arguments)]
+        counts += [Count(*row) for row in connection.rows(sql, arguments)]
     return counts

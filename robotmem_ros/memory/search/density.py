@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import validation
 from ..errors import InvalidFieldError
 from ..models import Kind
+from ..storage.snapshot import Snapshot
 from ..times import Time
 from .main_times import MainTimes, main_times
 
@@ -89,7 +89,7 @@ def parse_density(
     return DensityQuery(wanted, since, until, validation.collection("collection", collection, every=""))
 
 
-def read_density(connection: sqlite3.Connection, query: DensityQuery, now: int) -> Density:
+def read_density(connection: Snapshot, query: DensityQuery, now: int) -> Density:
     """Count the active memories of each bin; without a window the bins reach from the oldest to the newest memory."""
     here, arguments = ("m.collection = ?4", (query.collection,)) if query.collection else ("true", ())
     first, last = _edges(connection, query)
@@ -100,20 +100,18 @@ def read_density(connection: sqlite3.Connection, query: DensityQuery, now: int) 
     end = query.before if query.before is not None else (start if last is None else last) + 1
     width = max(1, -(-(end - start) // query.bins))
     counts = {kind: [0] * query.bins for kind in Kind}
-    rows = connection.execute(_COUNT.format(here=here), (start, width, end, *arguments))
+    rows = connection.rows(_COUNT.format(here=here), (start, width, end, *arguments))
     for place, kind, memories in rows:
         counts[Kind(kind)][place] += memories
     return Density(first, last, main, start, width, {kind: tuple(values) for kind, values in counts.items()})
 
 
-def _edges(connection: sqlite3.Connection, query: DensityQuery) -> tuple[int | None, int | None]:
+def _edges(connection: Snapshot, query: DensityQuery) -> tuple[int | None, int | None]:
     here, arguments = ("m.collection = ?", (query.collection,)) if query.collection else ("true", ())
-    oldest, newest = (
-        connection.execute(_EDGE.format(order=order, here=here), arguments).fetchone() for order in ("ASC", "DESC")
-    )
+    oldest, newest = (connection.row(_EDGE.format(order=order, here=here), arguments) for order in ("ASC", "DESC"))
     if oldest is None:
         return None, None
-    (sighted,) = connection.execute(_FIRST_SIGHTING.format(here=here), arguments).fetchone()
+    (sighted,) = connection.row(_FIRST_SIGHTING.format(here=here), arguments)
     return min(one for one in (oldest[0], sighted) if one is not None), newest[0]
 
 
@@ -130,7 +128,7 @@ class Sighted(NamedTuple):
     """Of the sighting."""
 
 
-def read_sighted(connection: sqlite3.Connection, after: int, before: int, n: int) -> tuple[Sighted, ...]:
+def read_sighted(connection: Snapshot, after: int, before: int, n: int) -> tuple[Sighted, ...]:
     """Return the objects that were sighted in `[after, before)`, those sighted last first."""
-    rows = connection.execute(_SIGHTED, (after, before, n))
+    rows = connection.rows(_SIGHTED, (after, before, n))
     return tuple(Sighted(one, label, at, (x, y, z), confidence) for one, label, at, x, y, z, confidence in rows)

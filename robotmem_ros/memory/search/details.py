@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 
 from .. import validation
@@ -10,6 +9,7 @@ from ..bounds import MAX_DETAILS
 from ..models import Change, Memory, PerceptionData, Sighting
 from ..storage import changes, rows, sighting_rows
 from ..storage.decay import Decay
+from ..storage.snapshot import Snapshot
 
 _SIGHTINGS = 100
 
@@ -41,7 +41,7 @@ def parse_ids(values: object) -> tuple[int, ...]:
 
 
 def read_details(
-    connection: sqlite3.Connection, ids: tuple[int, ...], decay: Decay, *, include_forgotten: bool
+    connection: Snapshot, ids: tuple[int, ...], decay: Decay, *, include_forgotten: bool
 ) -> tuple[MemoryDetails, ...]:
     """Read memories in the order of their ids, in one query for each kind of detail; ids of no memory are left out."""
     memories = rows.read(connection, ids, decay, include_inactive=include_forgotten)

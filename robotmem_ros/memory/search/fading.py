@@ -5,7 +5,6 @@ They are left out if anything fresh matches, and the reason counts them. If noth
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -13,6 +12,7 @@ from itertools import chain
 from ..storage import Database, bulk
 from ..storage.decay import Decay
 from ..storage.overview import overview
+from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .candidates import enumerate_if_few, filter_ids, find_candidates
 from .conditions import Confidence
@@ -43,7 +43,7 @@ class FadedWatch:
         sql, arguments = Decay(rate, 0).has_faded()
         with self._database.snapshot() as connection:
             day = overview(connection).lived_days
-            found = connection.execute(f"SELECT EXISTS ({_ANY} {sql})", arguments).fetchone()[0]
+            found = connection.row(f"SELECT EXISTS ({_ANY} {sql})", arguments)[0]
         self._without = None if found else (day, rate)
         return False
 
@@ -51,7 +51,7 @@ class FadedWatch:
         """Note that a memory was corrected or restored, so that it may have faded already."""
         self._without = None
 
-    def may_find(self, connection: sqlite3.Connection) -> bool:
+    def may_find(self, connection: Snapshot) -> bool:
         """Tell whether there may be a faded memory: none had faded when it was looked for last on this lived day."""
         return self._without != (overview(connection).lived_days, self._rate())
 
@@ -62,7 +62,7 @@ def of_faded(query: Query) -> Query | None:
     return None if conditions == query.conditions else replace(query, conditions=conditions)
 
 
-def left_out(connection: sqlite3.Connection, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
+def left_out(connection: Snapshot, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
     """Say how many faded memories match as well, with a query of these; there is a result without them."""
     most = _FEW if len(result) == faded.n else _MANY
     candidates = find_candidates(connection, faded.conditions)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from dataclasses import dataclass
+
+from ..errors import StorageError
 
 _LOG = logging.getLogger(__name__)
 
@@ -18,9 +19,9 @@ class Failures:
 
     def note(self, search: str, error: Exception) -> str:
         """Log that the search `text` or `vector` failed, and return the reason."""
-        reason = f"{search} search failed: {error}"
+        reason = f"{search} search failed: {error.cause if isinstance(error, StorageError) else error}"
         _LOG.warning("%s", reason)
-        # An OperationalError, such as a lock, passes; what the model refuses concerns one query.
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+        # A lock passes; what the model refuses concerns one query.
+        if isinstance(error, StorageError) and error.is_damage:
             setattr(self, search, reason)
         return reason

@@ -12,13 +12,13 @@ and not covered yet. So a group has one place and the rank of its best member, a
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from ..config.label_rules import LabelRules
 from ..storage import bulk
+from ..storage.snapshot import Snapshot
 from ..text.normal_form import digest
 from .candidates import Candidates
 from .places import Space, overlapping
@@ -75,7 +75,7 @@ class Folding:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: Snapshot,
         candidates: Candidates,
         rules: LabelRules,
         sorted_by: str = "position",
@@ -119,16 +119,14 @@ class Folding:
 
 
 def _same_as(
-    connection: sqlite3.Connection,
+    connection: Snapshot,
     candidates: Candidates,
     memory_id: int,
     radius: Callable[[str], float],
     sorted_by: str,
 ) -> list[int]:
     # Newest first, itself among them.
-    kind, collection, label, label_key, sense, key, content, context, *place = connection.execute(
-        _OWN, (memory_id,)
-    ).fetchone()
+    kind, collection, label, label_key, sense, key, content, context, *place = connection.row(_OWN, (memory_id,))
     frame_id, map_id, area = place
     sql = f"m.type = ? AND m.collection = ? AND m.label_key = ? AND m.perception_type IS ? AND {_NO_OBJECT}"
     arguments: tuple[object, ...] = (kind, collection, label_key, sense)
@@ -136,9 +134,9 @@ def _same_as(
         sql += " AND m.context = ? AND m.frame_id = ? AND m.map_id = ?"
         arguments += (context, frame_id, map_id)
     source: tuple[str, tuple[object, ...]] = ("memories AS m INDEXED BY idx_mem_text_key", ())
-    positions = connection.execute(
+    positions = connection.rows(
         f"SELECT q.space_id, q.x, q.y, q.z FROM {_PLACES} WHERE q.memory_id = ? ORDER BY q.id", (sorted_by, memory_id)
-    ).fetchall()
+    )
     if positions:
         metres = radius(label)
         if _are_many(connection, key):
@@ -162,9 +160,9 @@ def _same_as(
     return found or [memory_id]
 
 
-def _are_many(connection: sqlite3.Connection, key: int) -> bool:
+def _are_many(connection: Snapshot, key: int) -> bool:
     sql = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = ? LIMIT ?)"
-    return int(connection.execute(sql, (key, _MANY)).fetchone()[0]) == _MANY
+    return int(connection.row(sql, (key, _MANY))[0]) == _MANY
 
 
 def _around(position: tuple[int, float, float, float | None], metres: float) -> tuple[str, tuple[object, ...]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from typing import NamedTuple
 
 from ..clocks import DAY
+from ..storage.snapshot import Snapshot
 
 _WEEK = 7 * DAY
 _TAIL = 0.05
@@ -40,14 +40,14 @@ class MainTimes(NamedTuple):
     """How many were observed after `end`."""
 
 
-def main_times(connection: sqlite3.Connection, collection: str, first: int, last: int, now: int) -> MainTimes:
+def main_times(connection: Snapshot, collection: str, first: int, last: int, now: int) -> MainTimes:
     """Return the main times of what was observed from `first` until `last`; without a collection of all memories."""
     if last - first <= _WEEK:
         return MainTimes(first, last, 0, 0)
     here, named = ("collection = :collection", {"collection": collection}) if collection else ("true", {})
 
     def number(sql: str, **values: int) -> int | None:
-        value: int | None = connection.execute(sql.format(here=here), {**named, **values}).fetchone()[0]
+        value: int | None = connection.row(sql.format(here=here), {**named, **values})[0]
         return value
 
     greatest = (number(_NUMBER) or 1) - 1

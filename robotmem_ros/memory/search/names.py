@@ -6,11 +6,11 @@ What cannot be compared is an error. What no memory has is told if nothing was f
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..areas import AREA_PATH
 from ..errors import InvalidFieldError, did_you_mean, shown
+from ..storage.snapshot import Snapshot
 from .comparison import OWN_FIELDS, Compare
 from .condition import And, Condition
 from .conditions import Collections, Confidence, Ids, OneOf, Tags
@@ -54,7 +54,7 @@ _SIZES = """
 _OTHER_COLLECTIONS = "SELECT name FROM collections WHERE facts + perceptions + notes > 0 AND name <> ? LIMIT ?"
 
 
-def check_names(connection: sqlite3.Connection, conditions: Iterable[Condition]) -> None:
+def check_names(connection: Snapshot, conditions: Iterable[Condition]) -> None:
     """Check that conditions can be met in a database.
 
     Raises:
@@ -71,7 +71,7 @@ def check_names(connection: sqlite3.Connection, conditions: Iterable[Condition])
                 _check_area(connection, leaf, name)
 
 
-def notes(connection: sqlite3.Connection, conditions: Iterable[Condition]) -> Iterator[str]:
+def notes(connection: Snapshot, conditions: Iterable[Condition]) -> Iterator[str]:
     """Say what the caller should know of conditions, whatever was found."""
     for condition in conditions:
         if isinstance(condition, SinceLastVisit) and last_visit(connection, condition) == NEVER:
@@ -80,14 +80,14 @@ def notes(connection: sqlite3.Connection, conditions: Iterable[Condition]) -> It
     paths = {comparison.context_path: comparison.path for comparison in comparisons if comparison.context_path}
     unknown_paths = [path for path in paths if not _is_known(connection, path)]
     for path in unknown_paths[:_PATHS]:
-        rows = connection.execute("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (_SEARCHED,))
+        rows = connection.rows("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (_SEARCHED,))
         near = did_you_mean(path, [*OWN_FIELDS, *(name for (name,) in rows)])
         yield f"context_filter: no memory ever had {shown(paths[path])}{near}"
     if len(unknown_paths) > _PATHS:
         yield f"nor {len(unknown_paths) - _PATHS} other paths of the filter"
 
 
-def unknown(connection: sqlite3.Connection, conditions: Iterable[Condition], collections: Collections) -> Iterator[str]:
+def unknown(connection: Snapshot, conditions: Iterable[Condition], collections: Collections) -> Iterator[str]:
     """Say what conditions name that no memory of the collections has, and name near ones."""
     for condition in conditions:
         if (field := _field(condition)) is not None:
@@ -104,18 +104,18 @@ def unknown(connection: sqlite3.Connection, conditions: Iterable[Condition], col
             yield from _absent(connection, "tag", tags, collections, "memory_tags.tag")
 
 
-def unsure(connection: sqlite3.Connection, condition: Confidence, collections: Collections) -> Iterator[str]:
+def unsure(connection: Snapshot, condition: Confidence, collections: Collections) -> Iterator[str]:
     """Say so if memories of the collections are less sure; of each, those that were stored first are looked at."""
     sure = condition.sql()
     for test in [Collections((name,), True).sql() for name in collections.names] or [Sql("1")]:
         first = f"SELECT * FROM memories AS m WHERE {test.sql} ORDER BY id LIMIT ?"
         sql = f"SELECT 1 FROM ({first}) AS m WHERE status = 'active' AND NOT {sure.sql} LIMIT 1"
-        if connection.execute(sql, (*test.arguments, _CHECKED, *sure.arguments)).fetchone():
+        if connection.row(sql, (*test.arguments, _CHECKED, *sure.arguments)):
             yield f"some memories have less confidence now than min_confidence {condition.least:g}"
             return
 
 
-def searched(connection: sqlite3.Connection, collections: Collections) -> tuple[str, ...]:
+def searched(connection: Snapshot, collections: Collections) -> tuple[str, ...]:
     """Return all collections to search, those of notes if there are any; none for all."""
     if not collections.of_notes:
         return collections.names
@@ -124,10 +124,10 @@ def searched(connection: sqlite3.Connection, collections: Collections) -> tuple[
     return tuple(dict.fromkeys((*collections.names, *with_notes)))
 
 
-def sizes(connection: sqlite3.Connection, collections: Iterable[str]) -> dict[str, tuple[int, int]]:
+def sizes(connection: Snapshot, collections: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Return how many active memories some collections have, and how many of them are notes."""
     names = json.dumps([*collections])
-    return {name: (size, notes) for name, size, notes in connection.execute(_SIZES, (names,))}
+    return {name: (size, notes) for name, size, notes in connection.rows(_SIZES, (names,))}
 
 
 def _field(condition: Condition) -> Field | None:
@@ -136,18 +136,18 @@ def _field(condition: Condition) -> Field | None:
     return condition.place.field if isinstance(condition, (Circle, SinceLastVisit)) else None
 
 
-def _empty(connection: sqlite3.Connection, collections: Collections) -> Iterator[str]:
+def _empty(connection: Snapshot, collections: Collections) -> Iterator[str]:
     counts = sizes(connection, collections.names)
     for name in collections.names:
         if not counts.get(name, (0, 0))[0]:
-            others = [other for (other,) in connection.execute(_OTHER_COLLECTIONS, (name, _SEARCHED))]
+            others = [other for (other,) in connection.rows(_OTHER_COLLECTIONS, (name, _SEARCHED))]
             yield f"there is no memory in the collection {name!r}{did_you_mean(name, others)}"
 
 
-def _forgotten(connection: sqlite3.Connection, condition: Ids, collections: Collections) -> Iterator[str]:
+def _forgotten(connection: Snapshot, condition: Ids, collections: Collections) -> Iterator[str]:
     for memory_id in condition.ids:
         test = And((Ids((memory_id,)), _only(collections))).sql()
-        row = connection.execute(f"SELECT status FROM memories AS m WHERE {test.sql}", test.arguments).fetchone()
+        row = connection.row(f"SELECT status FROM memories AS m WHERE {test.sql}", test.arguments)
         if row is None:
             yield f"no memory{collections} has the id {memory_id!r}"
         elif row[0] != "active":
@@ -155,14 +155,14 @@ def _forgotten(connection: sqlite3.Connection, condition: Ids, collections: Coll
 
 
 def _absent(
-    connection: sqlite3.Connection, name: str, singles: Mapping[str, Condition], collections: Collections, column: str
+    connection: Snapshot, name: str, singles: Mapping[str, Condition], collections: Collections, column: str
 ) -> Iterator[str]:
     test, arguments, _ = And((_only(collections),)).sql()
     for value, condition in singles.items():
         if (source := condition.sql().source) is None:
             continue
         sql = f"SELECT 1 FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {test} LIMIT 1"
-        if connection.execute(sql, (*source.arguments, *arguments)).fetchone() is None:
+        if connection.row(sql, (*source.arguments, *arguments)) is None:
             values = _distinct(connection, column, f"{column} <> ''")
             near = did_you_mean(value, (other for other in values if other != value))
             yield f"no memory{collections} has the {name} {value!r}{near}"
@@ -172,13 +172,13 @@ def _only(collections: Collections) -> Collections:
     return Collections(collections.names, collections.suffices)
 
 
-def _check_area(connection: sqlite3.Connection, condition: InAreas, name: str) -> None:
+def _check_area(connection: Snapshot, condition: InAreas, name: str) -> None:
     if name in condition.polygons:
         return
     test = InAreas((name,), {}, condition.field).sql()
-    if test.source and connection.execute(f"{test.source.sql} LIMIT 1", test.source.arguments).fetchone():
+    if test.source and connection.row(f"{test.source.sql} LIMIT 1", test.source.arguments):
         return
-    path = connection.execute("SELECT id FROM json_paths WHERE path = ?", (AREA_PATH,)).fetchone() or (0,)
+    path = connection.row("SELECT id FROM json_paths WHERE path = ?", (AREA_PATH,)) or (0,)
     values = _distinct(connection, "json_values.value", f"path_id = {int(path[0])}")
     areas = sorted({*condition.polygons, *values})
     if not areas:
@@ -189,7 +189,7 @@ def _check_area(connection: sqlite3.Connection, condition: InAreas, name: str) -
     raise InvalidFieldError("areas", name, why)
 
 
-def _check_path(connection: sqlite3.Connection, comparison: Compare) -> None:
+def _check_path(connection: Snapshot, comparison: Compare) -> None:
     path = comparison.context_path
     prefixes = [path[:at] for at, character in enumerate(path) if character == "."]
     if (not prefixes and comparison.path not in _OTHER_NAMES) or _is_known(connection, path):
@@ -200,20 +200,20 @@ def _check_path(connection: sqlite3.Connection, comparison: Compare) -> None:
         raise InvalidFieldError("context_filter", path, why)
     # A path may end at a list, but not go through one.
     for prefix in prefixes:
-        if connection.execute(_LIST_ON_PATH, (prefix,)).fetchone():
+        if connection.row(_LIST_ON_PATH, (prefix,)):
             why = f"goes into the list {prefix!r}; a path leads through objects only"
             raise InvalidFieldError("context_filter", path, why)
 
 
-def _is_known(connection: sqlite3.Connection, path: str) -> bool:
-    return connection.execute("SELECT 1 FROM json_paths WHERE path = ?", (path,)).fetchone() is not None
+def _is_known(connection: Snapshot, path: str) -> bool:
+    return connection.row("SELECT 1 FROM json_paths WHERE path = ?", (path,)) is not None
 
 
-def _distinct(connection: sqlite3.Connection, column: str, where: str) -> list[str]:
+def _distinct(connection: Snapshot, column: str, where: str) -> list[str]:
     # The texts in an indexed column of a table, from one to the next.
     table, _, column = column.partition(".")
     next_one = f"SELECT min({column}) FROM {table} WHERE {where}"
-    rows = connection.execute(
+    rows = connection.rows(
         f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "
         "WHERE one.value IS NOT NULL) SELECT value FROM one WHERE value IS NOT NULL LIMIT ?",
         (_SEARCHED,),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import math
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -22,11 +21,12 @@ from dataclasses import dataclass, field, replace
 from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..embedding.embedder import BackgroundEmbedder
-from ..errors import shown
+from ..errors import StorageError, shown
 from ..models import Hit, Memory, ScoreExplanation
 from ..storage import Database
 from ..storage.overview import overview
 from ..storage.rows import read
+from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .candidates import (
     Candidates,
@@ -123,7 +123,7 @@ class Pipeline:
 class _Recall:
     """One query on one snapshot of the database."""
 
-    connection: sqlite3.Connection
+    connection: Snapshot
     query: Query
     parameters: Parameters
     relevance: Relevance
@@ -163,7 +163,7 @@ class _Recall:
         # A result is worth more than all that could be said of what is not in it.
         try:
             return [*reasons]
-        except sqlite3.Error as error:
+        except StorageError as error:
             _LOG.warning("what was left out could not be counted: %s", error)
             return []
 
@@ -260,7 +260,7 @@ class _Recall:
     def _matching(self, placed: Candidates) -> Matching:
         try:
             return matching(self.relevance, self.query, placed)
-        except sqlite3.Error as error:
+        except StorageError as error:
             self.relevance.failures.note("text", error)
             return similar_enough(self.relevance, enumerate_if_few(self.connection, placed))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from itertools import islice
 
 from ..storage import bulk, vector_rows
 from ..storage.overview import overview
+from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .candidates import Candidates, filter_ids, find_candidates, newest
 from .conditions import Confidence, Confirmed
@@ -42,7 +42,7 @@ _FRAMES = """
 
 
 def without_position(
-    connection: sqlite3.Connection, query: Query, text: TextReader, candidates: Candidates, space: Space, *, found: int
+    connection: Snapshot, query: Query, text: TextReader, candidates: Candidates, space: Space, *, found: int
 ) -> Iterator[str]:
     """Say how many candidates match but have no position in the space of a spatial sort, which found so many."""
     # To look for what has no position must not take long beside the search.
@@ -59,7 +59,7 @@ def without_position(
     check = candidates.check()
     arguments = (json.dumps(ids[:most]), space.id or 0, *check.arguments)
     elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
-    counts = connection.execute(_FRAMES, (json.dumps(elsewhere), field)) if elsewhere else ()
+    counts = connection.rows(_FRAMES, (json.dumps(elsewhere), field)) if elsewhere else ()
     for frame, in_map, count in counts:
         what = f"a {field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
         verb = "memory matches but has" if count == 1 else "memories match but have"
@@ -67,7 +67,7 @@ def without_position(
         yield f"{least}{count} {verb} {what if frame is not None else f'no {field!r}'}"
 
 
-def unconfirmed(connection: sqlite3.Connection, query: Query) -> Iterator[str]:
+def unconfirmed(connection: Snapshot, query: Query) -> Iterator[str]:
     """Say how many objects are left out because they are not confirmed; with words, those that contain one of them."""
     others = tuple(one for one in query.conditions if not isinstance(one, Confirmed))
     if len(others) == len(query.conditions):
@@ -78,7 +78,7 @@ def unconfirmed(connection: sqlite3.Connection, query: Query) -> Iterator[str]:
     newest_ones = bulk.ids(connection, _UNCONFIRMED, (_CHECKED + 1,))
     found = filter_ids(connection, candidates, newest_ones[:_CHECKED])
     if words := analyse(query.text).criteria:
-        texts = connection.execute(_TEXTS, (json.dumps(list(found)),))
+        texts = connection.rows(_TEXTS, (json.dumps(list(found)),))
         found = {memory_id for memory_id, text in texts if not set(text.split()).isdisjoint(words)}
     if found:
         least = "at least " if len(newest_ones) > _CHECKED else ""
@@ -91,7 +91,7 @@ def not_relevant(best: float, wanted: float) -> str:
     return f"nothing relevant: the best memory has relevance {best:.3f}, less than min_relevance {wanted:g}"
 
 
-def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Iterator[str]:
+def why_nothing(connection: Snapshot, query: Query, mode: Mode) -> Iterator[str]:
     """Say what may be why there are no memories: names that none has, confidence that faded, vectors to come."""
     names = list(islice(unknown(connection, query.conditions, query.collections), _TOLD))
     yield from names

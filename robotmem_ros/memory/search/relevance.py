@@ -6,7 +6,6 @@ A search that fails does not fail the recall: the reason says what it could not 
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -20,8 +19,10 @@ import numpy as np
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
+from ..errors import StorageError
 from ..models import ScoreExplanation, ScorePart
 from ..storage.overview import overview
+from ..storage.snapshot import Snapshot
 from ..storage.traits import read_traits
 from .candidates import Candidates, filter_ids, only
 from .failures import Failures
@@ -117,7 +118,7 @@ class _Retrieved:
 class Relevance:
     """Both searches for one query, on one snapshot of the database."""
 
-    connection: sqlite3.Connection
+    connection: Snapshot
     parameters: Parameters
     query: str
     text: TextReader
@@ -239,7 +240,7 @@ class Relevance:
             return _Retrieved([], "the text search is switched off (text_weight is 0)")
         try:
             return _Retrieved(self.text.search(candidates, depth), self.tokens_missing)
-        except sqlite3.Error as error:
+        except StorageError as error:
             return _Retrieved([], self.failures.note("text", error))
 
     def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
@@ -289,7 +290,7 @@ class Relevance:
     def _is_unknown(self) -> bool:
         try:
             return self.text.is_unknown
-        except sqlite3.Error:
+        except StorageError:
             return False  # the text search failed, and has said so
 
     def _evidence(self, measured: Measured) -> Mapping[int, Evidence]:

@@ -6,7 +6,6 @@ Evidence is spread over an episode: one memory names the pump, the next one tell
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 from ..config.parameters import Parameters
 from ..embedding import Vector, Vectors
 from ..storage import bulk
+from ..storage.snapshot import Snapshot
 from .result import DISTANCE_DIGITS
 from .scoring import Floats, Gain, Measured, Scores
 
@@ -60,7 +60,7 @@ Places = Mapping[int, Place]
 """By memory id; memories outside of sessions have none."""
 
 
-def read_places(connection: sqlite3.Connection, ids: Collection[int]) -> dict[int, Place]:
+def read_places(connection: Snapshot, ids: Collection[int]) -> dict[int, Place]:
     """Read where memories stand in their sessions. Withdrawn memories keep their places."""
     rows = zip(
         *bulk.read(connection, _PLACES, (json.dumps(list(ids)),), "id", "session", "before", "after"), strict=True
@@ -68,7 +68,7 @@ def read_places(connection: sqlite3.Connection, ids: Collection[int]) -> dict[in
     return {memory_id: Place(session, _ids(before), _ids(after)) for memory_id, session, before, after in rows}
 
 
-def neighbors_of_best(connection: sqlite3.Connection, scores: Scores) -> set[int]:
+def neighbors_of_best(connection: Snapshot, scores: Scores) -> set[int]:
     """Find the neighbours of the best memories that have no score."""
     best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[:_JOINED]
     places = read_places(connection, best).values()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ import numpy.typing as npt
 from ..storage import bulk
 from ..storage.functions import holds_all
 from ..storage.overview import overview
+from ..storage.snapshot import Snapshot
 from ..storage.text_rows import texts_of
 from ..text import tokens
 from ..text.analysis import analyse
@@ -112,7 +112,7 @@ class _Few(NamedTuple):
 class _Many(NamedTuple):
     """Candidates that only the database can list."""
 
-    connection: sqlite3.Connection
+    connection: Snapshot
     text: TextReader
     candidates: Candidates
     n: int
@@ -151,15 +151,15 @@ class _Many(NamedTuple):
     def count(self, word: str) -> int:
         # From the word to the memories: a list of all that hold a common word takes longer than counting some.
         check = self.candidates.check()
-        counted = self.connection.execute(
+        (number,) = self.connection.row(
             "SELECT count(*) FROM (SELECT 1 FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "
             f"WHERE memories_fts MATCH ? AND {check.sql} LIMIT ?)",
             (tokens.all_of([word]), *check.arguments, _COUNTED),
         )
-        return int(counted.fetchone()[0])
+        return int(number)
 
 
-def nearest(connection: sqlite3.Connection, candidates: Candidates, place: Place, space: Space, n: int) -> Ranking:
+def nearest(connection: Snapshot, candidates: Candidates, place: Place, space: Space, n: int) -> Ranking:
     """Find the `n` candidates nearest to the target, exactly, with their distance in metres; equals newest first.
 
     Without a narrow condition the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a
@@ -179,7 +179,7 @@ def nearest(connection: sqlite3.Connection, candidates: Candidates, place: Place
 
 
 def _within_radius(
-    connection: sqlite3.Connection,
+    connection: Snapshot,
     candidates: Candidates,
     check: Sql,
     place: Place,
@@ -197,28 +197,26 @@ def _within_radius(
     else:
         box, source_arguments, _ = box_around(place, space, radius)
         source = f"({box}) AS b CROSS JOIN positions AS p ON p.id = b.id"
-    rows = connection.execute(
+    batches = connection.batches(
         f"SELECT p.memory_id, {squared} AS squared FROM {source} WHERE p.space_id = ? ORDER BY squared",
         (*square_arguments, *source_arguments, space.id),
+        _FETCHED,
     )
-    nearest_first = rows if candidates.superset is None else _possible(rows, candidates)
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     found: list[tuple[float, int, int]] = []
-    for batch in _growing_batches(nearest_first, n):
+    for batch in _growing_batches(_possible(batches, candidates), n):
         found += _candidates_of(connection, check, dict(batch))
         if len(found) >= n:
             break
-    rows.close()
+    batches.close()
     found.sort()
     hits = (Measurement(-negative_id, math.sqrt(square)) for square, _, negative_id in found[:n])
     return [hit for hit in hits if hit.measure <= radius]
 
 
-def _candidates_of(
-    connection: sqlite3.Connection, check: Sql, squares: Mapping[int, float]
-) -> list[tuple[float, int, int]]:
+def _candidates_of(connection: Snapshot, check: Sql, squares: Mapping[int, float]) -> list[tuple[float, int, int]]:
     # What orders them: squared distance, newest first, last stored first.
-    rows = connection.execute(
+    rows = connection.rows(
         "SELECT m.id, m.observed_at FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value "
         f"WHERE {check.sql}",
         (json.dumps(list(squares)), *check.arguments),
@@ -226,11 +224,13 @@ def _candidates_of(
     return [(squares[memory_id], -observed_at, -memory_id) for memory_id, observed_at in rows]
 
 
-def _possible(rows: sqlite3.Cursor, candidates: Candidates) -> Iterator[tuple[int, float]]:
-    while batch := rows.fetchmany(_FETCHED):
-        yield from itertools.compress(
-            batch, candidates.may_contain(np.array([memory_id for memory_id, _ in batch], np.int64))
-        )
+def _possible(batches: Iterable[list[tuple[int, float]]], candidates: Candidates) -> Iterator[tuple[int, float]]:
+    for batch in batches:
+        if candidates.superset is None:
+            yield from batch
+        else:
+            ids = np.array([memory_id for memory_id, _ in batch], np.int64)
+            yield from itertools.compress(batch, candidates.may_contain(ids))
 
 
 def _growing_batches(rows: Iterable[tuple[int, float]], n: int) -> Iterator[list[tuple[int, float]]]:

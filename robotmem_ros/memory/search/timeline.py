@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind, Pose
 from ..storage.decay import Decay
+from ..storage.snapshot import Snapshot
 from ..text.graphemes import beginning
 from .candidates import enumerate_if_few, find_candidates
 from .condition import Condition
@@ -158,7 +158,7 @@ def _unpacked(written: str) -> Position | None:
     return Position(*_CURSOR.unpack(known)) if check == _CHECK.pack(zlib.crc32(known)) else None
 
 
-def read_timeline(connection: sqlite3.Connection, query: TimelineQuery) -> Timeline:
+def read_timeline(connection: Snapshot, query: TimelineQuery) -> Timeline:
     """Read one page.
 
     Raises:
@@ -172,11 +172,11 @@ def read_timeline(connection: sqlite3.Connection, query: TimelineQuery) -> Timel
     source = "memories AS m" if candidates.ids is not None else "memories AS m INDEXED BY idx_mem_observed"
     check, confidence = candidates.check(), query.decay.confidence()
     order = "ASC" if query.oldest_first else "DESC"
-    found = connection.execute(
+    found = connection.rows(
         f"SELECT {_COLUMNS.format(confidence=confidence.sql)} FROM {source} WHERE {check.sql} "
         f"ORDER BY m.observed_at {order}, m.id {order} LIMIT ?",
         (*confidence.arguments, *check.arguments, query.n + 1),
-    ).fetchall()
+    )
     entries = tuple(_entry(row) for row in found[: query.n])
     is_last = len(found) <= query.n
     return Timeline(entries, "" if is_last else _behind(entries[-1], query))

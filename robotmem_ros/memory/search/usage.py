@@ -7,7 +7,6 @@ the robot's flash.
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 from collections import Counter
 from concurrent.futures import Future
@@ -16,6 +15,7 @@ from ..errors import MemoryClosedError
 from ..storage import Database
 from ..storage.rows import count_usage
 from ..storage.session_rows import note_recalls
+from ..storage.snapshot import Transaction
 from .result import RecallResult
 
 _LOG = logging.getLogger(__name__)
@@ -55,9 +55,9 @@ class UsageRecorder:
         return False
 
     def _queue(self, counts: Counter[int], ranks: dict[int, int], now: int) -> None:
-        def work(connection: sqlite3.Connection) -> None:
-            count_usage(connection, counts, now)
-            note_recalls(connection, ranks)
+        def work(transaction: Transaction) -> None:
+            count_usage(transaction, counts, now)
+            note_recalls(transaction, ranks)
 
         try:
             self._database.write(work).add_done_callback(_log_failure)

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from ..storage import bulk
-from ..storage.connection import Connection
+from ..storage.snapshot import Snapshot
 from .condition import And
 from .places import POSITION, find_space, greatest_square, squared_distance
 from .spatial_conditions import NEVER, Circle, SinceLastVisit
 
 
-def last_visit(connection: sqlite3.Connection, visit: SinceLastVisit) -> int:
-    """Return when it ended, in nanoseconds, or NEVER; in a snapshot, where nothing changes, it is looked for once."""
-    seen = connection.seen if isinstance(connection, Connection) else None
-    if seen is None:
-        return _last_visit(connection, visit)
-    known = seen.get(last_visit)
-    if known is None or known[0] != visit:
-        known = seen[last_visit] = visit, _last_visit(connection, visit)
-    return int(known[1])
+def last_visit(connection: Snapshot, visit: SinceLastVisit) -> int:
+    """Return when it ended, in nanoseconds, or NEVER; a snapshot looks for it once."""
+    return connection.once(partial(_last_visit, visit=visit), visit)
 
 
-def _last_visit(connection: sqlite3.Connection, visit: SinceLastVisit) -> int:
+def _last_visit(connection: Snapshot, visit: SinceLastVisit) -> int:
     times = np.sort(_times(connection, visit))[::-1]
     starts = np.concatenate(([visit.now], times[:-1])) if len(times) else times
     (gaps,) = np.nonzero(starts - times > visit.gap)
     return int(times[gaps[0]]) if len(gaps) else NEVER
 
 
-def _times(connection: sqlite3.Connection, visit: SinceLastVisit) -> npt.NDArray[np.int64]:
+def _times(connection: Snapshot, visit: SinceLastVisit) -> npt.NDArray[np.int64]:
     place = visit.place
     there = Circle(place).sql().source
     if there is None or find_space(connection, place.field).id is None:

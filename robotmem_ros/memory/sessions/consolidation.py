@@ -8,7 +8,6 @@ comes back.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from .. import clocks
 from ..learning.comparison import merged_context, outcome
 from ..storage import session_rows
 from ..storage.session_rows import SessionFact
+from ..storage.snapshot import Snapshot, Transaction
 from ..text.normal_form import digest
 from ..text.statement import jaccard, statement
 from .clusters import clusters
@@ -66,17 +66,17 @@ FEWEST = 3
 """Smallest number of facts that are grouped."""
 
 
-def plan(connection: sqlite3.Connection, session_id: str, collection: str) -> Consolidation:
+def plan(snapshot: Snapshot, session_id: str, collection: str) -> Consolidation:
     """Plan a consolidation."""
-    facts = session_rows.facts_to_consolidate(connection, session_id, collection)
+    facts = session_rows.facts_to_consolidate(snapshot, session_id, collection)
     groups = tuple(_groups(facts)) if len(facts) >= FEWEST else ()
     return Consolidation(session_id, collection, len(facts), groups, dry_run=True)
 
 
-def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidation:
+def apply(transaction: Transaction, planned: Consolidation) -> Consolidation:
     """Carry out a plan, except for facts that have changed since; return what was done."""
     now = clocks.iso(time.time_ns())
-    applied_groups = (_apply_group(connection, group, now) for group in planned.groups)
+    applied_groups = (_apply_group(transaction, group, now) for group in planned.groups)
     groups = tuple(group for group in applied_groups if group.members or group.superseded)
     return Consolidation(planned.session_id, planned.collection, planned.considered, groups)
 
@@ -111,8 +111,8 @@ def _repeats(fact: SessionFact, representative: SessionFact) -> bool:
     return is_same and merged_context(representative.context, fact.context) == representative.context
 
 
-def _apply_group(connection: sqlite3.Connection, group: Group, now: str) -> Group:
+def _apply_group(transaction: Transaction, group: Group, now: str) -> Group:
     representative = group.representative
-    duplicates = [fact for fact in group.superseded if session_rows.supersede(connection, fact, representative, now)]
-    members = session_rows.set_group(connection, representative, group.members)
+    duplicates = [fact for fact in group.superseded if session_rows.supersede(transaction, fact, representative, now)]
+    members = session_rows.set_group(transaction, representative, group.members)
     return Group(representative, tuple(members), tuple(duplicates), group.similarity)

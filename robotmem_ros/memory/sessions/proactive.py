@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -30,6 +29,7 @@ from ..search.result import RecallResult
 from ..storage import session_rows
 from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..storage.rows import read, statuses
+from ..storage.snapshot import Snapshot
 from ..text import tokens
 from ..validation import has_word
 
@@ -75,15 +75,15 @@ class Findings(NamedTuple):
     facts: frozenset[Fact]
 
 
-def subject(connection: sqlite3.Connection, session: Session) -> Subject:
+def subject(snapshot: Snapshot, session: Session) -> Subject:
     """Read what a session is about; what was recalled in it is forgotten when it ends.
 
     What most sessions have in their contexts, such as the name of the robot, says nothing.
     """
-    sessions = session_rows.other_ended(connection, session, _LATEST)
+    sessions = session_rows.other_ended(snapshot, session, _LATEST)
     counts = Counter(value for ended in sessions for value in set(_values(ended.context_json)))
     values = dict.fromkeys(value for value in _values(session.context_json) if 2 * counts[value] <= len(sessions))
-    memories = dict.fromkeys(session_rows.subject_texts(connection, session, _MEMORIES))
+    memories = dict.fromkeys(session_rows.subject_texts(snapshot, session, _MEMORIES))
     texts = ("\n".join(text for _, text in values if text), "\n".join(memories))
     return Subject(session, tuple(text[:_LETTERS] for text in texts if has_word(text[:_LETTERS])))
 
@@ -109,12 +109,10 @@ def find(about: Subject, recall: Recall) -> Findings:
     return Findings(relevance, evidence, frozenset(facts))
 
 
-def proactive(
-    connection: sqlite3.Connection, about: Subject, findings: Findings, decay: Decay, n: int
-) -> tuple[Hit, ...]:
+def proactive(snapshot: Snapshot, about: Subject, findings: Findings, decay: Decay, n: int) -> tuple[Hit, ...]:
     """Return at most `n` facts of the collection from outside a session, best first; the score of the best is 1.0."""
-    fits = _fits(connection, about, findings, decay, n)
-    outcomes = session_rows.outcomes(connection, {fact.session_id for fact in fits})
+    fits = _fits(snapshot, about, findings, decay, n)
+    outcomes = session_rows.outcomes(snapshot, {fact.session_id for fact in fits})
     worth = {
         fact.id: fit * fact.confidence * (1 + outcomes.get(fact.session_id, UNRATED)) / 2
         for fact, fit in fits.items()
@@ -122,20 +120,18 @@ def proactive(
     }
     best = sorted(worth, key=lambda memory_id: (-worth[memory_id], -memory_id))[:n]
     best = [memory_id for memory_id in best if worth[memory_id] >= LEAST_SHARE * worth[best[0]]]
-    memories = read(connection, best, decay)
+    memories = read(snapshot, best, decay)
     return tuple(Hit(memories[memory_id], worth[memory_id] / worth[best[0]]) for memory_id in best)
 
 
-def _fits(
-    connection: sqlite3.Connection, about: Subject, findings: Findings, decay: Decay, n: int
-) -> Mapping[Fact, float]:
-    likeness = likenesses(about, session_rows.other_ended(connection, about.session, _LATEST))
+def _fits(snapshot: Snapshot, about: Subject, findings: Findings, decay: Decay, n: int) -> Mapping[Fact, float]:
+    likeness = likenesses(about, session_rows.other_ended(snapshot, about.session, _LATEST))
     # Since the recall some may have been withdrawn or deleted.
-    now = statuses(connection, [fact.id for fact in findings.facts])
+    now = statuses(snapshot, [fact.id for fact in findings.facts])
     facts = {fact for fact in findings.facts if now.get(fact.id, ("",))[0] == "active"}
     for session_id in sorted(likeness, key=lambda session_id: -likeness[session_id])[:_ALIKE]:
         surest = session_rows.surest_facts(
-            connection, session_id, about.session.collection, decay, least=DEFAULT_CONFIDENCE, n=n
+            snapshot, session_id, about.session.collection, decay, least=DEFAULT_CONFIDENCE, n=n
         )
         facts |= {Fact(fact.id, session_id, fact.confidence) for fact in surest}
 

@@ -8,7 +8,6 @@ without consolidation, because they expired or because of a crash, are consolida
 from __future__ import annotations
 
 import logging
-import sqlite3
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from ..models import ENDED, Hit, Session
 from ..storage import Database, session_rows, session_stats
 from ..storage.decay import Decay
 from ..storage.session_stats import DecayReport
+from ..storage.snapshot import Snapshot, Transaction
 from . import consolidation
 from .consolidation import Consolidation
 from .proactive import Recall, Subject, find, proactive, subject
@@ -92,8 +92,8 @@ class Sessions:
         self._database = database
         self._clock = clock
         self._parameters = parameters
-        with database.snapshot() as connection:
-            self._unconsolidated = deque(session_rows.unconsolidated(connection))
+        with database.snapshot() as snapshot:
+            self._unconsolidated = deque(session_rows.unconsolidated(snapshot))
         self.update = piecewise(self._maintain)
         """Close expired sessions, consolidate one that ended without it, and return whether more are left."""
 
@@ -107,18 +107,18 @@ class Sessions:
         """
         session = _new(parameters, max(self._clock(), 0), context, collection, max_duration)
 
-        def work(connection: sqlite3.Connection) -> list[SessionKey]:
-            expired = session_rows.close_expired(connection, session.started_at)
-            session_rows.start(connection, session)
+        def work(transaction: Transaction) -> list[SessionKey]:
+            expired = session_rows.close_expired(transaction, session.started_at)
+            session_rows.start(transaction, session)
             return expired
 
         self._expired(self._database.write(work).result())
-        with self._database.snapshot() as connection:
+        with self._database.snapshot() as snapshot:
             return SessionStart(
                 session.session_id,
                 session.collection,
-                *session_stats.of_collection(connection, session.collection),
-                known_sessions=session_stats.ended_sessions(connection, session.collection),
+                *session_stats.of_collection(snapshot, session.collection),
+                known_sessions=session_stats.ended_sessions(snapshot, session.collection),
             )
 
     def end(
@@ -135,14 +135,14 @@ class Sessions:
         key = validation.text("session_id", session_id, limit=256, required=True)
         score = None if outcome is None else validation.number("outcome_score", outcome, low=0.0, high=1.0)
 
-        def work(connection: sqlite3.Connection) -> tuple[Subject, list[SessionKey]]:
-            expired = session_rows.close_expired(connection, decay.now)
-            if _find_session(connection, key).end_reason == ENDED:
+        def work(transaction: Transaction) -> tuple[Subject, list[SessionKey]]:
+            expired = session_rows.close_expired(transaction, decay.now)
+            if _find_session(transaction, key).end_reason == ENDED:
                 raise SessionNotFoundError(key, "it has ended already")
             if score is not None:
-                session_rows.set_outcome(connection, key, score)
-            about = subject(connection, _find_session(connection, key))
-            session_rows.end(connection, key, decay.now)
+                session_rows.set_outcome(transaction, key, score)
+            about = subject(transaction, _find_session(transaction, key))
+            session_rows.end(transaction, key, decay.now)
             return about, expired
 
         about, expired = self._database.write(work).result()
@@ -150,17 +150,17 @@ class Sessions:
         self._expired([session_key for session_key in expired if session_key[0] != key])
         report = self._consolidate(session.session_id, session.collection, parameters, dry_run=False)
         findings = find(about, recall)
-        with self._database.snapshot() as connection:
-            totals = session_stats.of_session(connection, session)
+        with self._database.snapshot() as snapshot:
+            totals = session_stats.of_session(snapshot, session)
             return SessionReport(
-                session=_find_session(connection, key),
+                session=_find_session(snapshot, key),
                 facts=totals.facts,
                 perceptions=totals.perceptions,
-                categories=session_stats.categories(connection, session),
-                objects=session_stats.objects(connection, session),
-                decay=session_stats.decay_report(connection, session.collection, decay),
+                categories=session_stats.categories(snapshot, session),
+                objects=session_stats.objects(snapshot, session),
+                decay=session_stats.decay_report(snapshot, session.collection, decay),
                 consolidation=report,
-                proactive=proactive(connection, about, findings, decay, _PROACTIVE),
+                proactive=proactive(snapshot, about, findings, decay, _PROACTIVE),
             )
 
     def prepare(
@@ -175,8 +175,8 @@ class Sessions:
         session = _new(parameters, decay.now, {"task": text}, collection, None)
         about = Subject(session, (text,))
         findings = find(about, recall)
-        with self._database.snapshot() as connection:
-            return proactive(connection, about, findings, decay, max(validation.whole("n", n), 0))
+        with self._database.snapshot() as snapshot:
+            return proactive(snapshot, about, findings, decay, max(validation.whole("n", n), 0))
 
     def consolidate(
         self, parameters: Parameters, session_id: object, collection: object, *, dry_run: bool
@@ -189,18 +189,18 @@ class Sessions:
         """
         key = validation.text("session_id", session_id, limit=256, required=True)
         collection_name = validation.collection("collection", collection)
-        with self._database.snapshot() as connection:
-            session = session_rows.find(connection, key)
+        with self._database.snapshot() as snapshot:
+            session = session_rows.find(snapshot, key)
             name = collection_name or (session.collection if session else parameters.collection)
-            if session is None and not session_rows.has_memories(connection, key, name):
+            if session is None and not session_rows.has_memories(snapshot, key, name):
                 raise SessionNotFoundError(key, "there is no such session, nor a memory of it")
         return self._consolidate(key, name, parameters, dry_run=dry_run)
 
     def latest(self, collection: object, n: object) -> tuple[Session, ...]:
         """Return the last `n` sessions of a collection or of all, the latest first."""
         name, count = validation.collection("collection", collection, every=""), validation.whole("n", n)
-        with self._database.snapshot() as connection:
-            return session_rows.latest(connection, name, max(count, 0))
+        with self._database.snapshot() as snapshot:
+            return session_rows.latest(snapshot, name, max(count, 0))
 
     def _maintain(self) -> Iterator[None]:
         self._unconsolidated.extend(self._close_expired())
@@ -222,10 +222,10 @@ class Sessions:
 
     def _close_expired(self) -> list[SessionKey]:
         now = self._clock()
-        with self._database.snapshot() as connection:
-            if not session_rows.any_expired(connection, now):
+        with self._database.snapshot() as snapshot:
+            if not session_rows.any_expired(snapshot, now):
                 return []
-        expired = self._database.write(lambda connection: session_rows.close_expired(connection, now)).result()
+        expired = self._database.write(lambda transaction: session_rows.close_expired(transaction, now)).result()
         _log_expired(expired)
         return expired
 
@@ -234,14 +234,14 @@ class Sessions:
         self._unconsolidated.extend(sessions)
 
     def _consolidate(self, session_id: str, collection: str, parameters: Parameters, *, dry_run: bool) -> Consolidation:
-        with self._database.snapshot() as connection:
-            planned = consolidation.plan(connection, session_id, collection)
+        with self._database.snapshot() as snapshot:
+            planned = consolidation.plan(snapshot, session_id, collection)
         if dry_run:
             return planned
 
-        def work(connection: sqlite3.Connection) -> Consolidation:
-            report = consolidation.apply(connection, planned)
-            session_rows.note_consolidated(connection, session_id, collection, report.superseded)
+        def work(transaction: Transaction) -> Consolidation:
+            report = consolidation.apply(transaction, planned)
+            session_rows.note_consolidated(transaction, session_id, collection, report.superseded)
             return report
 
         return self._database.write(work).result()
@@ -269,8 +269,8 @@ def _new(parameters: Parameters, now: int, context: object, collection: object, 
     )
 
 
-def _find_session(connection: sqlite3.Connection, session_id: str) -> Session:
-    session = session_rows.find(connection, session_id)
+def _find_session(snapshot: Snapshot, session_id: str) -> Session:
+    session = session_rows.find(snapshot, session_id)
     if session is None:
         raise SessionNotFoundError(session_id)
     return session

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..clocks import comparable_since, nanoseconds
+from .snapshot import Snapshot
 
 _LOCKS = Path("/proc/locks")
 _PROCESSES = Path("/proc")
@@ -43,10 +43,10 @@ class Activity:
     """
 
 
-def read_activity(connection: sqlite3.Connection, path: Path) -> Activity:
+def read_activity(snapshot: Snapshot, path: Path) -> Activity:
     """Tell who is at work on the file of a connection."""
     now = time.time_ns()
-    created_at, *stamps = connection.execute(_LAST, {"since": comparable_since(now), "now": now}).fetchone()
+    created_at, *stamps = snapshot.row(_LAST, {"since": comparable_since(now), "now": now})
     times = [stamp for stamp in (created_at and nanoseconds(created_at), *stamps) if stamp]
     free = None
     with suppress(OSError):

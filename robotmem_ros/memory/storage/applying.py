@@ -16,6 +16,7 @@ from ..errors import MALFORMED, InvalidFieldError
 from ..models import Kind, NewMemory, Pose, Similarity
 from ..validation import check_coordinates, compact_json
 from . import fact_rows, indexing, lived_days, map_rows, object_rows, purge_rows, revisions, rows, units
+from .snapshot import Transaction
 
 Row = Mapping[str, Any]
 _LATER = (
@@ -29,17 +30,17 @@ _SESSION = (
 )  # fmt: skip
 
 
-def apply(connection: sqlite3.Connection, batch: Batch) -> Applied:
+def apply(transaction: Transaction, batch: Batch) -> Applied:
     """Apply a batch in the transaction of the caller; if this raises, that must be undone.
 
     Raises:
         InvalidFieldError: the batch holds what no file has.
     """
     try:
-        deleted = sum(_delete(connection, bytes.fromhex(uuid)) for uuid in batch.deleted)
+        deleted = sum(_delete(transaction, bytes.fromhex(uuid)) for uuid in batch.deleted)
     except (sqlite3.Error, *MALFORMED) as cause:
         raise InvalidFieldError("deleted", batch.deleted, "must be UUIDs in hexadecimal digits") from cause
-    writer = _Writer(connection)
+    writer = _Writer(transaction)
     for step, some in (
         (writer.choose, batch.rows), (writer.insert, (writer.newer,)), (writer.store, writer.newer),
         (writer.link, writer.newer),
@@ -53,27 +54,27 @@ def apply(connection: sqlite3.Connection, batch: Batch) -> Applied:
             raise InvalidFieldError("row", row, why) from cause
     if deleted:
         # It may have been purged there.
-        purge_rows.note_traces(connection)
+        purge_rows.note_traces(transaction)
     stored = sum(row["unit"] == "memory" for row in writer.newer)
     return Applied(stored, deleted, writer.known, writer.refused)
 
 
-def _delete(connection: sqlite3.Connection, uuid: bytes) -> int:
+def _delete(transaction: Transaction, uuid: bytes) -> int:
     if len(uuid) != 16:
         raise ValueError("a UUID has 16 bytes")
-    memory_id = revisions.memory_of(connection, uuid)
-    gone = rows.delete(connection, [memory_id]) if memory_id is not None else 0
+    memory_id = revisions.memory_of(transaction, uuid)
+    gone = rows.delete(transaction, [memory_id]) if memory_id is not None else 0
     for table in ("sessions", "occupancy_grids"):
-        gone += revisions.bury(connection, table, "uuid = ?", (uuid,))
-    connection.execute(f"INSERT OR IGNORE INTO deleted VALUES (?, {revisions.NEXT})", (uuid,))
+        gone += revisions.bury(transaction, table, "uuid = ?", (uuid,))
+    transaction.execute(f"INSERT OR IGNORE INTO deleted VALUES (?, {revisions.NEXT})", (uuid,))
     return gone
 
 
 class _Writer:
-    """Stores units on one connection, in four steps: choose all, insert what is new, store all, link all."""
+    """Stores units on one transaction, in four steps: choose all, insert what is new, store all, link all."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
         self._ids: dict[str, int | None] = {}
         self._new: dict[str, NewMemory] = {}
         self.newer: list[Row] = []
@@ -83,7 +84,7 @@ class _Writer:
     def choose(self, row: Row) -> None:
         """Keep a row if it is newer than what the file has."""
         uuid = _bytes("uuid", row)
-        if self._connection.execute("SELECT 1 FROM deleted WHERE uuid = ?", (uuid,)).fetchone():
+        if self._transaction.row("SELECT 1 FROM deleted WHERE uuid = ?", (uuid,)):
             self.refused += row["unit"] == "memory"
         elif self._is_newer(row, uuid):
             self.newer.append(row)
@@ -94,7 +95,7 @@ class _Writer:
         """Insert the memories among these rows that the file does not have."""
         memories = [row for row in newer if row["unit"] == "memory" and self._id(row["uuid"]) is None]
         self._new = {row["uuid"]: _new_memory(row) for row in memories}
-        self._ids |= zip(self._new, rows.insert_all(self._connection, [*self._new.values()]), strict=True)
+        self._ids |= zip(self._new, rows.insert_all(self._transaction, [*self._new.values()]), strict=True)
 
     def store(self, row: Row) -> None:
         """Store a row without its links."""
@@ -110,7 +111,7 @@ class _Writer:
     def _is_newer(self, row: Row, uuid: bytes) -> bool:
         version = int(row["revision"]), str(row["robot"])
         if row["unit"] == "memory":
-            where, key = "memories WHERE id = ?", revisions.memory_of(self._connection, uuid)
+            where, key = "memories WHERE id = ?", revisions.memory_of(self._transaction, uuid)
             changed = "iif(updated_at = '', created_at, updated_at)"
             mine = row["updated_at"] or row["created_at"]
         elif row["unit"] == "session":
@@ -119,10 +120,10 @@ class _Writer:
         else:
             where, key = "occupancy_grids WHERE map_id = ?", row["map_id"]
             changed, mine = "observed_at", row["observed_at"]
-        here = self._connection.execute(f"SELECT origin, revision, {changed} FROM {where}", (key,)).fetchone()
+        here = self._transaction.row(f"SELECT origin, revision, {changed} FROM {where}", (key,))
         if here is None:
             return True
-        robot, revision = units.origin_of(self._connection, here[0], here[1])
+        robot, revision = units.origin_of(self._transaction, here[0], here[1])
         if robot == version[1]:
             return version[0] > revision
         return (mine, version[1]) > (here[2], robot)
@@ -139,12 +140,12 @@ class _Writer:
             values |= dict(zip(Pose._fields, new.pose or (None,) * len(Pose._fields), strict=True))
         self._update(memory_id, values)
         # Last, since the day of evidence follows the times, of which one only grows otherwise.
-        self._connection.execute(
+        self._transaction.execute(
             f"UPDATE memories SET received_at = ?, evidence_day = {lived_days.LATEST} - ?, "
             f"revision = {revisions.NEXT}, origin = ? WHERE id = ?",
             (int(row["received_at"]), int(row["evidence_age"]), _origin(row), memory_id),
         )
-        with indexing.changing(self._connection, [memory_id] if row["type"] == Kind.PERCEPTION.value else []):
+        with indexing.changing(self._transaction, [memory_id] if row["type"] == Kind.PERCEPTION.value else []):
             self._store_parts(row, memory_id, is_new=is_new)
 
     def _store_parts(self, row: Row, memory_id: int, *, is_new: bool) -> None:
@@ -152,58 +153,56 @@ class _Writer:
         parts["memory_tags"] = [{"tag": tag, "source": source} for tag, source in row["tags"].items()]
         for table, some in parts.items():
             if not is_new:
-                self._connection.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
+                self._transaction.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
             if some:
                 self._add_parts(table, memory_id, some)
 
     def _update(self, memory_id: int, values: Mapping[str, object]) -> None:
         # Of those that differ alone: the indexes follow from some of them.
         names = [*values]
-        here = self._connection.execute(
-            f"SELECT {', '.join(names)} FROM memories WHERE id = ?", (memory_id,)
-        ).fetchone()
+        here = self._transaction.row(f"SELECT {', '.join(names)} FROM memories WHERE id = ?", (memory_id,))
         changed = {name: values[name] for name, old in zip(names, here, strict=True) if old != values[name]}
         if changed:
-            rows.write(self._connection, memory_id, changed)
+            rows.write(self._transaction, memory_id, changed)
 
     def _add_parts(self, table: str, memory_id: int, parts: Sequence[Row]) -> None:
         columns = [
             name
-            for (name,) in self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+            for (name,) in self._transaction.rows("SELECT name FROM pragma_table_info(?)", (table,))
             if name not in ("id", "memory_id")
         ]
-        self._connection.executemany(
+        self._transaction.executemany(
             f"INSERT INTO {table} (memory_id, {', '.join(columns)}) VALUES (?{', ?' * len(columns)})",
             [(memory_id, *(units.as_stored(name, part[name]) for name in columns)) for part in parts],
         )
 
     def _link_memory(self, row: Row) -> None:
-        connection, memory_id = self._connection, self._id(row["uuid"])
+        transaction, memory_id = self._transaction, self._id(row["uuid"])
         assert memory_id is not None
         replacement = row["replacement"] and self._id(row["replacement"])
-        connection.execute(
+        transaction.execute(
             "UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NOT ?1", (replacement, memory_id)
         )
-        connection.execute("DELETE FROM group_members WHERE memory_id = ?", (memory_id,))
+        transaction.execute("DELETE FROM group_members WHERE memory_id = ?", (memory_id,))
         representative = row["group"] and self._id(row["group"])
         if representative is not None:
-            connection.execute("INSERT INTO group_members VALUES (?, ?)", (memory_id, representative))
+            transaction.execute("INSERT INTO group_members VALUES (?, ?)", (memory_id, representative))
         if row["type"] == Kind.FACT.value:
             contradictions, similar = self._known(row["contradictions"]), self._known(row["similar"])
-            fact_rows.unlink_contradictions(connection, [memory_id])
+            fact_rows.unlink_contradictions(transaction, [memory_id])
             fact_rows.link_contradictions(
-                connection, memory_id, [(other, link["reason"]) for other, link in contradictions]
+                transaction, memory_id, [(other, link["reason"]) for other, link in contradictions]
             )
-            fact_rows.unlink_similar(connection, [memory_id])
+            fact_rows.unlink_similar(transaction, [memory_id])
             fact_rows.link_similar(
-                connection,
+                transaction,
                 memory_id,
                 [Similarity(other, link["method"], link["similarity"]) for other, link in similar],
             )
             return
-        connection.execute("DELETE FROM neighbours WHERE ? IN (memory_id, other_id)", (memory_id,))
+        transaction.execute("DELETE FROM neighbours WHERE ? IN (memory_id, other_id)", (memory_id,))
         object_rows.count_neighbours(
-            connection,
+            transaction,
             [
                 (min(memory_id, other), max(memory_id, other), int(link["together"]), int(link["alone"]))
                 for other, link in self._known(row["neighbours"])
@@ -217,39 +216,39 @@ class _Writer:
     def _id(self, uuid: str) -> int | None:
         # All that a batch stores is stored when links are made.
         if uuid not in self._ids:
-            self._ids[uuid] = revisions.memory_of(self._connection, bytes.fromhex(uuid))
+            self._ids[uuid] = revisions.memory_of(self._transaction, bytes.fromhex(uuid))
         return self._ids[uuid]
 
     def _store_session(self, row: Row) -> None:
-        connection, session_id = self._connection, row["external_id"]
+        transaction, session_id = self._transaction, row["external_id"]
         values = {name: units.as_stored(name, row[name]) for name in _SESSION}
         values["context"] = compact_json(row["context"])
         values |= {"uuid": bytes.fromhex(row["uuid"]), "origin": _origin(row)}
         names = ", ".join(values)
         marks, excluded = ", ".join("?" * len(values)), ", ".join(f"excluded.{name}" for name in values)
-        connection.execute(
+        transaction.execute(
             f"INSERT INTO sessions ({names}, revision) VALUES ({marks}, {revisions.NEXT}) "
             f"ON CONFLICT (external_id) DO UPDATE SET ({names}, revision) = ({excluded}, excluded.revision)",
             (*values.values(),),
         )
-        connection.execute("DELETE FROM session_outcomes WHERE session_id = ?", (session_id,))
+        transaction.execute("DELETE FROM session_outcomes WHERE session_id = ?", (session_id,))
         if row["outcome"] is not None:
             sql = "INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)"
-            connection.execute(sql, (session_id, float(row["outcome"])))
+            transaction.execute(sql, (session_id, float(row["outcome"])))
 
     def _link_session(self, row: Row) -> None:
         session_id = row["external_id"]
-        self._connection.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
+        self._transaction.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
         for uuid, share in row["recalls"].items():
             memory_id = self._id(uuid)
             if memory_id is not None:
                 sql = "INSERT INTO session_recalls VALUES (?, ?, ?)"
-                self._connection.execute(sql, (session_id, memory_id, float(share)))
+                self._transaction.execute(sql, (session_id, memory_id, float(share)))
 
     def _store_map(self, row: Row) -> None:
         grid = map_rows.unpacked(row)
-        map_rows.save(self._connection, map_rows.packed(grid), str(row["collection"]))
-        self._connection.execute(
+        map_rows.save(self._transaction, map_rows.packed(grid), str(row["collection"]))
+        self._transaction.execute(
             "UPDATE occupancy_grids SET uuid = ?, origin = ? WHERE map_id = ?",
             (bytes.fromhex(row["uuid"]), _origin(row), grid.map_id),
         )

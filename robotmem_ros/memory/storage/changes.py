@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
 
@@ -14,6 +13,7 @@ from ..new_memory import TOLD
 from . import indexed_row, rows
 from .note_rows import check_no_notes
 from .rows import check_active, replace_tags, tags_of
+from .snapshot import Snapshot, Transaction
 from .value_rows import points, values_of
 
 KEPT = 100
@@ -22,7 +22,7 @@ _UPDATABLE = {*TOLD, "frame_id", "label", "perception_type", "decay_rate", *Pose
 
 
 def update(
-    connection: sqlite3.Connection,
+    transaction: Transaction,
     memory_id: int,
     columns: Mapping[str, object],
     tags: tuple[str, ...] | None,
@@ -40,47 +40,47 @@ def update(
         MemoryNotFoundError: no active memory has this id.
         NoteError: it is a note.
     """
-    check_active(connection, memory_id)
-    check_no_notes(connection, [memory_id])
+    check_active(transaction, memory_id)
+    check_no_notes(transaction, [memory_id])
     unknown = set(columns) - _UPDATABLE
     if unknown:
         raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
     if "frame_id" in columns:
-        _check_frame(connection, memory_id, columns)
+        _check_frame(transaction, memory_id, columns)
     now = iso(time.time_ns())
-    before = _before(connection, memory_id, columns, tags)
+    before = _before(transaction, memory_id, columns, tags)
     if before:
-        record(connection, memory_id, change, when=now, reason=reason, before=before)
-    rows.update(connection, memory_id, {**columns, "updated_at": now})
+        record(transaction, memory_id, change, when=now, reason=reason, before=before)
+    rows.update(transaction, memory_id, {**columns, "updated_at": now})
     if tags is not None:
-        replace_tags(connection, memory_id, tags, tags if tags_given is None else tags_given)
+        replace_tags(transaction, memory_id, tags, tags if tags_given is None else tags_given)
 
 
-def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> bool:
+def invalidate(transaction: Transaction, memory_id: int, reason: str) -> bool:
     """Withdraw an active memory; return whether facts came back that it had superseded.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
         NoteError: it is a note.
     """
-    check_active(connection, memory_id)
-    check_no_notes(connection, [memory_id])
+    check_active(transaction, memory_id)
+    check_no_notes(transaction, [memory_id])
     now = iso(time.time_ns())
-    record(connection, memory_id, "forget", when=now, reason=reason)
-    return rows.update(connection, memory_id, {"status": "invalidated", "status_reason": reason, "updated_at": now})
+    record(transaction, memory_id, "forget", when=now, reason=reason)
+    return rows.update(transaction, memory_id, {"status": "invalidated", "status_reason": reason, "updated_at": now})
 
 
-def restore(connection: sqlite3.Connection, memory_id: int) -> None:
+def restore(transaction: Transaction, memory_id: int) -> None:
     """Bring back a memory that was withdrawn or superseded; its vector is computed again if it is gone.
 
     Raises:
         MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
     """
-    row = connection.execute(
+    row = transaction.row(
         "SELECT m.status, m.status_reason, m.superseded_by, o.memory_id FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.superseded_by WHERE m.id = ?",
         (memory_id,),
-    ).fetchone()
+    )
     if row is None:
         raise MemoryNotFoundError(memory_id)
     status, reason, superseded_by, merged_into = row
@@ -92,31 +92,31 @@ def restore(connection: sqlite3.Connection, memory_id: int) -> None:
     if superseded_by is not None:
         before["superseded_by"] = superseded_by
     now = iso(time.time_ns())
-    record(connection, memory_id, "restore", when=now, reason=reason, before=before)
-    rows.update(connection, memory_id, {**rows.ACTIVE, "updated_at": now})
+    record(transaction, memory_id, "restore", when=now, reason=reason, before=before)
+    rows.update(transaction, memory_id, {**rows.ACTIVE, "updated_at": now})
 
 
 def _before(
-    connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], tags: tuple[str, ...] | None
+    snapshot: Snapshot, memory_id: int, columns: Mapping[str, object], tags: tuple[str, ...] | None
 ) -> dict[str, object]:
     # The values of what is about to change, of that alone which really changes.
     names = list(columns)
-    row = connection.execute(f"SELECT {', '.join([*names, 'id'])} FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    row = snapshot.row(f"SELECT {', '.join([*names, 'id'])} FROM memories WHERE id = ?", (memory_id,))
     old_values = dict(zip(names, row, strict=False))
     before = {name: old for name, old in old_values.items() if old != columns[name]}
     if not before.keys().isdisjoint(Pose._fields):
         before = {name: old for name, old in before.items() if name not in Pose._fields}
         before["pose"] = None if old_values["x"] is None else [old_values[axis] for axis in Pose._fields]
     if tags is not None:
-        old_tags = [*tags_of(connection, memory_id)]
+        old_tags = [*tags_of(snapshot, memory_id)]
         if old_tags != sorted(tags):
             before["tags"] = old_tags
     return before
 
 
-def _check_frame(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> None:
+def _check_frame(snapshot: Snapshot, memory_id: int, columns: Mapping[str, object]) -> None:
     # One frame holds for the pose, for the positions of the context and for the sightings of an object.
-    row = indexed_row.read(connection, [memory_id])[memory_id]
+    row = indexed_row.read(snapshot, [memory_id])[memory_id]
     frame, new = row.frame_id, columns["frame_id"]
     if new == frame:
         return
@@ -133,7 +133,7 @@ def _check_frame(connection: sqlite3.Connection, memory_id: int, columns: Mappin
 
 
 def record(
-    connection: sqlite3.Connection,
+    transaction: Transaction,
     memory_id: int,
     change: str,
     *,
@@ -142,26 +142,26 @@ def record(
     before: Mapping[str, object] | None = None,
 ) -> None:
     """Record what a memory was before a change, at a time in ISO 8601; `before` has the changed fields."""
-    connection.execute(
+    transaction.execute(
         "INSERT INTO memory_history (memory_id, changed_at, change, reason, before) VALUES (?, ?, ?, ?, ?)",
         (memory_id, when, change, reason, json.dumps(before or {}, ensure_ascii=False)),
     )
-    connection.execute(
+    transaction.execute(
         "DELETE FROM memory_history WHERE memory_id = ?1 AND id <= "
         "(SELECT id FROM memory_history WHERE memory_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
         (memory_id, KEPT),
     )
 
 
-def history(connection: sqlite3.Connection, memory_id: int) -> tuple[Change, ...]:
+def history(snapshot: Snapshot, memory_id: int) -> tuple[Change, ...]:
     """Return the changes of a memory that are kept, newest first."""
-    return histories(connection, [memory_id]).get(memory_id, ())
+    return histories(snapshot, [memory_id]).get(memory_id, ())
 
 
-def histories(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int, tuple[Change, ...]]:
+def histories(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[Change, ...]]:
     """Return the changes of those of some memories that were changed, newest first."""
     found: dict[int, list[Change]] = {}
-    for memory_id, when, change, reason, before in connection.execute(
+    for memory_id, when, change, reason, before in snapshot.rows(
         "SELECT memory_id, changed_at, change, reason, before FROM memory_history "
         "WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY memory_id, id DESC",
         (json.dumps(list(memory_ids)),),

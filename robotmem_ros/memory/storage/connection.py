@@ -12,10 +12,9 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import DatabaseUnusableError
 from .functions import register
@@ -126,14 +125,7 @@ def create_empty(path: Path) -> None:
             os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-class Connection(sqlite3.Connection):
-    """A connection that remembers in a snapshot what was read of it."""
-
-    seen: dict[Callable[..., Any], Any] | None = None
-    """What a function has read; None outside of snapshots, where it may change."""
-
-
-def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> Connection:
+def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> sqlite3.Connection:
     """Open a connection in autocommit mode that any thread may use, one at a time.
 
     Raises:
@@ -142,7 +134,6 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
     connection = sqlite3.connect(
         _reading_uri(path) if read_only else path,
         timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256, uri=read_only,
-        factory=Connection,
     )  # fmt: skip
     try:
         # Each commit writes whole pages to the log: with 4 kB half of what 8 kB would, for 3 % more file (six vectors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -12,6 +11,7 @@ from typing import Any
 from ..clocks import iso
 from ..models import Decision, NewMemory
 from ..new_memory import TOLD
+from .snapshot import Snapshot, Transaction
 
 FIRST = "first"
 """Method of the first learning."""
@@ -37,7 +37,7 @@ class Contribution:
 
 
 def add(
-    connection: sqlite3.Connection,
+    transaction: Transaction,
     memory_id: int,
     fact: NewMemory,
     *,
@@ -47,7 +47,7 @@ def add(
     adds: bool,
 ) -> None:
     """Store a learning of a fact; `adds` says whether it changed the fact."""
-    connection.execute(
+    transaction.execute(
         "INSERT INTO contributions (memory_id, learned_at, session_id, observed_at, method, similarity, gain, adds, "
         "fact) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -57,19 +57,17 @@ def add(
     )  # fmt: skip
 
 
-def has(connection: sqlite3.Connection, memory_id: int) -> bool:
+def has(snapshot: Snapshot, memory_id: int) -> bool:
     """Return whether a fact was learned again."""
-    return connection.execute("SELECT 1 FROM contributions WHERE memory_id = ?", (memory_id,)).fetchone() is not None
+    return snapshot.row("SELECT 1 FROM contributions WHERE memory_id = ?", (memory_id,)) is not None
 
 
-def of(
-    connection: sqlite3.Connection, memory_id: int, known: NewMemory, repetition: int | None = None
-) -> list[Contribution]:
+def of(snapshot: Snapshot, memory_id: int, known: NewMemory, repetition: int | None = None) -> list[Contribution]:
     """Return the learnings of a fact, or the first one and one repetition, oldest first.
 
     Empty for a fact that was learned once. Fields that all learnings share, such as the frame, are those of `known`.
     """
-    found = connection.execute(
+    found = snapshot.rows(
         "SELECT id, learned_at, session_id, observed_at, method, similarity, gain, fact FROM contributions "
         "WHERE memory_id = ?1 AND (?2 IS NULL OR id = ?2 OR method = 'first') ORDER BY method <> 'first', id",
         (memory_id, repetition),
@@ -80,35 +78,35 @@ def of(
     ]
 
 
-def superfluous(connection: sqlite3.Connection, memory_id: int) -> int | None:
+def superfluous(snapshot: Snapshot, memory_id: int) -> int | None:
     """Return the repetition to drop if there are more than a hundred: the earliest that added nothing."""
-    (count,) = connection.execute("SELECT count(*) FROM contributions WHERE memory_id = ?", (memory_id,)).fetchone()
+    (count,) = snapshot.row("SELECT count(*) FROM contributions WHERE memory_id = ?", (memory_id,))
     if count <= _KEPT + 1:
         return None
-    row = connection.execute(
+    row = snapshot.row(
         "SELECT id FROM contributions WHERE memory_id = ? AND method <> 'first' AND NOT adds "
         "ORDER BY observed_at, id LIMIT 1",
         (memory_id,),
-    ).fetchone()
+    )
     return None if row is None else int(row[0])
 
 
-def rewrite(connection: sqlite3.Connection, contributions: Sequence[Contribution]) -> None:
+def rewrite(transaction: Transaction, contributions: Sequence[Contribution]) -> None:
     """Update the method, gain and fact of contributions."""
-    connection.executemany(
+    transaction.executemany(
         "UPDATE contributions SET method = ?, gain = ?, fact = ? WHERE id = ?",
         [(one.method, one.gain, _written(one.fact), one.id) for one in contributions],
     )
 
 
-def delete_of(connection: sqlite3.Connection, memory_id: int) -> None:
+def delete_of(transaction: Transaction, memory_id: int) -> None:
     """Delete the learnings of a fact; the fact itself stays as it is."""
-    connection.execute("DELETE FROM contributions WHERE memory_id = ?", (memory_id,))
+    transaction.execute("DELETE FROM contributions WHERE memory_id = ?", (memory_id,))
 
 
-def delete(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+def delete(transaction: Transaction, ids: Sequence[int]) -> None:
     """Delete contributions."""
-    connection.executemany("DELETE FROM contributions WHERE id = ?", [(key,) for key in ids])
+    transaction.executemany("DELETE FROM contributions WHERE id = ?", [(key,) for key in ids])
 
 
 def _written(fact: NewMemory) -> str:

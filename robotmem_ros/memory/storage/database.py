@@ -1,4 +1,4 @@
-"""Lend connections to read one SQLite file, and give jobs to its writer."""
+"""Lend snapshots of one SQLite file, and give jobs to its writer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from . import imports, index_schemes, log_loss
 from .backup import back_up
 from .connection import (
     IN_MEMORY,
-    Connection,
     check_readable,
     connect,
     create_file,
@@ -41,6 +40,7 @@ from .file_guard import FileGuard
 from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
+from .snapshot import Snapshot, Transaction
 from .writer import Writer
 
 T = TypeVar("T")
@@ -68,6 +68,7 @@ class Database:
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.path: Path = resolve(parameters.db_path)
+        self._reading = f"read the database {str(self.path)!r}"
         self.read_only = read_only
         self.query_priority = QueryPriority()
         """Entered by queries, so that background work waits for them."""
@@ -76,7 +77,7 @@ class Database:
         self._lock = threading.RLock()
         self._lending = threading.Condition()
         self._lent = 0
-        self._idle: list[Connection] = []
+        self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self.tokens_missing = ""
         """Why text search does not find all that it should; empty if it does."""
@@ -105,11 +106,11 @@ class Database:
     def look_after_file(self) -> bool:
         """Let the writer save what is in the file if it was taken away; return that nothing is left to do."""
         if self._guard is not None and self._guard.happened():
-            self.write(lambda connection: None)
+            self.write(lambda transaction: None)
         return False
 
     def write(
-        self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False, background: bool = False
+        self, work: Callable[[Transaction], T], *, frees_room: bool = False, background: bool = False
     ) -> Future[T]:
         """Give a job to the writer; the future holds its result once it is committed.
 
@@ -130,13 +131,24 @@ class Database:
         return self._writing().submit_alone(work)
 
     @contextmanager
-    def reader(self) -> Iterator[Connection]:
-        """Lend a connection to read with.
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Lend one state of the database.
 
         Raises:
             MemoryClosedError: the database was closed.
             StorageError: SQLite failed.
         """
+        with self._reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield Snapshot(connection, self._reading)
+            finally:
+                if connection.in_transaction:
+                    # Nothing was written. A COMMIT would raise what a statement found damaged, which its caller caught.
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
         try:
             if self.in_memory:
                 with self._lock:
@@ -150,26 +162,7 @@ class Database:
             finally:
                 self._give_back(connection)
         except (sqlite3.Error, *MALFORMED) as cause:
-            raise StorageError(f"read the database {str(self.path)!r}", cause) from cause
-
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection that sees one state of the database until it is given back.
-
-        Raises:
-            MemoryClosedError: the database was closed.
-            StorageError: SQLite failed.
-        """
-        with self.reader() as connection:
-            connection.execute("BEGIN")
-            connection.seen = {}
-            try:
-                yield connection
-            finally:
-                connection.seen = None
-                if connection.in_transaction:
-                    # Nothing was written. A COMMIT would raise what a statement found damaged, which its caller caught.
-                    connection.execute("ROLLBACK")
+            raise StorageError(self._reading, cause) from cause
 
     def back_up(self, path: Path) -> None:
         """Copy the database into a new file, which is there whole or not at all; writing goes on meanwhile.
@@ -179,7 +172,7 @@ class Database:
             StorageError: SQLite failed.
         """
         try:
-            with self.reader() as connection:
+            with self._reader() as connection:
                 back_up(connection, path)
         except OSError as cause:
             raise InvalidFieldError("path", str(path), f"cannot be made ({cause.strerror}); name a new file") from cause
@@ -206,7 +199,7 @@ class Database:
 
     def schema_version(self) -> int:
         """Return the schema version of the file."""
-        with self.reader() as connection:
+        with self._reader() as connection:
             return schema_version(connection)
 
     def close(self) -> None:
@@ -222,7 +215,7 @@ class Database:
             self._connection.close()
         note_closed(self._open_file)
 
-    def _opened(self) -> Connection:
+    def _opened(self) -> sqlite3.Connection:
         if self.read_only:
             check_readable(self.path)
         else:
@@ -239,7 +232,7 @@ class Database:
                 raise self._unusable(cause) from cause
             raise
 
-    def _opened_to_write(self, log: log_loss.Log) -> Connection:
+    def _opened_to_write(self, log: log_loss.Log) -> sqlite3.Connection:
         with self._closed_on_error(self._connect(read_only=False)) as connection:
             self._note_loss(connection, log)
             migrate(connection, self.path)
@@ -253,20 +246,20 @@ class Database:
         )
         return self._connect(read_only=False)
 
-    def _opened_to_read(self, log: log_loss.Log) -> Connection:
+    def _opened_to_read(self, log: log_loss.Log) -> sqlite3.Connection:
         with self._closed_on_error(self._connect(read_only=True)) as connection:
             check_version(connection, self.path)
             self._note_loss(connection, log)
             self.tokens_missing = index_schemes.tokens_missing(connection)
             return connection
 
-    def _note_loss(self, connection: Connection, log: log_loss.Log) -> None:
+    def _note_loss(self, connection: sqlite3.Connection, log: log_loss.Log) -> None:
         self.log_loss = log_loss.loss(connection, self.path, log)
         if self.log_loss:
             _LOG.error("%s", self.log_loss)
 
     @contextmanager
-    def _closed_on_error(self, connection: Connection) -> Iterator[Connection]:
+    def _closed_on_error(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         try:
             yield connection
         except BaseException:
@@ -281,7 +274,7 @@ class Database:
             return DatabaseUnusableError(self.path, "is held by another process", "close the other program")
         return DatabaseUnusableError(self.path, f"cannot be opened ({cause})", "check the file and its disk")
 
-    def _connect(self, *, read_only: bool, busy_timeout: float | None = None) -> Connection:
+    def _connect(self, *, read_only: bool, busy_timeout: float | None = None) -> sqlite3.Connection:
         return connect(
             self.path,
             busy_timeout=self._parameters.busy_timeout if busy_timeout is None else busy_timeout,
@@ -307,7 +300,7 @@ class Database:
             raise ReadOnlyError
         return self._writer
 
-    def _borrowed(self) -> Connection:
+    def _borrowed(self) -> sqlite3.Connection:
         with self._lending:
             if self._closed:
                 raise MemoryClosedError
@@ -320,7 +313,7 @@ class Database:
             self._give_back(None)
             raise
 
-    def _give_back(self, connection: Connection | None) -> None:
+    def _give_back(self, connection: sqlite3.Connection | None) -> None:
         with self._lending:
             self._lent -= 1
             if connection is not None:

@@ -15,6 +15,7 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
+from ..errors import StorageError
 from .connection import IN_MEMORY, LOG_LIMIT
 
 _KEPT = 1 << 22
@@ -64,4 +65,6 @@ class DiskRoom:
 
 def is_full(error: BaseException | None) -> bool:
     """Tell whether there was no room on the disk."""
+    if isinstance(error, StorageError):
+        error = error.cause
     return isinstance(error, sqlite3.OperationalError) and "disk is full" in str(error)

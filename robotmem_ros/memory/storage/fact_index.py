@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain
@@ -19,8 +18,9 @@ import numpy as np
 
 from ..models import Kind
 from ..text.statement import statement
-from . import bulk, codec
+from . import codec
 from .indexed_row import Rows
+from .snapshot import Snapshot, Transaction
 from .vector_rows import text_digest
 
 CANDIDATES = 64
@@ -92,17 +92,17 @@ def fact_terms(collection: str, content: str) -> FactTerms:
     return FactTerms(words, claims, _bits(words, _WORD_BITS) | _bits(claims, _CLAIM_BITS) << _WORD_BITS)
 
 
-def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Index the terms of the facts among rows as they are in place of those among rows as they were."""
     outdated, entries = _entries(old), _entries(new)
-    connection.executemany(_DELETE, [key for key, signature in outdated.items() if entries.get(key) != signature])
+    transaction.executemany(_DELETE, [key for key, signature in outdated.items() if entries.get(key) != signature])
     rows = [(*key, signature) for key, signature in entries.items() if outdated.get(key) != signature]
-    bulk.insert(connection, "fact_words (word, memory_id, signature)", "(?, ?, ?)", rows)
+    transaction.insert("fact_words (word, memory_id, signature)", "(?, ?, ?)", rows)
 
 
-def clear(connection: sqlite3.Connection) -> None:
+def clear(transaction: Transaction) -> None:
     """Empty the index of terms."""
-    connection.execute("DELETE FROM fact_words")
+    transaction.execute("DELETE FROM fact_words")
 
 
 def _entries(rows: Rows) -> dict[tuple[int, int], int]:
@@ -111,9 +111,9 @@ def _entries(rows: Rows) -> dict[tuple[int, int], int]:
     return {(term, memory_id): of.signature for memory_id, of in facts for term in of.words | of.claims}
 
 
-def with_digest(connection: sqlite3.Connection, collection: str, digest: str) -> list[Candidate]:
+def with_digest(snapshot: Snapshot, collection: str, digest: str) -> list[Candidate]:
     """Return the active facts of a collection with this digest of their text, newest first, 64 at most."""
-    found = connection.execute(
+    found = snapshot.rows(
         f"SELECT {_CANDIDATE} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
         "AND m.status = 'active' ORDER BY m.id DESC LIMIT ?",
         (digest, collection, CANDIDATES),
@@ -122,21 +122,21 @@ def with_digest(connection: sqlite3.Connection, collection: str, digest: str) ->
 
 
 def sharing_words(
-    connection: sqlite3.Connection, collection: str, content: str, *, similarity: float, but: int = 0
+    snapshot: Snapshot, collection: str, content: str, *, similarity: float, but: int = 0
 ) -> list[Candidate]:
     """Return the facts of a collection that may be as similar as this, by all terms or by the words of the subject.
 
     At most 64, those that lack the fewest terms; of equal ones the newest. `but` is the id of a fact to leave out.
     """
     terms = fact_terms(collection, content)
-    signatures = _similar_signatures(terms, _sharing_rare_words(connection, terms, similarity), similarity)
-    lacking = _lacking(connection, terms, signatures)
+    signatures = _similar_signatures(terms, _sharing_rare_words(snapshot, terms, similarity), similarity)
+    lacking = _lacking(snapshot, terms, signatures)
     best = sorted(lacking, key=lambda memory_id: (lacking[memory_id], -memory_id))
-    found = connection.execute(_FIRST_ACTIVE, (json.dumps(best), collection, but, CANDIDATES)) if best else ()
+    found = snapshot.rows(_FIRST_ACTIVE, (json.dumps(best), collection, but, CANDIDATES)) if best else ()
     return [Candidate(*row) for row in found]
 
 
-def _lacking(connection: sqlite3.Connection, terms: FactTerms, signatures: Mapping[int, int]) -> dict[int, int]:
+def _lacking(snapshot: Snapshot, terms: FactTerms, signatures: Mapping[int, int]) -> dict[int, int]:
     # How many terms each fact lacks. If some must be left out, the claims are looked up in the index, and so are words
     # that are too many for the bits of a signature.
     by_bits, looked_up = terms.signature, frozenset[int]()
@@ -148,23 +148,23 @@ def _lacking(connection: sqlite3.Connection, terms: FactTerms, signatures: Mappi
     for term in looked_up:
         bit = _bits([term], _WORD_BITS) if term in terms.words else _bits([term], _CLAIM_BITS) << _WORD_BITS
         may_have = [memory_id for memory_id, signature in signatures.items() if signature & bit]
-        for (memory_id,) in connection.execute(_HAVING, (json.dumps(may_have), term)):
+        for (memory_id,) in snapshot.rows(_HAVING, (json.dumps(may_have), term)):
             lacking[memory_id] -= 1
     return lacking
 
 
-def _sharing_rare_words(connection: sqlite3.Connection, terms: FactTerms, similarity: float) -> dict[int, int]:
+def _sharing_rare_words(snapshot: Snapshot, terms: FactTerms, similarity: float) -> dict[int, int]:
     # Signatures by id. Of n groups of words, a fact that lacks less than n words has one as a whole.
     everything = terms.words | terms.claims
     if not everything:
         return {}
-    counts = dict(connection.execute(_COUNTS, (json.dumps([*everything]), _COUNTED)).fetchall())
+    counts = dict(snapshot.rows(_COUNTS, (json.dumps([*everything]), _COUNTED)))
     by_rarity = [sorted(words, key=lambda word: (counts[word], word)) for words in (everything, terms.words)]
     enough = [len(words) - _needed(words, similarity) + 1 for words in by_rarity]
     rarest = {word for words, number in zip(by_rarity, enough, strict=True) for word in words[:number]}
     looked_up = sorted(rarest, key=lambda word: (counts[word], word))[:_LOOKED_UP]
     groups = [_bits(by_rarity[1][place :: max(enough)], _WORD_BITS) for place in range(max(enough))]
-    found = connection.execute(
+    found = snapshot.rows(
         f"WITH latest (memory_id, signature) AS ({' UNION ALL '.join([_LATEST_OF] * len(looked_up))}) "
         f"SELECT memory_id, signature FROM latest WHERE {' OR '.join(['NOT ~signature & ?'] * len(groups))}",
         (*chain.from_iterable((word, _LATEST) for word in looked_up), *groups),
@@ -197,17 +197,17 @@ def _needed(words: Collection[int], similarity: float) -> int:
 
 
 def near(
-    connection: sqlite3.Connection, collection: str, ids: Iterable[int], *, after_id: int, vector: bytes, cosine: float
+    snapshot: Snapshot, collection: str, ids: Iterable[int], *, after_id: int, vector: bytes, cosine: float
 ) -> list[tuple[Candidate, float]]:
     """Return those of some facts, and of the facts stored after an id, that are similar enough; nearest first."""
     query = np.frombuffer(vector, np.float32)
-    found = connection.execute(
+    found = snapshot.rows(
         f"SELECT {_CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
         "JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ? AND m.collection = ? "
         "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?) UNION ALL "
         "SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512))",
         (codec.size(len(query)), collection, json.dumps(list(ids)), after_id),
-    ).fetchall()
+    )
     similarities = 1.0 - codec.distances([kept for *_, kept in found], query)
     close = [
         (Candidate(*row), similarity)
@@ -217,9 +217,9 @@ def near(
     return sorted(close, key=lambda one: (-one[1], -one[0].id))[:CANDIDATES]
 
 
-def last_id(connection: sqlite3.Connection) -> int:
+def last_id(snapshot: Snapshot) -> int:
     """Return the greatest id of a memory; 0 if there is none."""
-    return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
+    return int(snapshot.row("SELECT coalesce(max(id), 0) FROM memories")[0])
 
 
 def _bits(terms: Iterable[int], number: int) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from ..clocks import iso
 from ..models import Contradiction, Decision, Kind, Similarity
-from . import bulk, lived_days, revisions
+from . import lived_days, revisions
 from .indexed_row import Rows
+from .snapshot import Snapshot, Transaction, json_array
 
 
 class TagMeta(NamedTuple):
@@ -22,64 +22,62 @@ class TagMeta(NamedTuple):
     display_name: str
 
 
-def set_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Iterable[Decision]) -> None:
+def set_decisions(transaction: Transaction, memory_id: int, decisions: Iterable[Decision]) -> None:
     """Replace the decisions of a memory."""
-    connection.execute("DELETE FROM decisions WHERE memory_id = ?", (memory_id,))
-    add_decisions(connection, memory_id, decisions)
+    transaction.execute("DELETE FROM decisions WHERE memory_id = ?", (memory_id,))
+    add_decisions(transaction, memory_id, decisions)
 
 
-def add_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Iterable[Decision]) -> None:
+def add_decisions(transaction: Transaction, memory_id: int, decisions: Iterable[Decision]) -> None:
     """Store the decisions of a memory that has none."""
     rows = [(memory_id, place, *decision) for place, decision in enumerate(decisions)]
-    bulk.insert(connection, "decisions (memory_id, place, field, value, rule)", "(?, ?, ?, ?, ?)", rows)
+    transaction.insert("decisions (memory_id, place, field, value, rule)", "(?, ?, ?, ?, ?)", rows)
 
 
-def decisions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Decision, ...]:
+def decisions_of(snapshot: Snapshot, memory_id: int) -> tuple[Decision, ...]:
     """Return the decisions about a memory, in the order in which they were made."""
-    found = connection.execute(
-        "SELECT field, value, rule FROM decisions WHERE memory_id = ? ORDER BY place", (memory_id,)
-    )
+    found = snapshot.rows("SELECT field, value, rule FROM decisions WHERE memory_id = ? ORDER BY place", (memory_id,))
     return tuple(Decision(*row) for row in found)
 
 
-def set_taxonomy(connection: sqlite3.Connection, tags: Collection[TagMeta]) -> None:
+def set_taxonomy(transaction: Transaction, tags: Collection[TagMeta]) -> None:
     """Replace the rows of `tag_meta` if they differ from these tags."""
     wanted: set[tuple[object, ...]] = set(tags)
-    if wanted != set(connection.execute("SELECT tag, parent, display_name FROM tag_meta")):
-        connection.execute("DELETE FROM tag_meta")
-        connection.executemany("INSERT INTO tag_meta (tag, parent, display_name) VALUES (?, ?, ?)", wanted)
+    if wanted != set(transaction.rows("SELECT tag, parent, display_name FROM tag_meta")):
+        transaction.execute("DELETE FROM tag_meta")
+        transaction.executemany("INSERT INTO tag_meta (tag, parent, display_name) VALUES (?, ?, ?)", wanted)
 
 
-def reinforce(connection: sqlite3.Connection, memory_id: int, confidence: float, observed_at: int) -> None:
+def reinforce(transaction: Transaction, memory_id: int, confidence: float, observed_at: int) -> None:
     """Note that a fact was learned again: set its new confidence, and keep the later time of observation."""
-    connection.execute(
+    transaction.execute(
         "UPDATE memories SET confidence = ?, times_learned = times_learned + 1, updated_at = ?, "
         f"observed_at = max(observed_at, ?), {revisions.CHANGED} WHERE id = ?",
         (confidence, iso(time.time_ns()), observed_at, memory_id),
     )
-    lived_days.renew(connection, memory_id)
+    lived_days.renew(transaction, memory_id)
 
 
-def times_learned(connection: sqlite3.Connection, memory_id: int) -> int:
+def times_learned(snapshot: Snapshot, memory_id: int) -> int:
     """Return how often a fact was learned."""
-    return int(connection.execute("SELECT times_learned FROM memories WHERE id = ?", (memory_id,)).fetchone()[0])
+    return int(snapshot.row("SELECT times_learned FROM memories WHERE id = ?", (memory_id,))[0])
 
 
-def link_contradictions(connection: sqlite3.Connection, memory_id: int, others: Collection[tuple[int, str]]) -> None:
+def link_contradictions(transaction: Transaction, memory_id: int, others: Collection[tuple[int, str]]) -> None:
     """Link a fact with the facts that it contradicts, each with the reason."""
     rows = _from_both_sides(memory_id, others)
-    bulk.insert(connection, "contradictions (memory_id, other_id, reason)", "(?, ?, ?)", rows)
+    transaction.insert("contradictions (memory_id, other_id, reason)", "(?, ?, ?)", rows)
 
 
-def link_similar(connection: sqlite3.Connection, memory_id: int, others: Collection[Similarity]) -> None:
+def link_similar(transaction: Transaction, memory_id: int, others: Collection[Similarity]) -> None:
     """Link a fact with similar facts."""
     rows = _from_both_sides(memory_id, others)
-    bulk.insert(connection, "similar_facts (memory_id, other_id, method, similarity)", "(?, ?, ?, ?)", rows)
+    transaction.insert("similar_facts (memory_id, other_id, method, similarity)", "(?, ?, ?, ?)", rows)
 
 
-def similar_to(connection: sqlite3.Connection, memory_id: int) -> tuple[Similarity, ...]:
+def similar_to(snapshot: Snapshot, memory_id: int) -> tuple[Similarity, ...]:
     """Return the active facts that are linked as similar to a fact, most similar first."""
-    found = connection.execute(
+    found = snapshot.rows(
         "SELECT o.id, s.method, s.similarity FROM similar_facts AS s JOIN memories AS o ON o.id = s.other_id "
         "WHERE s.memory_id = ? AND o.status = 'active' ORDER BY s.similarity DESC, o.id DESC",
         (memory_id,),
@@ -87,37 +85,37 @@ def similar_to(connection: sqlite3.Connection, memory_id: int) -> tuple[Similari
     return tuple(Similarity(*row) for row in found)
 
 
-def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Remove the links of facts that are rows no more."""
     if facts := {row.id for row in old if row.type == Kind.FACT.value} - {row.id for row in new}:
-        unlink_contradictions(connection, facts)
-        unlink_similar(connection, facts)
+        unlink_contradictions(transaction, facts)
+        unlink_similar(transaction, facts)
 
 
-def unlink_contradictions(connection: sqlite3.Connection, memory_ids: Collection[int]) -> None:
+def unlink_contradictions(transaction: Transaction, memory_ids: Collection[int]) -> None:
     """Remove the links of facts to those that they contradict."""
-    _unlink(connection, "contradictions", memory_ids)
+    _unlink(transaction, "contradictions", memory_ids)
 
 
-def unlink_similar(connection: sqlite3.Connection, memory_ids: Collection[int]) -> None:
+def unlink_similar(transaction: Transaction, memory_ids: Collection[int]) -> None:
     """Remove the links of facts to similar facts."""
-    _unlink(connection, "similar_facts", memory_ids)
+    _unlink(transaction, "similar_facts", memory_ids)
 
 
 def _from_both_sides(memory_id: int, others: Collection[tuple[object, ...]]) -> list[tuple[object, ...]]:
     return [(memory_id, *one) for one in others] + [(other, memory_id, *about) for other, *about in others]
 
 
-def _unlink(connection: sqlite3.Connection, table: str, memory_ids: Collection[int]) -> None:
-    listed = (bulk.listed(memory_ids),)
+def _unlink(transaction: Transaction, table: str, memory_ids: Collection[int]) -> None:
+    listed = (json_array(memory_ids),)
     own = f"SELECT other_id, memory_id FROM {table} WHERE memory_id IN (SELECT value FROM json_each(?))"
-    connection.execute(f"DELETE FROM {table} WHERE (memory_id, other_id) IN ({own})", listed)
-    bulk.delete(connection, table, "memory_id", memory_ids)
+    transaction.execute(f"DELETE FROM {table} WHERE (memory_id, other_id) IN ({own})", listed)
+    transaction.delete(table, "memory_id", memory_ids)
 
 
-def contradictions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Contradiction, ...]:
+def contradictions_of(snapshot: Snapshot, memory_id: int) -> tuple[Contradiction, ...]:
     """Return the active facts that contradict a fact, newest first."""
-    found = connection.execute(
+    found = snapshot.rows(
         "SELECT o.id, c.reason, o.content, (o.observed_at, o.id) > (m.observed_at, m.id) FROM contradictions AS c "
         "JOIN memories AS o ON o.id = c.other_id JOIN memories AS m ON m.id = c.memory_id "
         "WHERE c.memory_id = ? AND o.status = 'active' ORDER BY o.observed_at DESC, o.id DESC",

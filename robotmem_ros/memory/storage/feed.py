@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from heapq import merge
 
 from ..batch import Batch, Cursor
 from ..errors import RewoundError
 from . import revisions, units
+from .snapshot import Snapshot
 
 _OF_MEMORIES = "memories INDEXED BY idx_mem_collection WHERE collection = ? AND "
 _REFERENCES = """
@@ -19,7 +19,7 @@ _REFERENCES = """
 """
 
 
-def changes_since(connection: sqlite3.Connection, seen: Cursor, n: int) -> Batch | None:
+def changes_since(snapshot: Snapshot, seen: Cursor, n: int) -> Batch | None:
     """Return what changed after what a follower has seen: at least `n` changes if there are as many.
 
     What a row refers to and the follower does not have comes with it. None if nothing changed.
@@ -27,41 +27,39 @@ def changes_since(connection: sqlite3.Connection, seen: Cursor, n: int) -> Batch
     Raises:
         RewoundError: the file is not a continuation of what the follower has seen.
     """
-    if not revisions.has_history(connection, seen):
+    if not revisions.has_history(snapshot, seen):
         raise RewoundError(*seen)
     first = seen.revision
-    collections = [name for (name,) in connection.execute("SELECT name FROM collections ORDER BY id")]
-    last = _last(connection, collections, first, n)
+    collections = [name for (name,) in snapshot.rows("SELECT name FROM collections ORDER BY id")]
+    last = _last(snapshot, collections, first, n)
     if last is None:
         return None
     ids = [
         memory_id
         for name in collections
-        for (memory_id,) in connection.execute(
+        for (memory_id,) in snapshot.rows(
             f"SELECT id FROM {_OF_MEMORIES} revision > ? AND revision <= ? AND type <> 'note'", (name, first, last)
         )
     ]
-    ids = sorted(_with_references(connection, {*ids}, last))
-    rows = units.memories(connection, ids)
-    rows += units.sessions(connection, first, last) + units.maps(connection, first, last)
-    deleted = connection.execute(
+    ids = sorted(_with_references(snapshot, {*ids}, last))
+    rows = units.memories(snapshot, ids)
+    rows += units.sessions(snapshot, first, last) + units.maps(snapshot, first, last)
+    deleted = snapshot.rows(
         "SELECT lower(hex(uuid)) FROM deleted WHERE revision > ? AND revision <= ? ORDER BY revision, uuid",
         (first, last),
     )
-    epoch = revisions.epoch_of(connection, last)
-    return Batch(revisions.robot(connection), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deleted))
+    epoch = revisions.epoch_of(snapshot, last)
+    return Batch(revisions.robot(snapshot), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deleted))
 
 
-def _last(connection: sqlite3.Connection, collections: list[str], first: int, n: int) -> int | None:
+def _last(snapshot: Snapshot, collections: list[str], first: int, n: int) -> int | None:
     # The revision of the n-th change, or of the last one.
     changed = [
-        connection.execute(
-            f"SELECT revision FROM {_OF_MEMORIES} revision > ? ORDER BY revision LIMIT ?", (name, first, n)
-        )
+        snapshot.rows(f"SELECT revision FROM {_OF_MEMORIES} revision > ? ORDER BY revision LIMIT ?", (name, first, n))
         for name in collections
     ]
     changed += [
-        connection.execute(f"SELECT revision FROM {table} WHERE revision > ? ORDER BY revision LIMIT ?", (first, n))
+        snapshot.rows(f"SELECT revision FROM {table} WHERE revision > ? ORDER BY revision LIMIT ?", (first, n))
         for table in ("sessions", "occupancy_grids", "deleted")
     ]
     last = None
@@ -72,10 +70,10 @@ def _last(connection: sqlite3.Connection, collections: list[str], first: int, n:
     return last
 
 
-def _with_references(connection: sqlite3.Connection, ids: set[int], last: int) -> set[int]:
+def _with_references(snapshot: Snapshot, ids: set[int], last: int) -> set[int]:
     new = ids
     while new:
-        references = connection.execute(_REFERENCES, (json.dumps(list(new)), last))
+        references = snapshot.rows(_REFERENCES, (json.dumps(list(new)), last))
         new = {memory_id for (memory_id,) in references} - ids
         ids |= new
     return ids

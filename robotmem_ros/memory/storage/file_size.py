@@ -6,6 +6,7 @@ import sqlite3
 from typing import NamedTuple
 
 from .connection import INCREMENTAL, LOG_LIMIT
+from .snapshot import Snapshot, Transaction
 
 _STEP = 64
 """Pages."""
@@ -27,10 +28,10 @@ class FileSize(NamedTuple):
         return self.page * (self.pages - self.free)
 
 
-def file_size(connection: sqlite3.Connection) -> FileSize:
+def file_size(snapshot: Snapshot) -> FileSize:
     """Return the size that the connection sees, which the file has after the next checkpoint."""
     names = ("page_size", "page_count", "freelist_count")
-    return FileSize(*(int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names))
+    return FileSize(*(int(snapshot.row(f"PRAGMA {name}")[0]) for name in names))
 
 
 def pages_limit(limit: int) -> int:
@@ -55,21 +56,21 @@ def limit_log(connection: sqlite3.Connection, limit: int) -> None:
     connection.execute(f"PRAGMA wal_autocheckpoint = {max(log_limit(limit) // page // 2, 1)}").fetchall()
 
 
-def to_give_back(connection: sqlite3.Connection, limit: int | None) -> int:
+def to_give_back(snapshot: Snapshot, limit: int | None) -> int:
     """Return how many free pages to give back in one step; with its log the file may have `limit` bytes."""
-    if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+    if snapshot.row("PRAGMA auto_vacuum")[0] != INCREMENTAL:
         return 0
-    size = file_size(connection)
+    size = file_size(snapshot)
     surplus = size.free - size.pages // _MARGIN
     if limit is not None:
         surplus = max(surplus, size.pages - file_limit(limit) // size.page)
     return max(min(surplus, size.free, _STEP), 0)
 
 
-def give_back(connection: sqlite3.Connection, pages: int) -> None:
+def give_back(transaction: Transaction, pages: int) -> None:
     """Cut free pages off the end of the file."""
     # It moves one page for each row that is asked for.
-    connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+    transaction.rows(f"PRAGMA incremental_vacuum({pages})")
 
 
 def cut_file(connection: sqlite3.Connection) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..errors import MALFORMED, StorageError
 from . import revisions
+from .snapshot import Snapshot
 
 
 class FileState(NamedTuple):
@@ -52,7 +53,7 @@ class FileWatch:
             data_version = self._connection.execute("PRAGMA data_version").fetchone()[0]
             if data_version != self._data_version:
                 newest = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'memories'").fetchone()
-                self._state = FileState(revisions.latest(self._connection), newest[0] if newest else 0)
+                self._state = FileState(revisions.latest(Snapshot(self._connection)), newest[0] if newest else 0)
                 self._data_version = data_version
         except (sqlite3.Error, *MALFORMED) as cause:
             raise StorageError("watch the database", cause) from cause

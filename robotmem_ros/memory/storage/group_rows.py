@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 
-from . import bulk
 from .indexed_row import Rows
+from .snapshot import Snapshot, Transaction, json_array
 
 _LEAVE = """
     DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1))
@@ -19,15 +18,15 @@ _REPRESENTED = """
 """
 
 
-def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Take memories out of their groups whose status or text changed."""
     if changed := {row.id for row in old} & {row.id for row in new}:
-        connection.execute(_LEAVE, (bulk.listed(changed),))
+        transaction.execute(_LEAVE, (json_array(changed),))
 
 
-def represented(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> list[int]:
+def represented(snapshot: Snapshot, memory_id: int, columns: Mapping[str, object]) -> list[int]:
     """Return the facts that a memory superseded when they were consolidated, if these columns change what it says."""
     status, content = columns.get("status"), columns.get("content")
     if status != "invalidated" and content is None:
         return []
-    return [fact_id for (fact_id,) in connection.execute(_REPRESENTED, (memory_id, status, content)).fetchall()]
+    return [fact_id for (fact_id,) in snapshot.rows(_REPRESENTED, (memory_id, status, content))]

@@ -2,63 +2,63 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 
 from .. import clocks
 from ..models import IMPORTED_BEFORE, ImportKey, NewMemory, Recording, Stored
 from . import rows
+from .snapshot import Transaction
 
 
-def begin(connection: sqlite3.Connection, recording: Recording) -> int:
+def begin(transaction: Transaction, recording: Recording) -> int:
     """Return the id of the import of one topic of a recording; the same again for one that was begun before."""
-    connection.execute(
+    transaction.execute(
         "INSERT INTO imports (recording, topic, configuration, path, started_at) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
         (recording.digest, recording.topic, recording.configuration, recording.path, clocks.iso(time.time_ns())),
     )
-    found = connection.execute(
+    found = transaction.row(
         "SELECT id FROM imports WHERE recording = ? AND topic = ? AND configuration = ?",
         (recording.digest, recording.topic, recording.configuration),
-    ).fetchone()
+    )
     return int(found[0])
 
 
-def finish(connection: sqlite3.Connection, import_id: int) -> None:
+def finish(transaction: Transaction, import_id: int) -> None:
     """Note that an import is complete, unless it was so before."""
-    connection.execute(
+    transaction.execute(
         "UPDATE imports SET finished_at = ? WHERE id = ? AND finished_at IS NULL",
         (clocks.iso(time.time_ns()), import_id),
     )
 
 
-def claim(connection: sqlite3.Connection, key: ImportKey | None) -> bool:
+def claim(transaction: Transaction, key: ImportKey | None) -> bool:
     """Claim a key, and return whether to store its memory: True once for each key, and always without one.
 
     To be called in the transaction that stores it.
     """
     if key is None:
         return True
-    claimed = connection.execute("INSERT INTO imported VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", key)
+    claimed = transaction.execute("INSERT INTO imported VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", key)
     return claimed.rowcount == 1
 
 
-def insert_once(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> tuple[Stored, ...]:
+def insert_once(transaction: Transaction, new: Sequence[NewMemory]) -> tuple[Stored, ...]:
     """Store memories, but those that an import stored before; their id is 0."""
 
     def store(indices: Sequence[int]) -> list[Stored]:
-        return [Stored(memory_id) for memory_id in rows.insert_all(connection, [new[index] for index in indices])]
+        return [Stored(memory_id) for memory_id in rows.insert_all(transaction, [new[index] for index in indices])]
 
-    return store_once(connection, new, store)
+    return store_once(transaction, new, store)
 
 
 def store_once(
-    connection: sqlite3.Connection,
+    transaction: Transaction,
     new: Sequence[NewMemory],
     store: Callable[[Sequence[int]], Sequence[Stored]],
 ) -> tuple[Stored, ...]:
     """Store memories, but those that an import stored before; `store` gets the indices of the rest."""
-    fresh = [index for index, one in enumerate(new) if claim(connection, one.import_key)]
+    fresh = [index for index, one in enumerate(new) if claim(transaction, one.import_key)]
     stored = dict(zip(fresh, store(fresh), strict=True))
     return tuple(stored.get(index, IMPORTED_BEFORE) for index in range(len(new)))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ..errors import DatabaseUnusableError
 from ..text import scripts, statement, tokens
 from . import indexing
+from .snapshot import Transaction
 
 _PAUSE = 0.05
 
@@ -92,7 +93,7 @@ def renew(path: Path, connect: Callable[[], sqlite3.Connection], timeout: float)
 def _rebuild(connection: sqlite3.Connection) -> None:
     try:
         for scheme in _outdated(connection):
-            indexing.rebuild(connection, scheme.read_by)
+            indexing.rebuild(Transaction(connection), scheme.read_by)
             connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (scheme.setting, scheme.current()))
         connection.execute("COMMIT")
     except BaseException:

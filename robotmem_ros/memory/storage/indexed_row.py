@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from . import bulk
+from .snapshot import Snapshot, json_array
 
 
 class IndexedRow(NamedTuple):
@@ -40,9 +39,9 @@ _READ = f"""
 """
 
 
-def read(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> dict[int, IndexedRow]:
+def read(snapshot: Snapshot, memory_ids: Iterable[int]) -> dict[int, IndexedRow]:
     """Return the rows of those of some memories that are there, by id."""
-    return {row[0]: IndexedRow(*row) for row in connection.execute(_READ, (bulk.listed(memory_ids),))}
+    return {row[0]: IndexedRow(*row) for row in snapshot.rows(_READ, (json_array(memory_ids),))}
 
 
 def changed(rows: Mapping[int, IndexedRow], columns: Mapping[str, Any]) -> dict[int, IndexedRow]:

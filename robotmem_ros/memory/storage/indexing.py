@@ -6,7 +6,6 @@ anew, each index gets the rows as they were and as they are, and takes out and p
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
@@ -24,6 +23,7 @@ from . import (
     vector_rows,
 )
 from .indexed_row import IndexedRow, Rows
+from .snapshot import Transaction
 
 _BATCH = 1000
 """Memories indexed together when an index is built anew."""
@@ -34,9 +34,9 @@ class Index(NamedTuple):
 
     key: Callable[[IndexedRow], object]
     """The columns that its entries follow from."""
-    exchange: Callable[[sqlite3.Connection, Rows, Rows], None]
+    exchange: Callable[[Transaction, Rows, Rows], None]
     """Takes out the entries of rows as they were, and puts in those of rows as they are."""
-    clear: Callable[[sqlite3.Connection], None] | None = None
+    clear: Callable[[Transaction], None] | None = None
     """Empties it; None if it is never built anew."""
 
 
@@ -48,25 +48,25 @@ TEXTS = Index(
 FACTS = Index(attrgetter("type", "collection", "content"), fact_index.exchange, fact_index.clear)
 
 
-def index(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> None:
+def index(transaction: Transaction, memory_ids: Iterable[int]) -> None:
     """Put memories into all indexes that are in none."""
-    exchange(connection, {}, indexed_row.read(connection, memory_ids))
+    exchange(transaction, {}, indexed_row.read(transaction, memory_ids))
 
 
-def unindex(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> None:
+def unindex(transaction: Transaction, memory_ids: Iterable[int]) -> None:
     """Take memories out of all indexes, before they are deleted."""
-    exchange(connection, indexed_row.read(connection, memory_ids), {})
+    exchange(transaction, indexed_row.read(transaction, memory_ids), {})
 
 
 @contextmanager
-def changing(connection: sqlite3.Connection, memory_ids: Collection[int]) -> Iterator[None]:
+def changing(transaction: Transaction, memory_ids: Collection[int]) -> Iterator[None]:
     """Let the indexes follow what the block changes of memories."""
-    before = indexed_row.read(connection, memory_ids)
+    before = indexed_row.read(transaction, memory_ids)
     yield
-    exchange(connection, before, indexed_row.read(connection, memory_ids))
+    exchange(transaction, before, indexed_row.read(transaction, memory_ids))
 
 
-def exchange(connection: sqlite3.Connection, before: Mapping[int, IndexedRow], after: Mapping[int, IndexedRow]) -> None:
+def exchange(transaction: Transaction, before: Mapping[int, IndexedRow], after: Mapping[int, IndexedRow]) -> None:
     """Let the indexes follow from memories as they were to memories as they are, by id."""
     gone = [row for memory_id, row in before.items() if memory_id not in after]
     come = [row for memory_id, row in after.items() if memory_id not in before]
@@ -74,16 +74,16 @@ def exchange(connection: sqlite3.Connection, before: Mapping[int, IndexedRow], a
     for key, exchange_rows, _ in _INDEXES:
         pairs = [(old, new) for old, new in changed if key(old) != key(new)]
         if gone or come or pairs:
-            exchange_rows(connection, [*gone, *(old for old, _ in pairs)], [*come, *(new for _, new in pairs)])
+            exchange_rows(transaction, [*gone, *(old for old, _ in pairs)], [*come, *(new for _, new in pairs)])
 
 
-def rebuild(connection: sqlite3.Connection, rebuilt: Index) -> None:
+def rebuild(transaction: Transaction, rebuilt: Index) -> None:
     """Build one index anew."""
     assert rebuilt.clear is not None
-    rebuilt.clear(connection)
-    ids = [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories ORDER BY id")]
+    rebuilt.clear(transaction)
+    ids = [memory_id for (memory_id,) in transaction.rows("SELECT id FROM memories ORDER BY id")]
     for start in range(0, len(ids), _BATCH):
-        rebuilt.exchange(connection, (), indexed_row.read(connection, ids[start : start + _BATCH]).values())
+        rebuilt.exchange(transaction, (), indexed_row.read(transaction, ids[start : start + _BATCH]).values())
 
 
 _INDEXES = (

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import json
 import logging
-import sqlite3
 from collections.abc import Callable, Iterable
 
 from ..clocks import DAY
+from .snapshot import Snapshot, Transaction
 
 LATEST = "(SELECT coalesce(max(n), 0) FROM lived_days)"
 """The number of the latest lived day in SQL; 0 if there is none. A statement reads it once."""
@@ -30,7 +30,7 @@ _OF_DAYS = """
 _LOG = logging.getLogger(__name__)
 
 
-def note(connection: sqlite3.Connection, clock: Callable[[], int]) -> None:
+def note(transaction: Transaction, clock: Callable[[], int]) -> None:
     """Note that the memory lives the present day, by the robot's clock in nanoseconds; none if that shows no time."""
     try:
         now = clock()
@@ -39,20 +39,20 @@ def note(connection: sqlite3.Connection, clock: Callable[[], int]) -> None:
         _LOG.debug("the day was not noted: %s", error)
         return
     if now > 0:
-        connection.execute("INSERT OR IGNORE INTO lived_days (day) VALUES (?)", (now // DAY,))
+        transaction.execute("INSERT OR IGNORE INTO lived_days (day) VALUES (?)", (now // DAY,))
 
 
-def numbers(connection: sqlite3.Connection, times: Iterable[int]) -> list[int]:
+def numbers(snapshot: Snapshot, times: Iterable[int]) -> list[int]:
     """Return the numbers of the lived days to which times belong, in nanoseconds by the robot's clock."""
     days = [time // DAY for time in times]
-    found = dict(connection.execute(_OF_DAYS, (json.dumps(sorted({*days})),)).fetchall())
+    found = dict(snapshot.rows(_OF_DAYS, (json.dumps(sorted({*days})),)))
     return [found[day] for day in days]
 
 
-def renew(connection: sqlite3.Connection, memory_id: int) -> None:
+def renew(transaction: Transaction, memory_id: int) -> None:
     """Note of which lived day the evidence for a memory is whose times were changed."""
     sql = "SELECT max(observed_at, received_at) FROM memories WHERE id = ?"
-    days = numbers(connection, (time for (time,) in connection.execute(sql, (memory_id,))))
-    connection.executemany(
+    days = numbers(transaction, (time for (time,) in transaction.rows(sql, (memory_id,))))
+    transaction.executemany(
         "UPDATE memories SET evidence_day = ?1 WHERE id = ?2 AND evidence_day <> ?1", [(day, memory_id) for day in days]
     )

@@ -22,6 +22,8 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from .snapshot import Snapshot
+
 _HEADER, _FRAME = 32, 24
 """Bytes before the first frame, and before the page of each. See "WAL-mode File Format", section 2.1 and 2.2."""
 _DIFFER = "SELECT 1 FROM settings, log_mark WHERE name = 'log' AND CAST(value AS INTEGER) <> n"
@@ -55,7 +57,7 @@ def read_log(path: Path) -> Log:
     return Log(b"", ())
 
 
-def mark(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
+def mark(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextManager[Snapshot]]) -> None:
     """Make the numbers differ in the file alone; `connection` is in no transaction, `snapshot` gives one that reads.
 
     Raises:
@@ -71,7 +73,7 @@ def mark(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextM
         raise
     (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
     with snapshot() as reader:
-        _is_parted(reader)
+        reader.row(_DIFFER)
         # Whoever has the lock of writers now may wait for this reader to end. Then a later mark will do.
         connection.execute("PRAGMA busy_timeout = 0")
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import sqlite3
 import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from ..maps.occupancy_grid import check_size
 from ..models import ImportKey
 from . import imports, revisions
 from .path_rows import newest_map
+from .snapshot import Snapshot, Transaction
 
 _LEVEL = 3
 """Of compression: maps are large and plain, and higher levels gain little."""
@@ -49,7 +49,7 @@ def packed(grid: OccupancyGrid) -> PackedGrid:
 
 
 def save(
-    connection: sqlite3.Connection,
+    transaction: Transaction,
     new: PackedGrid,
     collection: str,
     *,
@@ -60,21 +60,19 @@ def save(
 
     A grid with a `key` is stored only once.
     """
-    if not imports.claim(connection, key):
+    if not imports.claim(transaction, key):
         return False
     grid = new.grid
-    found = connection.execute(
-        "SELECT digest, observed_at FROM occupancy_grids WHERE map_id = ?", (grid.map_id,)
-    ).fetchone()
+    found = transaction.row("SELECT digest, observed_at FROM occupancy_grids WHERE map_id = ?", (grid.map_id,))
     if found and keeps_newer and found[1] > grid.observed_at:
         return False
     if found and found[0] == new.digest:
-        connection.execute(
+        transaction.execute(
             f"UPDATE occupancy_grids SET observed_at = ?, {revisions.CHANGED} WHERE map_id = ?",
             (grid.observed_at, grid.map_id),
         )
         return False
-    connection.execute(
+    transaction.execute(
         f"INSERT INTO occupancy_grids ({_COLUMNS}, collection, digest, cells, uuid, revision) "
         f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {revisions.NEXT}) "
         f"ON CONFLICT (map_id) DO UPDATE SET ({_COLUMNS}, collection, digest, cells) = "
@@ -100,11 +98,9 @@ def unpacked(row: Mapping[str, Any]) -> OccupancyGrid:
     )  # fmt: skip
 
 
-def load(connection: sqlite3.Connection, map_id: str | None) -> OccupancyGrid | None:
+def load(snapshot: Snapshot, map_id: str | None) -> OccupancyGrid | None:
     """Return the grid of a map, None if there is none; of the present map if `map_id` is None."""
-    row = connection.execute(
-        f"SELECT {_COLUMNS}, cells FROM occupancy_grids WHERE map_id = ?", (_chosen(connection, map_id),)
-    ).fetchone()
+    row = snapshot.row(f"SELECT {_COLUMNS}, cells FROM occupancy_grids WHERE map_id = ?", (_chosen(snapshot, map_id),))
     if row is None:
         return None
     name, frame, resolution, x, y, yaw, width, height, observed_at, cells = row
@@ -114,30 +110,28 @@ def load(connection: sqlite3.Connection, map_id: str | None) -> OccupancyGrid | 
     )  # fmt: skip
 
 
-def infos(connection: sqlite3.Connection) -> tuple[MapInfo, ...]:
+def infos(snapshot: Snapshot) -> tuple[MapInfo, ...]:
     """Return what grids there are, by the names of their maps."""
-    found = connection.execute(f"SELECT {_COLUMNS}, lower(hex(digest)) FROM occupancy_grids ORDER BY map_id")
+    found = snapshot.rows(f"SELECT {_COLUMNS}, lower(hex(digest)) FROM occupancy_grids ORDER BY map_id")
     return tuple(
         MapInfo(name, frame, resolution, Origin(x, y, yaw), width, height, observed_at, digest)
         for name, frame, resolution, x, y, yaw, width, height, observed_at, digest in found
     )
 
 
-def rows(connection: sqlite3.Connection) -> list[dict[str, object]]:
+def rows(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return all grids with every column; none of a file from before there were any."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'occupancy_grids'").fetchone():
+    if not snapshot.row("SELECT 1 FROM sqlite_master WHERE name = 'occupancy_grids'"):
         return []
-    cursor = connection.execute("SELECT * FROM occupancy_grids ORDER BY map_id")
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, values, strict=True)) for values in cursor]
+    return snapshot.named("SELECT * FROM occupancy_grids ORDER BY map_id")
 
 
-def _chosen(connection: sqlite3.Connection, map_id: str | None) -> str | None:
+def _chosen(snapshot: Snapshot, map_id: str | None) -> str | None:
     # The present map is the one on which the robot drove last, if it has a grid; else the one whose grid is newest.
     if map_id is not None:
         return map_id
-    found = connection.execute(
+    found = snapshot.row(
         "SELECT map_id FROM occupancy_grids ORDER BY map_id IS ? DESC, observed_at DESC, map_id LIMIT 1",
-        (newest_map(connection),),
-    ).fetchone()
+        (newest_map(snapshot),),
+    )
     return None if found is None else str(found[0])

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ..errors import DatabaseUnusableError
+from ..errors import MALFORMED, DatabaseUnusableError, StorageError
 from .backup import copy_into
 from .connection import check_readable, connect
+from .snapshot import Snapshot
 
 MIGRATIONS: Sequence[str] = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
 """Step i brings a database from version i to version i + 1. Never change a released step; add one."""
@@ -77,34 +78,43 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 
 @contextmanager
-def exportable(path: Path) -> Iterator[sqlite3.Connection]:
+def exportable(path: Path) -> Iterator[Snapshot]:
     """Open a file to read one state of it, with this schema or with the last one before the first release.
 
     Raises:
         DatabaseUnusableError: it cannot be read, or has another schema.
+        StorageError: it is damaged.
     """
     check_readable(path)
-    with closing(connect(path, busy_timeout=5.0, synchronous="normal", read_only=True)) as connection:
-        if _application(connection) != BEFORE_RELEASE:
-            check_version(connection, path)
-        elif schema_version(connection) != LAST_BEFORE_RELEASE:
-            why = f"has version {schema_version(connection)} of the schema before the first release"
-            way_out = (
-                f"only version {LAST_BEFORE_RELEASE} can be exported: open it once with the program of that version"
-            )
-            raise DatabaseUnusableError(path, why, way_out)
-        else:
-            connection.execute(_SIGHTINGS_BEFORE_RELEASE)
-            columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
-            others = ", ".join(name for name in columns if name != "decay_rate")
-            connection.execute(_MEMORIES_BEFORE_RELEASE.format(others))
-        connection.execute("BEGIN")
-        yield connection
+    doing = f"export {str(path)!r}"
+    try:
+        with closing(connect(path, busy_timeout=5.0, synchronous="normal", read_only=True)) as connection:
+            _make_readable(connection, path)
+            connection.execute("BEGIN")
+            yield Snapshot(connection, doing)
+    except (sqlite3.Error, *MALFORMED) as cause:
+        raise StorageError(doing, cause) from cause
 
 
-def is_before_release(connection: sqlite3.Connection) -> bool:
+def is_before_release(snapshot: Snapshot) -> bool:
     """Tell whether a file that can be exported is from before the first release."""
-    return _application(connection) == BEFORE_RELEASE
+    return bool(snapshot.row("PRAGMA application_id")[0] == BEFORE_RELEASE)
+
+
+def _make_readable(connection: sqlite3.Connection, path: Path) -> None:
+    if _application(connection) != BEFORE_RELEASE:
+        check_version(connection, path)
+        return
+    if schema_version(connection) != LAST_BEFORE_RELEASE:
+        raise DatabaseUnusableError(
+            path,
+            f"has version {schema_version(connection)} of the schema before the first release",
+            f"only version {LAST_BEFORE_RELEASE} can be exported: open it once with the program of that version",
+        )
+    connection.execute(_SIGHTINGS_BEFORE_RELEASE)
+    columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
+    others = ", ".join(name for name in columns if name != "decay_rate")
+    connection.execute(_MEMORIES_BEFORE_RELEASE.format(others))
 
 
 def _application(connection: sqlite3.Connection) -> int:

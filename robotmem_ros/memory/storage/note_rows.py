@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from ..errors import NoteError
 from ..models import NewMemory
 from . import collection_rows, rows
+from .snapshot import Snapshot, Transaction
 
 _NOTES = """
     SELECT m.id, json_extract(m.context, '$.note.path')
@@ -101,47 +101,47 @@ class FileState(NamedTuple):
     notes: int
 
 
-def check_no_notes(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> None:
+def check_no_notes(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
     """Check that none of some memories is a note, which changes with its file alone; raises NoteError."""
-    found = connection.execute(_NOTES, (json.dumps(memory_ids),)).fetchone()
+    found = snapshot.row(_NOTES, (json.dumps(memory_ids),))
     if found is not None:
         memory_id, path = found
         raise NoteError(memory_id, str(path))
 
 
-def known_files(connection: sqlite3.Connection) -> dict[str, KnownFile]:
+def known_files(snapshot: Snapshot) -> dict[str, KnownFile]:
     """Return the files that were read, by path."""
-    return {row[1]: KnownFile(*row) for row in connection.execute(_KNOWN)}
+    return {row[1]: KnownFile(*row) for row in snapshot.rows(_KNOWN)}
 
 
-def files_of_digest(connection: sqlite3.Connection, digest: str) -> list[KnownFile]:
+def files_of_digest(snapshot: Snapshot, digest: str) -> list[KnownFile]:
     """Return the files with this digest, by path."""
-    found = connection.execute(f"{_KNOWN} WHERE digest = ? AND digest <> '' ORDER BY path", (digest,))
+    found = snapshot.rows(f"{_KNOWN} WHERE digest = ? AND digest <> '' ORDER BY path", (digest,))
     return [KnownFile(*row) for row in found]
 
 
-def folder_rows(connection: sqlite3.Connection) -> dict[str, FolderRow]:
+def folder_rows(snapshot: Snapshot) -> dict[str, FolderRow]:
     """Return what is known of the folders, by name, in alphabetical order."""
-    found = connection.execute("SELECT name, path, collection, device, error FROM note_folders ORDER BY name")
+    found = snapshot.rows("SELECT name, path, collection, device, error FROM note_folders ORDER BY name")
     return {row[0]: FolderRow(*row) for row in found}
 
 
-def set_folders(connection: sqlite3.Connection, folders: Iterable[FolderRow]) -> None:
+def set_folders(transaction: Transaction, folders: Iterable[FolderRow]) -> None:
     """Replace what is known of the folders."""
-    connection.execute("DELETE FROM note_folders")
-    connection.executemany("INSERT INTO note_folders VALUES (?, ?, ?, ?, ?)", folders)
+    transaction.execute("DELETE FROM note_folders")
+    transaction.executemany("INSERT INTO note_folders VALUES (?, ?, ?, ?, ?)", folders)
 
 
 def replace_file(
-    connection: sqlite3.Connection, file: ReadFile, parts: Sequence[NewMemory], *, renamed: KnownFile | None = None
+    transaction: Transaction, file: ReadFile, parts: Sequence[NewMemory], *, renamed: KnownFile | None = None
 ) -> None:
     """Store a file and its parts. A part whose text was there before keeps its id, and so its vector.
 
     `renamed` is the file under its earlier path.
     """
-    file_id = _set_file(connection, file, renamed)
+    file_id = _set_file(transaction, file, renamed)
     unused = defaultdict[tuple[str, ...], list[tuple[int, str]]](list)
-    for memory_id, content, heading, context, collection in connection.execute(_PARTS, (file_id,)).fetchall():
+    for memory_id, content, heading, context, collection in transaction.rows(_PARTS, (file_id,)):
         unused[collection, content].append((memory_id, heading + "\n" + context))
     new = []
     for part in parts:
@@ -151,92 +151,92 @@ def replace_file(
             continue
         memory_id, told = same.pop(0)
         if told != part.human_summary + "\n" + part.context:
-            rows.update(connection, memory_id, {"human_summary": part.human_summary, "context": part.context})
+            rows.update(transaction, memory_id, {"human_summary": part.human_summary, "context": part.context})
     # What is new comes first: a text that only moved to another collection does not lose its vector.
-    ids = rows.insert_all(connection, new) if new else ()
-    connection.executemany("INSERT INTO note_chunks VALUES (?, ?)", [(memory_id, file_id) for memory_id in ids])
-    rows.delete(connection, [memory_id for left in unused.values() for memory_id, _ in left])
+    ids = rows.insert_all(transaction, new) if new else ()
+    transaction.executemany("INSERT INTO note_chunks VALUES (?, ?)", [(memory_id, file_id) for memory_id in ids])
+    rows.delete(transaction, [memory_id for left in unused.values() for memory_id, _ in left])
 
 
-def touch_file(connection: sqlite3.Connection, file_id: int, stamp: str) -> None:
+def touch_file(transaction: Transaction, file_id: int, stamp: str) -> None:
     """Note a new stamp of a file with the same content."""
-    connection.execute("UPDATE note_files SET stamp = ? WHERE id = ?", (stamp, file_id))
+    transaction.execute("UPDATE note_files SET stamp = ? WHERE id = ?", (stamp, file_id))
 
 
-def note_error(connection: sqlite3.Connection, file: KnownFile | None, path: str, collection: str, why: str) -> None:
+def note_error(transaction: Transaction, file: KnownFile | None, path: str, collection: str, why: str) -> None:
     """Note why a file cannot be read now; what was read of it before stays."""
     if file is None:
         sql = "INSERT INTO note_files (path, collection, stamp, digest, error) VALUES (?, ?, '', '', ?)"
-        connection.execute(sql, (path, collection, why))
+        transaction.execute(sql, (path, collection, why))
     else:
-        connection.execute("UPDATE note_files SET stamp = '', error = ? WHERE id = ?", (why, file.id))
+        transaction.execute("UPDATE note_files SET stamp = '', error = ? WHERE id = ?", (why, file.id))
 
 
-def remove_file(connection: sqlite3.Connection, path: str) -> None:
+def remove_file(transaction: Transaction, path: str) -> None:
     """Delete a file with its parts, if it is there."""
     sql = "SELECT memory_id FROM note_chunks WHERE file_id = (SELECT id FROM note_files WHERE path = ?)"
-    rows.delete(connection, [memory_id for (memory_id,) in connection.execute(sql, (path,)).fetchall()])
-    connection.execute("DELETE FROM note_files WHERE path = ?", (path,))
+    rows.delete(transaction, [memory_id for (memory_id,) in transaction.rows(sql, (path,))])
+    transaction.execute("DELETE FROM note_files WHERE path = ?", (path,))
 
 
-def forget_files(connection: sqlite3.Connection, collection: str | None) -> int:
+def forget_files(transaction: Transaction, collection: str | None) -> int:
     """Forget what was read of the files of a collection, and return their number; they may be read again."""
-    connection.execute("DELETE FROM note_folders WHERE collection = ?", (collection,))
-    return connection.execute("DELETE FROM note_files WHERE collection = ?", (collection,)).rowcount
+    transaction.execute("DELETE FROM note_folders WHERE collection = ?", (collection,))
+    return transaction.execute("DELETE FROM note_files WHERE collection = ?", (collection,)).rowcount
 
 
-def has_orphans(connection: sqlite3.Connection) -> bool:
+def has_orphans(snapshot: Snapshot) -> bool:
     """Tell whether there are notes without a file, as when a purge was interrupted."""
-    (parts,) = connection.execute("SELECT count(*) FROM note_chunks").fetchone()
-    return int(parts) != collection_rows.totals(connection)["note"]
+    (parts,) = snapshot.row("SELECT count(*) FROM note_chunks")
+    return int(parts) != collection_rows.totals(snapshot)["note"]
 
 
-def delete_orphans(connection: sqlite3.Connection) -> None:
+def delete_orphans(transaction: Transaction) -> None:
     """Delete notes without a file."""
-    rows.delete(connection, [memory_id for (memory_id,) in connection.execute(_ORPHANS).fetchall()])
+    rows.delete(transaction, [memory_id for (memory_id,) in transaction.rows(_ORPHANS)])
 
 
-def text_of(connection: sqlite3.Connection, path: str) -> tuple[str, str] | None:
+def text_of(snapshot: Snapshot, path: str) -> tuple[str, str] | None:
     """Return the text of a file, and why it could not be read; None if there is no such file."""
     sql = "SELECT t.text, f.error FROM note_files AS f LEFT JOIN note_texts AS t ON t.file_id = f.id WHERE f.path = ?"
-    found = connection.execute(sql, (path,)).fetchone()
+    found = snapshot.row(sql, (path,))
     if found is None:
         return None
     text, error = found
     return zlib.decompress(text).decode() if text else "", str(error)
 
 
-def paths(connection: sqlite3.Connection) -> list[str]:
+def paths(snapshot: Snapshot) -> list[str]:
     """Return the paths of all files, in alphabetical order."""
-    return [path for (path,) in connection.execute("SELECT path FROM note_files ORDER BY path")]
+    return [path for (path,) in snapshot.rows("SELECT path FROM note_files ORDER BY path")]
 
 
-def file_counts(connection: sqlite3.Connection) -> tuple[int, int]:
+def file_counts(snapshot: Snapshot) -> tuple[int, int]:
     """Return how many files there are, and how many of them could not be read."""
     sql = "SELECT (SELECT count(*) FROM note_files), (SELECT count(*) FROM note_files WHERE error <> '')"
-    found: tuple[int, int] = connection.execute(sql).fetchone()
+    found: tuple[int, int] = snapshot.row(sql)
     return found
 
 
-def folders(connection: sqlite3.Connection) -> tuple[FolderState, ...]:
+def folders(snapshot: Snapshot) -> tuple[FolderState, ...]:
     """Return the folders as they were seen last, by name."""
-    return tuple(FolderState(*row) for row in connection.execute(_FOLDERS))
+    return tuple(FolderState(*row) for row in snapshot.rows(_FOLDERS))
 
 
-def files(connection: sqlite3.Connection) -> tuple[FileState, ...]:
+def files(snapshot: Snapshot) -> tuple[FileState, ...]:
     """Return the files as they were read last, by path."""
-    return tuple(FileState(*row) for row in connection.execute(_FILES))
+    return tuple(FileState(*row) for row in snapshot.rows(_FILES))
 
 
-def _set_file(connection: sqlite3.Connection, file: ReadFile, renamed: KnownFile | None) -> int:
+def _set_file(transaction: Transaction, file: ReadFile, renamed: KnownFile | None) -> int:
     if renamed is not None:
-        connection.execute("UPDATE note_files SET path = ? WHERE id = ?", (file.path, renamed.id))
-    (file_id,) = connection.execute(
+        transaction.execute("UPDATE note_files SET path = ? WHERE id = ?", (file.path, renamed.id))
+    (file_id,) = transaction.execute(
         "INSERT INTO note_files (path, collection, stamp, digest, error) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (path) DO UPDATE SET (collection, stamp, digest, error) = "
         "(excluded.collection, excluded.stamp, excluded.digest, excluded.error) RETURNING id",
         (*file[:4], file.error),
     ).fetchone()
     text = zlib.compress(file.text.encode())
-    connection.execute("INSERT OR REPLACE INTO note_texts VALUES (?, ?)", (file_id, text))
+    transaction.execute("INSERT OR REPLACE INTO note_texts VALUES (?, ?)", (file_id, text))
     return int(file_id)

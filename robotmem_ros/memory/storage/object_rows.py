@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
 from . import indexing, revisions, rows, sighting_rows
 from .decay import Decay
+from .snapshot import Snapshot, Transaction
 
 _NUMBERS = (
     "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
@@ -62,7 +62,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _numbers = attrgetter(*_NUMBERS)
 
 
-def near(connection: sqlite3.Connection, positions: Iterable[Point], radius: float, space: Space) -> list[Track]:
+def near(snapshot: Snapshot, positions: Iterable[Point], radius: float, space: Space) -> list[Track]:
     """Return all active objects of a space within `radius` metres of one of the positions, by id."""
     # One search for all positions in a cube: in a crowd they share their neighbours.
     cubes: defaultdict[tuple[float, ...], list[Point]] = defaultdict(list)
@@ -74,105 +74,102 @@ def near(connection: sqlite3.Connection, positions: Iterable[Point], radius: flo
     tracks: dict[int, Track] = {}
     for cube in cubes.values():
         limits = [limit for axis in zip(*cube, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
-        for row in connection.execute(_NEAR, (*space[:2], *limits, space[2])):
+        for row in snapshot.rows(_NEAR, (*space[:2], *limits, space[2])):
             if row[0] not in tracks and any(squared_distance(row[4:7], position) <= squared for position in cube):
                 tracks[row[0]] = _track(row)
     return [tracks[memory_id] for memory_id in sorted(tracks)]
 
 
 def load(
-    connection: sqlite3.Connection, positions: Iterable[Point], radius: float, space: Space
+    snapshot: Snapshot, positions: Iterable[Point], radius: float, space: Space
 ) -> tuple[list[Track], dict[Pair, Neighbourhood]]:
     """Return what `near` does, and how often two of these objects were seen together."""
-    tracks = near(connection, positions, radius, space)
+    tracks = near(snapshot, positions, radius, space)
     if len(tracks) < 2:
         return tracks, {}
-    counts = connection.execute(_NEIGHBOURS, (json.dumps([track.memory_id for track in tracks]),))
+    counts = snapshot.rows(_NEIGHBOURS, (json.dumps([track.memory_id for track in tracks]),))
     return tracks, {(lower, higher): Neighbourhood(together, alone) for lower, higher, together, alone in counts}
 
 
-def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int) -> None:
+def save(transaction: Transaction, changes: Changes, *, max_sightings: int) -> None:
     """Save what sightings changed; created objects get their ids. Of an object at most `max_sightings` are kept."""
     ids: dict[int, int] = {}
     if changes.created:
         memories = [replace(new, context=track.context, confidence=track.existence) for track, new in changes.created]
-        new_ids = rows.insert_all(connection, memories)
+        new_ids = rows.insert_all(transaction, memories)
         for memory_id, (track, _) in zip(new_ids, changes.created, strict=True):
             ids[track.memory_id] = track.memory_id = memory_id
-        insert(connection, [(track, new.session_id) for track, new in changes.created])
-    connection.executemany(_SIGHTING, [_sighting(sighting, ids) for sighting in changes.sightings])
+        insert(transaction, [(track, new.session_id) for track, new in changes.created])
+    transaction.executemany(_SIGHTING, [_sighting(sighting, ids) for sighting in changes.sightings])
     for sighting in changes.sightings:
-        if (
-            sighting.memory_id not in ids
-            and connection.execute(_COUNT, (sighting.memory_id,)).fetchone()[0] > max_sightings
-        ):
-            sighting_rows.halve(connection, sighting.memory_id)
-    connection.executemany(_UPDATE, [(*_values(track), memory_id) for memory_id, track in changes.tracks.items()])
+        if sighting.memory_id not in ids and transaction.row(_COUNT, (sighting.memory_id,))[0] > max_sightings:
+            sighting_rows.halve(transaction, sighting.memory_id)
+    transaction.executemany(_UPDATE, [(*_values(track), memory_id) for memory_id, track in changes.tracks.items()])
     now = iso(time.time_ns()) if changes.columns else ""
     for memory_id, columns in changes.columns.items():
-        rows.update(connection, memory_id, {**columns, "updated_at": now})
+        rows.update(transaction, memory_id, {**columns, "updated_at": now})
     counted = [
         (ids.get(lower, lower), ids.get(higher, higher), *messages)
         for (lower, higher), messages in sorted(changes.neighbours.items())
     ]
-    count_neighbours(connection, counted)
+    count_neighbours(transaction, counted)
     related = {memory_id for lower, higher, *_ in counted for memory_id in (lower, higher)} | changes.tracks.keys()
     if beside := related - changes.columns.keys():
-        revisions.touch(connection, beside)
+        revisions.touch(transaction, beside)
     for goes, stays in changes.merged:
-        supersede(connection, ids.get(goes, goes), by=stays)
+        supersede(transaction, ids.get(goes, goes), by=stays)
 
 
-def insert(connection: sqlite3.Connection, created: Sequence[tuple[Track, str]]) -> None:
+def insert(transaction: Transaction, created: Sequence[tuple[Track, str]]) -> None:
     """Make objects of memories that are stored; the first sighting of each, in its session, describes it."""
-    with indexing.changing(connection, [track.memory_id for track, _ in created]):
-        connection.executemany(
+    with indexing.changing(transaction, [track.memory_id for track, _ in created]):
+        transaction.executemany(
             _INSERT, [(*_values(track), track.memory_id, track.first_seen, session_id) for track, session_id in created]
         )
 
 
-def relabel(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
+def relabel(transaction: Transaction, memory_id: int, label: str) -> None:
     """Count all sightings of an object so far as votes for a label; does nothing to what is no object."""
-    connection.execute("UPDATE objects SET votes = json_object(?, times_seen) WHERE memory_id = ?", (label, memory_id))
+    transaction.execute("UPDATE objects SET votes = json_object(?, times_seen) WHERE memory_id = ?", (label, memory_id))
 
 
-def confirm(connection: sqlite3.Connection, memory_id: int, least: float) -> None:
+def confirm(transaction: Transaction, memory_id: int, least: float) -> None:
     """Note whether an object whose confidence was changed has at least this one; nothing if it is no object."""
-    connection.execute(
+    transaction.execute(
         "UPDATE objects SET confirmed = (SELECT confidence >= ?2 FROM memories WHERE id = ?1) WHERE memory_id = ?1",
         (memory_id, least),
     )
 
 
-def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
+def supersede(transaction: Transaction, memory_id: int, by: int) -> None:
     """Withdraw an object that turned out to be another one, which gets its sightings and neighbours."""
     reason = {"status": "superseded", "status_reason": "the same object", "superseded_by": by}
-    rows.update(connection, memory_id, {**reason, "updated_at": iso(time.time_ns())})
-    connection.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
-    with indexing.changing(connection, [memory_id]):
-        connection.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
-    moved = connection.execute(
+    rows.update(transaction, memory_id, {**reason, "updated_at": iso(time.time_ns())})
+    transaction.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
+    with indexing.changing(transaction, [memory_id]):
+        transaction.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
+    moved = transaction.execute(
         "DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id) "
         "RETURNING iif(memory_id = ?1, other_id, memory_id), together, alone",
         (memory_id,),
     ).fetchall()
     count_neighbours(
-        connection,
+        transaction,
         [(min(by, other), max(by, other), together, alone) for other, together, alone in moved if other != by],
     )
 
 
-def count_neighbours(connection: sqlite3.Connection, counts: Iterable[tuple[int, int, int, int]]) -> None:
+def count_neighbours(transaction: Transaction, counts: Iterable[tuple[int, int, int, int]]) -> None:
     """Count messages in which two neighbours, the lower id first, were both seen, and those with only one of them."""
-    connection.executemany(_COUNT_NEIGHBOURS, counts)
+    transaction.executemany(_COUNT_NEIGHBOURS, counts)
 
 
 def seen_last(
-    connection: sqlite3.Connection, map_id: str, limit: int, *, decay: Decay, include_unconfirmed: bool
+    snapshot: Snapshot, map_id: str, limit: int, *, decay: Decay, include_unconfirmed: bool
 ) -> tuple[SeenObject, ...]:
     """Return the active objects of a map, those seen last first, with decayed confidence."""
     confidence = decay.confidence()
-    seen = connection.execute(
+    seen = snapshot.rows(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
         "o.confirmed, o.vxx + o.vyy FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
         "WHERE m.status = 'active' AND m.map_id = ? AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
@@ -186,13 +183,13 @@ def seen_last(
     )
 
 
-def is_object(connection: sqlite3.Connection, memory_id: int) -> bool:
+def is_object(snapshot: Snapshot, memory_id: int) -> bool:
     """Tell whether an active memory is an object."""
     sql = (
         "SELECT 1 FROM objects AS o JOIN memories AS m ON m.id = o.memory_id WHERE o.memory_id = ? "
         "AND m.status = 'active'"
     )
-    return connection.execute(sql, (memory_id,)).fetchone() is not None
+    return snapshot.row(sql, (memory_id,)) is not None
 
 
 def _values(track: Track) -> tuple[object, ...]:

@@ -5,12 +5,11 @@ It reads no table of one of the two searches: a damaged page of that would fail 
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
 from ..models import Kind
 from . import collection_rows
-from .connection import Connection
+from .snapshot import Snapshot
 
 _READ = """
     SELECT (SELECT value FROM settings WHERE name = 'embedding_model'),
@@ -53,18 +52,13 @@ class Overview(NamedTuple):
         return sum(self.counts.values())
 
 
-def overview(connection: sqlite3.Connection) -> Overview:
-    """Return what there is; in a snapshot, where nothing changes, it is read once."""
-    if not isinstance(connection, Connection) or connection.seen is None:
-        return _read(connection)
-    found: Overview | None = connection.seen.get(overview)
-    if found is None:
-        found = connection.seen[overview] = _read(connection)
-    return found
+def overview(snapshot: Snapshot) -> Overview:
+    """Return what there is, which a snapshot reads once."""
+    return snapshot.once(_read)
 
 
-def _read(connection: sqlite3.Connection) -> Overview:
-    counts = collection_rows.totals(connection)
-    model, memory, lived, *has = connection.execute(_READ).fetchone()
+def _read(snapshot: Snapshot) -> Overview:
+    counts = collection_rows.totals(snapshot)
+    model, memory, lived, *has = snapshot.row(_READ)
     kinds = {kind.value: counts[kind.value] for kind in Kind}
     return Overview(kinds, counts["vector"], model, memory, lived, *map(bool, has))

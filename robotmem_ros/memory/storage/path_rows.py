@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
+from typing import Any
 
 from ..maps import PathPart, PathPoint
 from ..models import ImportKey
 from . import imports
+from .snapshot import Snapshot, Transaction
 
 _INSERT = """
     INSERT INTO path_points (observed_at, collection, session_id, frame_id, map_id, x, y, yaw, segment)
@@ -53,34 +54,34 @@ _OLDEST = """
 _LEAST_SHARE = 0.05
 
 
-def insert(connection: sqlite3.Connection, part: PathPart) -> int:
+def insert(transaction: Transaction, part: PathPart) -> int:
     """Store poses, each with the session of its collection that was open then, unless one is named; return the new."""
     new = 0
     for move in part.moves:
         key = None if part.import_id is None else ImportKey(part.import_id, move.observed_at, 0, 0)
-        if not imports.claim(connection, key):
+        if not imports.claim(transaction, key):
             continue
         pose = (move.x, move.y, move.yaw, move.segment)
         row = (move.observed_at, part.collection, part.frame_id, part.map_id, *pose, part.session_id)
-        new += connection.execute(_INSERT, row).rowcount
+        new += transaction.execute(_INSERT, row).rowcount
     return new
 
 
-def newest_map(connection: sqlite3.Connection) -> str | None:
+def newest_map(snapshot: Snapshot) -> str | None:
     """Return the map on which the robot drove last; None without a path."""
-    found = connection.execute(f"SELECT map_id {_NEWEST.format('true')}").fetchone()
+    found = snapshot.row(f"SELECT map_id {_NEWEST.format('true')}")
     return None if found is None else str(found[0])
 
 
 def read(
-    connection: sqlite3.Connection, *, after: int | None, before: int | None, map_id: str | None, n: int
+    snapshot: Snapshot, *, after: int | None, before: int | None, map_id: str | None, n: int
 ) -> tuple[PathPoint, ...]:
     """Return the path on a map in `[after, before)`, oldest first: at most `n` points that lie evenly.
 
     None is no limit, and the map on which the robot drove last.
     """
-    wanted = newest_map(connection) if map_id is None else map_id
-    newest = connection.execute(f"SELECT frame_id {_NEWEST.format('map_id = ?')}", (wanted,)).fetchone()
+    wanted = newest_map(snapshot) if map_id is None else map_id
+    newest = snapshot.row(f"SELECT frame_id {_NEWEST.format('map_id = ?')}", (wanted,))
     if newest is None:
         return ()
     conditions = ["map_id = :map_id", "frame_id = :frame_id"]
@@ -89,60 +90,56 @@ def read(
     scope = " AND ".join(conditions)
     named = {"map_id": wanted, "frame_id": newest[0], "after": after, "before": before, "n": n}
     if n > 1:
-        (number,) = connection.execute(f"SELECT count(*) FROM path_points WHERE {scope}", named).fetchone()
+        (number,) = snapshot.row(f"SELECT count(*) FROM path_points WHERE {scope}", named)
         named["last"] = number - 1
     segments: dict[int, int] = {}
     return tuple(
         PathPoint(observed_at, x, y, yaw, session_id, segments.setdefault(segment, len(segments)))
-        for observed_at, x, y, yaw, session_id, segment in connection.execute(
+        for observed_at, x, y, yaw, session_id, segment in snapshot.rows(
             (_READ if n > 1 else _LAST).format(scope), named
         )
     )
 
 
-def count(connection: sqlite3.Connection) -> int:
+def count(snapshot: Snapshot) -> int:
     """Return how many points there are."""
-    (number,) = connection.execute("SELECT count(*) FROM path_points").fetchone()
+    (number,) = snapshot.row("SELECT count(*) FROM path_points")
     return int(number)
 
 
-def thin(connection: sqlite3.Connection, most: int) -> int:
+def thin(transaction: Transaction, most: int) -> int:
     """Halve the older half of the path if it has more than `most` points; return how many went.
 
     What lies back longer is halved again and again. If that is not enough, since segments are short, the oldest go.
     """
-    number = left = count(connection)
+    number = left = count(transaction)
     while left > most:
-        gone = connection.execute(_THIN, {"half": left // 2}).rowcount
+        gone = transaction.execute(_THIN, {"half": left // 2}).rowcount
         left -= gone
         if gone < _LEAST_SHARE * left:
-            left -= connection.execute(_OLDEST.format("true"), {"limit": max(0, left - most)}).rowcount
+            left -= transaction.execute(_OLDEST.format("true"), {"limit": max(0, left - most)}).rowcount
     return number - left
 
 
-def delete_older(
-    connection: sqlite3.Connection, older_than: int, since: int, collection: str | None, limit: int
-) -> int:
+def delete_older(transaction: Transaction, older_than: int, since: int, collection: str | None, limit: int) -> int:
     """Delete the oldest `limit` points before a time, not from before `since`; return how many there were."""
     condition = "observed_at < :older_than AND observed_at >= :since AND coalesce(collection = :collection, true)"
     named = {"older_than": older_than, "since": since, "collection": collection, "limit": limit}
-    return connection.execute(_OLDEST.format(condition), named).rowcount
+    return transaction.execute(_OLDEST.format(condition), named).rowcount
 
 
-def count_older(connection: sqlite3.Connection, older_than: int, since: int, collection: str | None) -> int:
+def count_older(snapshot: Snapshot, older_than: int, since: int, collection: str | None) -> int:
     """Return how many points `delete_older` would delete without a limit."""
-    (number,) = connection.execute(
+    (number,) = snapshot.row(
         "SELECT count(*) FROM path_points WHERE observed_at < ? AND observed_at >= ? "
         "AND coalesce(collection = ?, true)",
         (older_than, since, collection),
-    ).fetchone()
+    )
     return int(number)
 
 
-def rows(connection: sqlite3.Connection) -> list[dict[str, object]]:
+def rows(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return all points with every column, in the order of time; none of a file from before there was a path."""
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'path_points'").fetchone():
+    if not snapshot.row("SELECT 1 FROM sqlite_master WHERE name = 'path_points'"):
         return []
-    cursor = connection.execute("SELECT * FROM path_points ORDER BY observed_at, collection")
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, values, strict=True)) for values in cursor]
+    return snapshot.named("SELECT * FROM path_points ORDER BY observed_at, collection")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from . import bulk
 from .indexed_row import IndexedRow, Rows
+from .snapshot import Transaction
 from .value_rows import points, values_of
 
 POSE_FIELD = "position"
@@ -24,7 +23,7 @@ _MOVE_BOX = """
 """
 
 
-def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Index the positions of rows as they are in place of those of rows as they were."""
     before, after = _positions(old), _positions(new)
     # Every sighting moves its object. To delete and insert a position would cost as much as the rest of a sighting.
@@ -32,25 +31,25 @@ def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
     for memory_id in moving:
         for space, point in after[memory_id].items():
             if point != before[memory_id][space]:
-                _move(connection, memory_id, space, point)
-    _delete(connection, before.keys() - moving)
+                _move(transaction, memory_id, space, point)
+    _delete(transaction, before.keys() - moving)
     if new_places := {memory_id: places for memory_id, places in after.items() if memory_id not in moving}:
-        _insert(connection, new_places)
+        _insert(transaction, new_places)
 
 
-def exchange_boxes(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+def exchange_boxes(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Index the boxes of objects as they are; a box moves only if the object has left it."""
     before, after = ({row.id: row for row in rows if row.is_object} for rows in (old, new))
     moving = {key for key in before.keys() & after.keys() if _space(before[key]) == _space(after[key])}
     for row in (after[key] for key in moving):
-        connection.execute(_MOVE_BOX, (row.id, *_box(row), row.x, row.y, row.z))
-    bulk.delete(connection, "objects_rtree", "id", before.keys() - moving)
+        transaction.execute(_MOVE_BOX, (row.id, *_box(row), row.x, row.y, row.z))
+    transaction.delete("objects_rtree", "id", before.keys() - moving)
     boxes = [
-        (row.id, *_extent(_space_id(connection, _space(row))), *_box(row))
+        (row.id, *_extent(_space_id(transaction, _space(row))), *_box(row))
         for row in after.values()
         if row.id not in moving
     ]
-    bulk.insert(connection, "objects_rtree", f"({', '.join('?' * 9)})", boxes)
+    transaction.insert("objects_rtree", f"({', '.join('?' * 9)})", boxes)
 
 
 def _positions(rows: Rows) -> dict[int, dict[_Space, _Point]]:
@@ -70,36 +69,36 @@ def context_field(path: str) -> str:
     return f"context.{path}" if path == POSE_FIELD or path.startswith("context.") else path
 
 
-def _move(connection: sqlite3.Connection, memory_id: int, space: _Space, point: _Point) -> None:
-    (key,) = connection.execute(_MOVE, (*point, memory_id, *space)).fetchone()
+def _move(transaction: Transaction, memory_id: int, space: _Space, point: _Point) -> None:
+    (key,) = transaction.execute(_MOVE, (*point, memory_id, *space)).fetchone()
     x, y, _ = point
-    connection.execute("UPDATE positions_rtree SET (x0, x1, y0, y1) = (?2, ?2, ?3, ?3) WHERE id = ?1", (key, x, y))
+    transaction.execute("UPDATE positions_rtree SET (x0, x1, y0, y1) = (?2, ?2, ?3, ?3) WHERE id = ?1", (key, x, y))
 
 
-def _delete(connection: sqlite3.Connection, memory_ids: Collection[int]) -> None:
-    keys = [key for (key,) in bulk.delete(connection, "positions", "memory_id", memory_ids, returning="RETURNING id")]
-    bulk.delete(connection, "positions_rtree", "id", keys)
+def _delete(transaction: Transaction, memory_ids: Collection[int]) -> None:
+    keys = [key for (key,) in transaction.delete("positions", "memory_id", memory_ids, returning="RETURNING id")]
+    transaction.delete("positions_rtree", "id", keys)
 
 
-def _insert(connection: sqlite3.Connection, positions: Mapping[int, Mapping[_Space, _Point]]) -> None:
-    spaces = {space: _space_id(connection, space) for space in {space for of in positions.values() for space in of}}
-    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM positions").fetchone()
+def _insert(transaction: Transaction, positions: Mapping[int, Mapping[_Space, _Point]]) -> None:
+    spaces = {space: _space_id(transaction, space) for space in {space for of in positions.values() for space in of}}
+    (last,) = transaction.row("SELECT coalesce(max(id), 0) FROM positions")
     places = [(memory_id, spaces[space], point) for memory_id, of in positions.items() for space, point in of.items()]
     rows = [(key, memory_id, space_id, *point) for key, (memory_id, space_id, point) in enumerate(places, last + 1)]
-    bulk.insert(connection, "positions (id, memory_id, space_id, x, y, z)", "(?, ?, ?, ?, ?, ?)", rows)
+    transaction.insert("positions (id, memory_id, space_id, x, y, z)", "(?, ?, ?, ?, ?, ?)", rows)
     boxes = [(key, *_extent(space_id), x, x, y, y) for key, (_, space_id, (x, y, _)) in enumerate(places, last + 1)]
-    bulk.insert(connection, "positions_rtree", "(?, ?, ?, ?, ?, ?, ?)", boxes)
+    transaction.insert("positions_rtree", "(?, ?, ?, ?, ?, ?, ?)", boxes)
 
 
 def _space(row: IndexedRow) -> _Space:
     return POSE_FIELD, row.frame_id, row.map_id
 
 
-def _space_id(connection: sqlite3.Connection, space: _Space) -> int:
-    row = connection.execute(_SPACE, space).fetchone()
+def _space_id(transaction: Transaction, space: _Space) -> int:
+    row = transaction.row(_SPACE, space)
     if row is None:
-        connection.execute("INSERT INTO spaces (field, frame_id, map_id) VALUES (?, ?, ?)", space)
-        row = connection.execute(_SPACE, space).fetchone()
+        transaction.execute("INSERT INTO spaces (field, frame_id, map_id) VALUES (?, ?, ?)", space)
+        row = transaction.row(_SPACE, space)
     return int(row[0])
 
 

@@ -13,6 +13,7 @@ from .. import clocks
 from ..errors import MemoryNotFoundError
 from ..models import Kind
 from . import note_rows, revisions, rows
+from .snapshot import Snapshot, Transaction
 
 # A memory that a chosen one superseded has the same text, so it is chosen, too.
 _CHOSEN = """
@@ -61,18 +62,18 @@ class Selection:
         """Tell whether a whole collection is meant, with its notes."""
         return self.collection is not None and self.ids is None and self.session_id is None and self.before is None
 
-    def ids_in(self, connection: sqlite3.Connection, limit: int = _ALL) -> list[int]:
+    def ids_in(self, snapshot: Snapshot, limit: int = _ALL) -> list[int]:
         """Return the ids of the first `limit` memories chosen, and of all that they superseded."""
         # A fact that was also learned in another session, or later, stays.
         condition, arguments = self._memories()
-        found = connection.execute(f"{_CHOSEN.format(condition=condition)} SELECT id FROM chosen", (*arguments, limit))
+        found = snapshot.rows(f"{_CHOSEN.format(condition=condition)} SELECT id FROM chosen", (*arguments, limit))
         return [memory_id for (memory_id,) in found]
 
-    def parts_in(self, connection: sqlite3.Connection, table: str) -> dict[int, list[int]]:
+    def parts_in(self, snapshot: Snapshot, table: str) -> dict[int, list[int]]:
         """Return the ids of the chosen parts in `contributions` or `sightings`, by memory."""
         condition, arguments = self._parts()
         found: defaultdict[int, list[int]] = defaultdict(list)
-        for memory_id, part_id in connection.execute(
+        for memory_id, part_id in snapshot.rows(
             f"SELECT p.memory_id, p.id FROM {table} AS p JOIN memories AS m ON m.id = p.memory_id WHERE {condition}",
             arguments,
         ):
@@ -84,7 +85,7 @@ class Selection:
         of_session = self.session_id is None or self.session_id == session_id
         return of_session and (self.before is None or observed_at < self.before)
 
-    def sessions_in(self, connection: sqlite3.Connection) -> list[str]:
+    def sessions_in(self, snapshot: Snapshot) -> list[str]:
         """Return the external ids of the sessions that are deleted with the memories.
 
         By age, these are the sessions that ended earlier and of which no memory stays.
@@ -100,7 +101,7 @@ class Selection:
             goes, more = self._memories()
             condition += f" AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE {_OF_SESSION} AND NOT ({goes}))"
             arguments += more
-        found = connection.execute(f"SELECT external_id FROM sessions AS s WHERE {condition} ORDER BY id", arguments)
+        found = snapshot.rows(f"SELECT external_id FROM sessions AS s WHERE {condition} ORDER BY id", arguments)
         return [external_id for (external_id,) in found]
 
     def path(self) -> tuple[str, tuple[object, ...]]:
@@ -167,198 +168,196 @@ class Preview(NamedTuple):
     """Occupancy grids."""
 
 
-def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
+def preview(snapshot: Snapshot, selection: Selection) -> Preview:
     """Return what a purge of a selection would delete now.
 
     Raises:
         MemoryNotFoundError: an id is unknown.
         NoteError: an id is that of a note.
     """
-    unknown = connection.execute(
+    unknown = snapshot.row(
         "SELECT min(value) FROM json_each(?) WHERE value NOT IN (SELECT id FROM memories)",
         (json.dumps(selection.ids or ()),),
-    ).fetchone()[0]
+    )[0]
     if unknown is not None:
         raise MemoryNotFoundError(unknown)
-    note_rows.check_no_notes(connection, selection.ids or ())
-    ids = selection.ids_in(connection)
+    note_rows.check_no_notes(snapshot, selection.ids or ())
+    ids = selection.ids_in(snapshot)
     chosen = json.dumps(ids)
-    shares = connection.execute(
+    shares = snapshot.rows(
         f"SELECT collection, type, count(*), min(observed_at), max(observed_at) FROM memories WHERE id {_LISTED} "
         "GROUP BY collection, type ORDER BY collection, type",
         (chosen,),
-    ).fetchall()
-    examples = connection.execute(
+    )
+    examples = snapshot.rows(
         f"SELECT id, content FROM memories WHERE id {_LISTED} ORDER BY id LIMIT ?", (chosen, _EXAMPLES)
-    ).fetchall()
+    )
     of_objects = "SELECT count(*) FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.memory_id = j.value"
-    (sightings,) = connection.execute(of_objects, (chosen,)).fetchone()
+    (sightings,) = snapshot.row(of_objects, (chosen,))
     gone = set(ids)
     repetitions, of_others = (
-        sum(len(parts) for memory_id, parts in selection.parts_in(connection, table).items() if memory_id not in gone)
+        sum(len(parts) for memory_id, parts in selection.parts_in(snapshot, table).items() if memory_id not in gone)
         for table in ("contributions", "sightings")
     )
     return Preview(
         sum(share[2] for share in shares),
         sightings + of_others,
-        len(selection.sessions_in(connection)),
+        len(selection.sessions_in(snapshot)),
         tuple(Share(collection, Kind(kind), *rest) for collection, kind, *rest in shares),
         tuple(examples),
         repetitions,
-        _count(connection, "path_points", selection.path()),
-        _count(connection, "occupancy_grids", selection.maps()),
+        _count(snapshot, "path_points", selection.path()),
+        _count(snapshot, "occupancy_grids", selection.maps()),
     )
 
 
-def delete_batch(connection: sqlite3.Connection, selection: Selection, limit: int) -> int:
+def delete_batch(transaction: Transaction, selection: Selection, limit: int) -> int:
     """Delete the first `limit` of the chosen memories and return their number; 0 when none is left.
 
     Raises:
         sqlite3.DatabaseError: an index names memories that are not there.
     """
-    if selection.takes_notes and note_rows.forget_files(connection, selection.collection):
-        note_traces(connection)
-    ids = selection.ids_in(connection, limit)
+    if selection.takes_notes and note_rows.forget_files(transaction, selection.collection):
+        note_traces(transaction)
+    ids = selection.ids_in(transaction, limit)
     if not ids:
         return 0
-    note_traces(connection)
-    deleted = rows.delete(connection, ids)
+    note_traces(transaction)
+    deleted = rows.delete(transaction, ids)
     if not deleted:
         raise sqlite3.DatabaseError("an index names memories that are not there")
     return deleted
 
 
-def delete_sessions(connection: sqlite3.Connection, selection: Selection) -> int:
+def delete_sessions(transaction: Transaction, selection: Selection) -> int:
     """Delete the sessions that go with the memories, and what other tables say of them; return how many there were."""
-    sessions = selection.sessions_in(connection)
+    sessions = selection.sessions_in(transaction)
     named = {*sessions, *((selection.session_id,) if selection.is_only_a_session else ())}
     arguments = (json.dumps(sorted(filter(None, named))),)
-    gone = revisions.bury(connection, "sessions", f"external_id {_LISTED}", arguments)
+    gone = revisions.bury(transaction, "sessions", f"external_id {_LISTED}", arguments)
     # Outcomes and whatever else names sessions; memories, their parts and the path have conditions of their own.
-    tables = connection.execute(
+    tables = transaction.rows(
         "SELECT t.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c ON c.name = 'session_id' WHERE "
         "t.type = 'table' AND t.name NOT IN ('memories', 'contributions', 'sightings', 'path_points') ORDER BY t.name"
-    ).fetchall()
+    )
     for (table,) in tables:
-        gone += connection.execute(f"DELETE FROM {table} WHERE session_id {_LISTED}", arguments).rowcount
+        gone += transaction.execute(f"DELETE FROM {table} WHERE session_id {_LISTED}", arguments).rowcount
     if gone:
-        note_traces(connection)
+        note_traces(transaction)
     return len(sessions)
 
 
-def delete_path(connection: sqlite3.Connection, selection: Selection, limit: int) -> int:
+def delete_path(transaction: Transaction, selection: Selection, limit: int) -> int:
     """Delete the first `limit` of the chosen points of the path and return their number; 0 when none is left."""
     condition, arguments = selection.path()
     chosen = f"SELECT observed_at, collection FROM path_points WHERE {condition} LIMIT ?"
-    deleted = connection.execute(
+    deleted = transaction.execute(
         f"DELETE FROM path_points WHERE (observed_at, collection) IN ({chosen})", (*arguments, limit)
     ).rowcount
     if deleted:
-        note_traces(connection)
+        note_traces(transaction)
     return deleted
 
 
-def delete_maps(connection: sqlite3.Connection, selection: Selection) -> int:
+def delete_maps(transaction: Transaction, selection: Selection) -> int:
     """Delete the chosen occupancy grids and return their number."""
     condition, arguments = selection.maps()
-    deleted = revisions.bury(connection, "occupancy_grids", condition, arguments)
+    deleted = revisions.bury(transaction, "occupancy_grids", condition, arguments)
     if deleted:
-        note_traces(connection)
+        note_traces(transaction)
     return deleted
 
 
 def reduce_fact(
-    connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], *, gone: int, left: int
+    transaction: Transaction, memory_id: int, columns: Mapping[str, object], *, gone: int, left: int
 ) -> None:
     """Set columns of a fact that lost `gone` of its learnings and keeps `left`; its history goes with them."""
-    rows.update(connection, memory_id, columns)
+    rows.update(transaction, memory_id, columns)
     sql = "UPDATE memories SET times_learned = max(times_learned - ?, ?) WHERE id = ?"
-    connection.execute(sql, (gone, left, memory_id))
-    delete_history(connection, memory_id)
+    transaction.execute(sql, (gone, left, memory_id))
+    delete_history(transaction, memory_id)
 
 
-def object_origin(connection: sqlite3.Connection, memory_id: int) -> tuple[str, str, int, str]:
+def object_origin(snapshot: Snapshot, memory_id: int) -> tuple[str, str, int, str]:
     """Return the label and context of an object, and the time and session of its description."""
-    found: tuple[str, str, int, str] = connection.execute(
+    found: tuple[str, str, int, str] = snapshot.row(
         "SELECT m.label, m.context, o.described_at, o.described_in FROM memories AS m "
         "JOIN objects AS o ON o.memory_id = m.id WHERE m.id = ?",
         (memory_id,),
-    ).fetchone()
+    )
     return found
 
 
-def reduce_object(
-    connection: sqlite3.Connection, memory_id: int, label: str, context: str, votes: Mapping[str, int]
-) -> None:
+def reduce_object(transaction: Transaction, memory_id: int, label: str, context: str, votes: Mapping[str, int]) -> None:
     """Give an object that lost sightings the label and context that the others leave; its history goes with them."""
-    connection.execute(
+    transaction.execute(
         "UPDATE objects SET votes = ?, sources = '{}' WHERE memory_id = ?",
         (json.dumps(votes, ensure_ascii=False, sort_keys=True), memory_id),
     )
-    rows.update(connection, memory_id, {"label": label, "context": context})
-    connection.execute(
+    rows.update(transaction, memory_id, {"label": label, "context": context})
+    transaction.execute(
         "UPDATE memories SET session_id = '' WHERE id = ?1 "
         "AND session_id NOT IN (SELECT session_id FROM sightings WHERE memory_id = ?1)",
         (memory_id,),
     )
-    delete_history(connection, memory_id)
+    delete_history(transaction, memory_id)
     # An object that was merged into it keeps a description of its own, whose time is unknown.
-    merged = connection.execute(f"{_MERGED} SELECT id FROM part", (memory_id,)).fetchall()
-    rows.delete(connection, [part_id for (part_id,) in merged])
+    merged = transaction.rows(f"{_MERGED} SELECT id FROM part", (memory_id,))
+    rows.delete(transaction, [part_id for (part_id,) in merged])
 
 
-def delete_description(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
+def delete_description(transaction: Transaction, memory_id: int, label: str) -> None:
     """Describe an object by its label alone until it is seen again."""
     nothing = {"human_summary": "", "perception_data": None, "perception_metadata": None}
-    rows.update(connection, memory_id, {"content": label, **nothing})
-    connection.execute(
+    rows.update(transaction, memory_id, {"content": label, **nothing})
+    transaction.execute(
         "UPDATE objects SET described_at = first_seen, described_in = '' WHERE memory_id = ?", (memory_id,)
     )
 
 
-def delete_history(connection: sqlite3.Connection, memory_id: int) -> None:
+def delete_history(transaction: Transaction, memory_id: int) -> None:
     """Delete what a memory was before: that may be what is purged."""
-    connection.execute("DELETE FROM memory_history WHERE memory_id = ?", (memory_id,))
+    transaction.execute("DELETE FROM memory_history WHERE memory_id = ?", (memory_id,))
 
 
-def delete_older_changes(connection: sqlite3.Connection, selection: Selection) -> int:
+def delete_older_changes(transaction: Transaction, selection: Selection) -> int:
     """Delete the history before the selection's time, of memories within its other conditions; return its rows."""
     if selection.before is None:
         return 0
     scope, arguments = replace(selection, before=None)._condition()
-    deleted = connection.execute(
+    deleted = transaction.execute(
         "DELETE FROM memory_history WHERE changed_at < ? "
         f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope}) RETURNING memory_id",
         (clocks.iso(selection.before), *arguments),
     ).fetchall()
-    revisions.touch(connection, {memory_id for (memory_id,) in deleted})
+    revisions.touch(transaction, {memory_id for (memory_id,) in deleted})
     return len(deleted)
 
 
-def delete_names(connection: sqlite3.Connection) -> None:
+def delete_names(transaction: Transaction) -> None:
     """Delete the names that no memory uses any more: of context paths, of frames and maps, of collections."""
-    connection.execute("DELETE FROM json_paths AS p WHERE NOT EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id)")
-    connection.execute("DELETE FROM spaces WHERE id NOT IN (SELECT space_id FROM positions)")
-    connection.execute("DELETE FROM collections WHERE memories = 0")
+    transaction.execute("DELETE FROM json_paths AS p WHERE NOT EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id)")
+    transaction.execute("DELETE FROM spaces WHERE id NOT IN (SELECT space_id FROM positions)")
+    transaction.execute("DELETE FROM collections WHERE memories = 0")
 
 
-def note_traces(connection: sqlite3.Connection) -> None:
+def note_traces(transaction: Transaction) -> None:
     """Note that traces of deleted memories are to be overwritten."""
-    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '1')", (UNFINISHED,))
+    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, '1')", (UNFINISHED,))
 
 
-def note_finished(connection: sqlite3.Connection) -> None:
+def note_finished(transaction: Transaction) -> None:
     """Note that no trace of a deleted memory is left."""
-    connection.execute("DELETE FROM settings WHERE name = ?", (UNFINISHED,))
+    transaction.execute("DELETE FROM settings WHERE name = ?", (UNFINISHED,))
 
 
-def is_unfinished(connection: sqlite3.Connection) -> bool:
+def is_unfinished(snapshot: Snapshot) -> bool:
     """Tell whether traces of deleted memories may still be in the file."""
-    return connection.execute("SELECT 1 FROM settings WHERE name = ?", (UNFINISHED,)).fetchone() is not None
+    return snapshot.row("SELECT 1 FROM settings WHERE name = ?", (UNFINISHED,)) is not None
 
 
-def _count(connection: sqlite3.Connection, table: str, condition: tuple[str, tuple[object, ...]]) -> int:
-    (number,) = connection.execute(f"SELECT count(*) FROM {table} WHERE {condition[0]}", condition[1]).fetchone()
+def _count(snapshot: Snapshot, table: str, condition: tuple[str, tuple[object, ...]]) -> int:
+    (number,) = snapshot.row(f"SELECT count(*) FROM {table} WHERE {condition[0]}", condition[1])
     return int(number)
 
 

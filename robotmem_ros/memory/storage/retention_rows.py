@@ -29,7 +29,6 @@ the right one, as far as `openings` tell. No budget evicts or counts notes.
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -41,6 +40,7 @@ from ..models import Kind
 from . import changes, rows, sighting_rows
 from .decay import IS_UNFADING
 from .file_size import pages_limit
+from .snapshot import Snapshot, Transaction
 
 _AGE_PROTECTED = 2
 """From this protection on, age alone evicts no memory."""
@@ -91,17 +91,17 @@ def moment(now: int) -> dict[str, int]:
     return {"now": now, "comparable": comparable_since(now)}
 
 
-def note_opening(connection: sqlite3.Connection, after_id: int, at: int) -> None:
+def note_opening(transaction: Transaction, after_id: int, at: int) -> None:
     """Note that memories with ids above `after_id` were saved after `at`, nanoseconds of the wall clock of now."""
-    connection.execute("INSERT OR REPLACE INTO openings VALUES (?, ?)", (after_id, at))
-    connection.execute(
+    transaction.execute("INSERT OR REPLACE INTO openings VALUES (?, ?)", (after_id, at))
+    transaction.execute(
         "DELETE FROM openings WHERE after_id < (SELECT max(after_id) FROM openings WHERE after_id < "
         "(SELECT min(id) FROM memories))"
     )
 
 
 def eviction_candidates(
-    connection: sqlite3.Connection, budget: Budget, *, now: int, used: int, limit: int, gone: Collection[int] = ()
+    snapshot: Snapshot, budget: Budget, *, now: int, used: int, limit: int, gone: Collection[int] = ()
 ) -> list[EvictionCandidate]:
     """Return the first memories to be evicted for a budget, at most `limit`; those in `gone` count as gone already.
 
@@ -113,19 +113,19 @@ def eviction_candidates(
         arguments |= {"older_than": now - budget.limit, "wall_clock": time.time_ns()}
         old = f"{PROTECTION} < {_AGE_PROTECTED} AND {_LAST_USE} < :older_than AND {_LAST_USE} >= :comparable"
         old += f" AND {_LAST_USE} + {_BEHIND} < :older_than"
-        return _read(connection, f"{scope} AND {old}", arguments)
-    count, payload = _totals(connection, scope, arguments)
+        return _read(snapshot, f"{scope} AND {old}", arguments)
+    count, payload = _totals(snapshot, scope, arguments)
     if budget.measure is Measure.ROWS:
         arguments["limit"] = min(limit, count - budget.limit)
-        return _read(connection, scope, arguments) if count > budget.limit else []
+        return _read(snapshot, scope, arguments) if count > budget.limit else []
     if budget.measure is Measure.BYTES:
         over, each, at_least = payload - budget.limit, 0, 1
     else:
         over, at_least = used - pages_limit(budget.limit), _LEAST_FILE_STEP
-        each = overhead(connection, used, gone)
+        each = overhead(snapshot, used, gone)
     if over <= 0:
         return []
-    candidates = _read(connection, scope, arguments)
+    candidates = _read(snapshot, scope, arguments)
     total = 0
     for number, candidate in enumerate(candidates, start=1):
         total += candidate.payload + each
@@ -134,62 +134,61 @@ def eviction_candidates(
     return candidates
 
 
-def overhead(connection: sqlite3.Connection, used: int, gone: Collection[int] = ()) -> int:
+def overhead(snapshot: Snapshot, used: int, gone: Collection[int] = ()) -> int:
     """Estimate how many bytes of the pages in use a memory takes beside its payload: indexes, vector and gaps."""
-    count, payload = _totals(connection, *_scope(Budget(Measure.FILE, 0), gone))
+    count, payload = _totals(snapshot, *_scope(Budget(Measure.FILE, 0), gone))
     return int(max(used - payload, 0) // max(count, 1))
 
 
-def evict(connection: sqlite3.Connection, chosen: Sequence[EvictionCandidate], reason: str) -> list[EvictionCandidate]:
+def evict(transaction: Transaction, chosen: Sequence[EvictionCandidate], reason: str) -> list[EvictionCandidate]:
     """Delete those of the chosen memories that have not changed since they were chosen; return and count these."""
-    found = connection.execute(
+    found = transaction.rows(
         "SELECT id, updated_at, access_count FROM memories WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps([one.memory_id for one in chosen]),),
     )
     versions = {memory_id: tuple(version) for memory_id, *version in found}
     going = [one for one in chosen if versions.get(one.memory_id) == one.version]
-    rows.delete(connection, [one.memory_id for one in going])
-    count_removed(connection, reason, Counter(one.kind.value for one in going))
+    rows.delete(transaction, [one.memory_id for one in going])
+    count_removed(transaction, reason, Counter(one.kind.value for one in going))
     return going
 
 
-def count_removed(connection: sqlite3.Connection, reason: str, kinds: Mapping[str, int]) -> None:
+def count_removed(transaction: Transaction, reason: str, kinds: Mapping[str, int]) -> None:
     """Add to the counters of what retention removed."""
-    connection.executemany(
+    transaction.executemany(
         "INSERT INTO removed VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET n = n + ?3",
         [(reason, kind, n) for kind, n in kinds.items() if n],
     )
 
 
-def removed(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
+def removed(snapshot: Snapshot) -> dict[tuple[str, str], int]:
     """Return how much retention removed so far, by reason and kind."""
-    return {(reason, kind): n for reason, kind, n in connection.execute("SELECT reason, kind, n FROM removed")}
+    return {(reason, kind): n for reason, kind, n in snapshot.rows("SELECT reason, kind, n FROM removed")}
 
 
-def active_ids(connection: sqlite3.Connection) -> list[int]:
+def active_ids(snapshot: Snapshot) -> list[int]:
     """Return the ids of all active facts and perceptions, ascending; notes belong to their files."""
     sql = "SELECT id FROM memories WHERE status = 'active' AND type <> 'note' ORDER BY id"
-    return [memory_id for (memory_id,) in connection.execute(sql)]
+    return [memory_id for (memory_id,) in snapshot.rows(sql)]
 
 
-def whole_rows(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[dict[str, Any]]:
+def whole_rows(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[dict[str, Any]]:
     """Return memories with every column, tag, sighting and change, in the order of the ids; missing ids are skipped."""
-    cursor = connection.execute(
+    found = snapshot.named(
         "SELECT * FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(memory_ids)),)
     )
-    names = [column[0] for column in cursor.description]
-    found = {row["id"]: row for row in (dict(zip(names, values, strict=True)) for values in cursor)}
-    return [_whole(connection, found[memory_id]) for memory_id in memory_ids if memory_id in found]
+    by_id = {row["id"]: row for row in found}
+    return [_whole(snapshot, by_id[memory_id]) for memory_id in memory_ids if memory_id in by_id]
 
 
-def _whole(connection: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any]:
+def _whole(snapshot: Snapshot, row: dict[str, Any]) -> dict[str, Any]:
     memory_id = row["id"]
     for name in _JSON_COLUMNS:
         row[name] = None if row[name] is None else json.loads(row[name])
-    tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
+    tags = snapshot.rows("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
     row["tags"] = [tag for (tag,) in tags]
-    row["sightings"] = [vars(sighting) for sighting in sighting_rows.history(connection, memory_id, _EVERY_SIGHTING)]
-    row["history"] = [vars(change) for change in changes.history(connection, memory_id)]
+    row["sightings"] = [vars(sighting) for sighting in sighting_rows.history(snapshot, memory_id, _EVERY_SIGHTING)]
+    row["history"] = [vars(change) for change in changes.history(snapshot, memory_id)]
     return row
 
 
@@ -209,17 +208,17 @@ def _scope(budget: Budget, gone: Collection[int]) -> tuple[str, dict[str, Any]]:
     return " AND ".join(conditions), arguments
 
 
-def _totals(connection: sqlite3.Connection, scope: str, arguments: Mapping[str, Any]) -> tuple[int, int]:
+def _totals(snapshot: Snapshot, scope: str, arguments: Mapping[str, Any]) -> tuple[int, int]:
     # How many memories there are, and the bytes of their payload.
-    count, payload = connection.execute(
+    count, payload = snapshot.row(
         f"SELECT count(*), coalesce(sum({_PAYLOAD}), 0) FROM memories AS m WHERE {scope}", arguments
-    ).fetchone()
+    )
     return count, payload
 
 
-def _read(connection: sqlite3.Connection, scope: str, arguments: Mapping[str, Any]) -> list[EvictionCandidate]:
+def _read(snapshot: Snapshot, scope: str, arguments: Mapping[str, Any]) -> list[EvictionCandidate]:
     # The ids first: the texts of all others need not be carried through the sorting.
-    found = connection.execute(
+    found = snapshot.rows(
         f"SELECT m.id, m.collection, m.type, {PROTECTION}, {USEFULNESS}, {_PAYLOAD}, m.content, m.updated_at, "
         f"m.access_count FROM memories AS m WHERE m.id IN (SELECT m.id FROM memories AS m WHERE {scope} "
         f"ORDER BY {LEAST_USEFUL_FIRST} LIMIT :limit) ORDER BY {LEAST_USEFUL_FIRST}",

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import time
 from collections.abc import Collection
 
 from ..batch import Cursor
+from .snapshot import Snapshot, Transaction
 
 NEXT = "(SELECT next FROM temp.feed)"
 """The revision of the open transaction, as an SQL expression."""
@@ -51,72 +51,68 @@ def uuid7(row_id: int = 0) -> bytes:
     return (time.time_ns() // 1_000_000).to_bytes(6, "big") + noise + row_id.to_bytes(_ID_BYTES, "big")
 
 
-def memory_of(connection: sqlite3.Connection, uuid: bytes) -> int | None:
+def memory_of(snapshot: Snapshot, uuid: bytes) -> int | None:
     """Return the id of the memory with a UUID; None if there is none."""
-    found = connection.execute(
+    found = snapshot.row(
         "SELECT id FROM memories WHERE id = ?1 AND uuid = ?2 "
         "UNION ALL SELECT id FROM memories INDEXED BY idx_mem_uuid WHERE uuid = ?2 AND adopted",
         (int.from_bytes(uuid[-_ID_BYTES:], "big"), uuid),
-    ).fetchone()
+    )
     return found and int(found[0])
 
 
-def prepare(connection: sqlite3.Connection) -> None:
+def prepare(transaction: Transaction) -> None:
     """Let a connection write revisions."""
-    connection.execute("CREATE TEMP TABLE IF NOT EXISTS feed (next INTEGER NOT NULL)")
-    connection.execute("INSERT INTO temp.feed VALUES (0)")
+    transaction.execute("CREATE TEMP TABLE IF NOT EXISTS feed (next INTEGER NOT NULL)")
+    transaction.execute("INSERT INTO temp.feed VALUES (0)")
 
 
-def begin(connection: sqlite3.Connection) -> None:
+def begin(transaction: Transaction) -> None:
     """Choose the revision of the transaction that has begun."""
-    connection.execute(f"UPDATE temp.feed SET next = ({_LATEST}) + 1")
+    transaction.execute(f"UPDATE temp.feed SET next = ({_LATEST}) + 1")
 
 
-def upcoming(connection: sqlite3.Connection) -> int:
+def upcoming(snapshot: Snapshot) -> int:
     """Return the revision of the open transaction."""
-    return int(connection.execute(f"SELECT {NEXT}").fetchone()[0])
+    return int(snapshot.row(f"SELECT {NEXT}")[0])
 
 
-def latest(connection: sqlite3.Connection) -> int:
+def latest(snapshot: Snapshot) -> int:
     """Return the last revision; 0 in a new file."""
-    return int(connection.execute(_LATEST).fetchone()[0])
+    return int(snapshot.row(_LATEST)[0])
 
 
-def note_epoch(connection: sqlite3.Connection) -> bool:
+def note_epoch(transaction: Transaction) -> bool:
     """Begin an epoch at the end of a transaction, if that has changed a unit; return whether it has."""
-    changed = latest(connection) == upcoming(connection)
+    changed = latest(transaction) == upcoming(transaction)
     if changed:
-        connection.execute(f"INSERT INTO epochs SELECT {NEXT} - 1, randomblob(8)")
+        transaction.execute(f"INSERT INTO epochs SELECT {NEXT} - 1, randomblob(8)")
     return changed
 
 
-def touch(connection: sqlite3.Connection, memory_ids: Collection[int]) -> None:
+def touch(transaction: Transaction, memory_ids: Collection[int]) -> None:
     """Note that memories have changed, in what hangs on them if not in their own rows."""
     ids = json.dumps(list(memory_ids))
-    connection.execute(f"UPDATE memories SET {CHANGED} WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+    transaction.execute(f"UPDATE memories SET {CHANGED} WHERE id IN (SELECT value FROM json_each(?))", (ids,))
 
 
-def bury(connection: sqlite3.Connection, table: str, condition: str, arguments: tuple[object, ...]) -> int:
+def bury(transaction: Transaction, table: str, condition: str, arguments: tuple[object, ...]) -> int:
     """Delete units for good and keep their UUIDs; return how many there were."""
-    connection.execute(f"INSERT OR IGNORE INTO deleted SELECT uuid, {NEXT} FROM {table} WHERE {condition}", arguments)
-    return connection.execute(f"DELETE FROM {table} WHERE {condition}", arguments).rowcount
+    transaction.execute(f"INSERT OR IGNORE INTO deleted SELECT uuid, {NEXT} FROM {table} WHERE {condition}", arguments)
+    return transaction.execute(f"DELETE FROM {table} WHERE {condition}", arguments).rowcount
 
 
-def epoch_of(connection: sqlite3.Connection, revision: int) -> str:
+def epoch_of(snapshot: Snapshot, revision: int) -> str:
     """Return the epoch of a revision, in hexadecimal digits; empty if there is none."""
-    row = connection.execute(
-        "SELECT lower(hex(epoch)) FROM epochs WHERE after < ? ORDER BY after DESC LIMIT 1", (revision,)
-    ).fetchone()
+    row = snapshot.row("SELECT lower(hex(epoch)) FROM epochs WHERE after < ? ORDER BY after DESC LIMIT 1", (revision,))
     return row[0] if row else ""
 
 
-def has_history(connection: sqlite3.Connection, seen: Cursor) -> bool:
+def has_history(snapshot: Snapshot, seen: Cursor) -> bool:
     """Return whether what a follower has seen is history of this file, so that it can go on from there."""
-    return seen.revision == 0 or (
-        seen.revision <= latest(connection) and seen.epoch == epoch_of(connection, seen.revision)
-    )
+    return seen.revision == 0 or (seen.revision <= latest(snapshot) and seen.epoch == epoch_of(snapshot, seen.revision))
 
 
-def robot(connection: sqlite3.Connection) -> str:
+def robot(snapshot: Snapshot) -> str:
     """Return the name of the lineage of this file: 32 hexadecimal digits, made with it."""
-    return str(connection.execute("SELECT value FROM settings WHERE name = 'robot'").fetchone()[0])
+    return str(snapshot.row("SELECT value FROM settings WHERE name = 'robot'")[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -14,8 +13,9 @@ from ..clocks import FIRST_OF_WALL_CLOCKS, iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import bulk, fact_rows, group_rows, indexed_row, indexing, lived_days, revisions
+from . import fact_rows, group_rows, indexed_row, indexing, lived_days, revisions
 from .decay import Decay
+from .snapshot import Snapshot, Transaction, json_array
 from .traits import CONTRADICTED_BY
 
 _ELSEWHERE = frozenset({
@@ -79,84 +79,84 @@ _SELECTED = ", ".join(
 )
 
 
-def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
+def insert(transaction: Transaction, new: NewMemory) -> int:
     """Store a memory and return its id."""
-    return insert_all(connection, [new])[0]
+    return insert_all(transaction, [new])[0]
 
 
-def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequence[int]:
+def insert_all(transaction: Transaction, new: Sequence[NewMemory]) -> Sequence[int]:
     """Store and index memories, and return their ids in their order. To be called in a transaction."""
-    last = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'memories'").fetchone()[0] or 0
+    last = transaction.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'memories'")[0] or 0
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
     added = list(zip(ids, new, strict=True))
-    days = lived_days.numbers(connection, (max(one.observed_at, one.received_at) for one in new))
-    revision = revisions.upcoming(connection)
+    days = lived_days.numbers(transaction, (max(one.observed_at, one.received_at) for one in new))
+    revision = revisions.upcoming(transaction)
     values = [
         (*_values(memory_id, one, day, now), revisions.uuid7(memory_id), revision)
         for (memory_id, one), day in zip(added, days, strict=True)
     ]
-    bulk.insert(connection, _NEW, _NEW_ROW, values)
-    indexing.index(connection, ids)
+    transaction.insert(_NEW, _NEW_ROW, values)
+    indexing.index(transaction, ids)
     for memory_id, one in added:
         if one.tags:
-            set_tags(connection, memory_id, one.tags, given=not one.decisions or "tags" in one.given)
+            set_tags(transaction, memory_id, one.tags, given=not one.decisions or "tags" in one.given)
     return ids
 
 
-def has_simulated_times(connection: sqlite3.Connection) -> bool:
+def has_simulated_times(snapshot: Snapshot) -> bool:
     """Return whether a memory was observed by the clock of a simulation."""
     sql = "SELECT 1 FROM memories WHERE observed_at > 0 AND observed_at < ? LIMIT 1"
-    return connection.execute(sql, (FIRST_OF_WALL_CLOCKS,)).fetchone() is not None
+    return snapshot.row(sql, (FIRST_OF_WALL_CLOCKS,)) is not None
 
 
-def exists(connection: sqlite3.Connection, memory_id: int) -> bool:
+def exists(snapshot: Snapshot, memory_id: int) -> bool:
     """Return whether there is a memory of this id, active or not."""
-    return connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory_id,)).fetchone() is not None
+    return snapshot.row("SELECT 1 FROM memories WHERE id = ?", (memory_id,)) is not None
 
 
-def update(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> bool:
+def update(transaction: Transaction, memory_id: int, columns: Mapping[str, object]) -> bool:
     """Change columns of a memory, which gets the revision of the transaction, and what follows from them.
 
     `received_at` only grows. Return whether facts came back that it had superseded: it represents them only while it
     says what it said then. To be called in a transaction.
     """
-    represented = group_rows.represented(connection, memory_id, columns)
-    write(connection, memory_id, columns, revisions.CHANGED)
+    represented = group_rows.represented(transaction, memory_id, columns)
+    write(transaction, memory_id, columns, revisions.CHANGED)
     if columns.keys() & {"observed_at", "received_at"}:
-        lived_days.renew(connection, memory_id)
+        lived_days.renew(transaction, memory_id)
     for fact_id in represented:
-        update(connection, fact_id, ACTIVE)
+        update(transaction, fact_id, ACTIVE)
     return bool(represented)
 
 
-def write(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], *more: str) -> None:
+def write(transaction: Transaction, memory_id: int, columns: Mapping[str, object], *more: str) -> None:
     """Write columns of a memory, and what follows from them in its row and in the indexes; `more` are assignments.
 
     To be called by what gives the memory a revision.
     """
     assigned = {**columns, **_derived(columns)}
     assignments = ", ".join([*(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned), *more])
-    before = indexed_row.read(connection, [memory_id]) if columns.keys() & indexed_row.COLUMNS else {}
-    connection.execute(f"UPDATE memories SET {assignments} WHERE id = :id", {**assigned, "id": memory_id})
+    before = indexed_row.read(transaction, [memory_id]) if columns.keys() & indexed_row.COLUMNS else {}
+    transaction.execute(f"UPDATE memories SET {assignments} WHERE id = :id", {**assigned, "id": memory_id})
     if before:
-        indexing.exchange(connection, before, indexed_row.changed(before, columns))
+        indexing.exchange(transaction, before, indexed_row.changed(before, columns))
 
 
-def delete(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> int:
+def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
     """Delete memories for good, with all that was derived from them; return how many there were."""
     ids = list(memory_ids)
-    indexing.unindex(connection, ids)
-    return revisions.bury(connection, "memories", "id IN (SELECT value FROM json_each(?))", (bulk.listed(ids),))
+    indexing.unindex(transaction, ids)
+    return revisions.bury(transaction, "memories", "id IN (SELECT value FROM json_each(?))", (json_array(ids),))
 
 
-def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
+def count_usage(transaction: Transaction, counts: Mapping[int, int], now: int) -> None:
     """Count how often memories were recalled and returned until a time of the robot's clock, in nanoseconds.
 
     Notes are not counted: nothing follows from it.
     """
     when = iso(time.time_ns(), timespec="seconds")
-    connection.executemany(
+    transaction.executemany(
         "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2, "
         "recalled_at = max(recalled_at, ?3) WHERE id = ?4 AND type <> 'note'",
         [(count, when, now, memory_id) for memory_id, count in counts.items()],
@@ -164,7 +164,7 @@ def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: 
 
 
 def read(
-    connection: sqlite3.Connection,
+    snapshot: Snapshot,
     memory_ids: Sequence[int],
     decay: Decay,
     *,
@@ -173,13 +173,13 @@ def read(
     """Read the active memories with these ids and their decayed confidence, in two queries whatever their number."""
     ids = json.dumps(list(memory_ids))
     tags: dict[int, list[str]] = {}
-    for memory_id, tag in connection.execute(
+    for memory_id, tag in snapshot.rows(
         "SELECT memory_id, tag FROM memory_tags WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY tag",
         (ids,),
     ):
         tags.setdefault(memory_id, []).append(tag)
     confidence, faded = decay.confidence(), decay.has_faded()
-    rows = connection.execute(
+    rows = snapshot.rows(
         f"SELECT {_SELECTED.format(confidence=confidence.sql, faded=faded.sql)} FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
@@ -188,73 +188,73 @@ def read(
     return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
 
 
-def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
+def status_of(snapshot: Snapshot, memory_id: int) -> str:
     """Return `active`, `superseded` or `invalidated`.
 
     Raises:
         MemoryNotFoundError: there is no such memory.
     """
-    row = connection.execute("SELECT status FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    row = snapshot.row("SELECT status FROM memories WHERE id = ?", (memory_id,))
     if row is None:
         raise MemoryNotFoundError(memory_id)
     return str(row[0])
 
 
-def why_inactive(connection: sqlite3.Connection, memory_id: int) -> str:
+def why_inactive(snapshot: Snapshot, memory_id: int) -> str:
     """Return why a memory is not active, such as `consolidated, replaced by 7`; empty for an active one."""
-    return statuses(connection, [memory_id]).get(memory_id, ("", ""))[1]
+    return statuses(snapshot, [memory_id]).get(memory_id, ("", ""))[1]
 
 
-def statuses(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int, tuple[str, str]]:
+def statuses(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[str, str]]:
     """Return the status of memories, and why those are not active that are not, such as `consolidated, replaced by 7`.
 
     Ids of no memory are left out.
     """
-    found = connection.execute(
+    found = snapshot.rows(
         "SELECT id, status, status_reason, superseded_by FROM memories WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(memory_ids)),),
     )
     return {memory_id: (status, _why(status, reason, by)) for memory_id, status, reason, by in found}
 
 
-def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | None:
+def stored_fact(snapshot: Snapshot, memory_id: int) -> NewMemory | None:
     """Return a fact as it would be stored again, with its decisions; None for what is no fact."""
     sql = f"SELECT {', '.join(COLUMNS)} FROM memories WHERE id = ? AND type = 'fact'"
-    row = connection.execute(sql, (memory_id,)).fetchone()
+    row = snapshot.row(sql, (memory_id,))
     if row is None:
         return None
     return NewMemory(
         kind=Kind.FACT,
         **dict(zip(COLUMNS, row, strict=True)),
-        tags=tags_of(connection, memory_id),
-        decisions=fact_rows.decisions_of(connection, memory_id),
+        tags=tags_of(snapshot, memory_id),
+        decisions=fact_rows.decisions_of(snapshot, memory_id),
     )
 
 
-def tags_of(connection: sqlite3.Connection, memory_id: int) -> tuple[str, ...]:
+def tags_of(snapshot: Snapshot, memory_id: int) -> tuple[str, ...]:
     """Return the tags of a memory, in alphabetical order."""
-    tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
+    tags = snapshot.rows("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
     return tuple(tag for (tag,) in tags)
 
 
-def perception_data(connection: sqlite3.Connection, memory_id: int) -> PerceptionData:
+def perception_data(snapshot: Snapshot, memory_id: int) -> PerceptionData:
     """Return the data and metadata of an active memory.
 
     Raises:
         MemoryNotFoundError: no active memory has this id, or this one has neither.
     """
-    check_active(connection, memory_id)
-    kind, sense, data, metadata = connection.execute(
+    check_active(snapshot, memory_id)
+    kind, sense, data, metadata = snapshot.row(
         "SELECT type, perception_type, perception_data, perception_metadata FROM memories WHERE id = ?", (memory_id,)
-    ).fetchone()
+    )
     if data is None and metadata is None:
         raise MemoryNotFoundError(memory_id, f"it is a {kind} without data and metadata")
     return PerceptionData(memory_id, sense or "", bytes(data or b""), metadata or "{}")
 
 
-def all_perception_data(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int, PerceptionData]:
+def all_perception_data(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, PerceptionData]:
     """Return the data and metadata of those of some memories, active or not, that have any."""
-    found = connection.execute(
+    found = snapshot.rows(
         "SELECT id, perception_type, perception_data, perception_metadata FROM memories "
         "WHERE id IN (SELECT value FROM json_each(?)) AND coalesce(perception_metadata, perception_data) IS NOT NULL",
         (json.dumps(list(memory_ids)),),
@@ -265,28 +265,26 @@ def all_perception_data(connection: sqlite3.Connection, memory_ids: Sequence[int
     }
 
 
-def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
+def check_active(snapshot: Snapshot, memory_id: int) -> None:
     """Check that an active memory has this id; raises MemoryNotFoundError."""
-    row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    row = snapshot.row("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,))
     if row is None:
         raise MemoryNotFoundError(memory_id)
     if row[0] != "active":
         raise MemoryNotFoundError(memory_id, f"it is {row[0]}" + (f" ({row[1]})" if row[1] else ""))
 
 
-def replace_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], given: Collection[str]) -> None:
+def replace_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], given: Collection[str]) -> None:
     """Replace the tags of a memory; those in `given` are of its callers."""
-    connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
+    transaction.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     for tag in tags:
-        set_tags(connection, memory_id, [tag], given=tag in given)
+        set_tags(transaction, memory_id, [tag], given=tag in given)
 
 
-def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
+def set_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
     """Add tags to a memory; `given` are those of its caller, the others those of rules."""
     source = "user" if given else "auto"
-    bulk.insert(
-        connection, "memory_tags (memory_id, tag, source)", "(?, ?, ?)", [(memory_id, tag, source) for tag in tags]
-    )
+    transaction.insert("memory_tags (memory_id, tag, source)", "(?, ?, ?)", [(memory_id, tag, source) for tag in tags])
 
 
 def _why(status: str, reason: str, replacement: int | None) -> str:

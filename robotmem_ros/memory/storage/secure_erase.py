@@ -20,6 +20,7 @@ from . import purge_rows, text_rows, unused_bytes
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk_room import is_full
 from .file_size import file_size, give_back, to_give_back
+from .snapshot import Snapshot, Transaction
 
 _ATTEMPTS = 5
 """So often another process may write between the moment at which the log is empty and that at which nobody may."""
@@ -40,14 +41,15 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
             and this is to be done again.
         sqlite3.Error: the file could not be written, or is damaged.
     """
+    transaction = Transaction(connection)
     try:
-        purge_rows.delete_names(connection)
-        text_rows.drop_blocks(connection, only_outdated=True)
+        purge_rows.delete_names(transaction)
+        text_rows.drop_blocks(transaction, only_outdated=True)
         for copy in copies(path):
             copy.unlink(missing_ok=True)
         _merge_and_shrink(connection)
         if str(path) == IN_MEMORY:
-            purge_rows.note_finished(connection)
+            purge_rows.note_finished(Transaction(connection))
         else:
             _zero_gaps(connection, path)
     except sqlite3.OperationalError as cause:
@@ -58,13 +60,13 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def check_pages(connection: sqlite3.Connection) -> None:
+def check_pages(snapshot: Snapshot) -> None:
     """Check that the file is sound: on a damaged page, what holds nothing could not be told from what does.
 
     Raises:
         sqlite3.Error: it is damaged.
     """
-    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    (found,) = snapshot.row("PRAGMA quick_check(1)")
     if found != "ok":
         raise sqlite3.DatabaseError(f"database disk image is malformed ({found.splitlines()[-1]})")
 
@@ -113,9 +115,9 @@ def _merge_and_shrink(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA temp_store = FILE")  # RAM may be too small for a new file
         connection.execute("VACUUM")
-    left = -1
-    while (pages := to_give_back(connection, None)) and left != (left := file_size(connection).free):
-        give_back(connection, pages)
+    left, transaction = -1, Transaction(connection)
+    while (pages := to_give_back(transaction, None)) and left != (left := file_size(transaction).free):
+        give_back(transaction, pages)
 
 
 def _zero_gaps(connection: sqlite3.Connection, path: Path) -> None:
@@ -130,7 +132,7 @@ def _zero_gaps(connection: sqlite3.Connection, path: Path) -> None:
             if is_still_empty:
                 _run(path)
                 # In this transaction: by a commit other processes know that the pages they hold are out of date.
-                purge_rows.note_finished(connection)
+                purge_rows.note_finished(Transaction(connection))
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from . import revisions
 from .decay import Decay
 from .revisions import CHANGED
 from .rows import update
+from .snapshot import Snapshot, Transaction
 
 _COLUMNS = """
     s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
@@ -63,27 +63,27 @@ class SessionFact(NamedTuple):
     """As it was stored."""
 
 
-def facts_to_consolidate(connection: sqlite3.Connection, session_id: str, collection: str) -> list[SessionFact]:
+def facts_to_consolidate(snapshot: Snapshot, session_id: str, collection: str) -> list[SessionFact]:
     """Return the facts of a session that can be grouped; the best representatives come first."""
-    return [SessionFact(*row) for row in connection.execute(_FACTS, (session_id, collection))]
+    return [SessionFact(*row) for row in snapshot.rows(_FACTS, (session_id, collection))]
 
 
-def supersede(connection: sqlite3.Connection, fact: SessionFact, kept: SessionFact, now: str) -> bool:
+def supersede(transaction: Transaction, fact: SessionFact, kept: SessionFact, now: str) -> bool:
     """Supersede a fact by another one at a time in ISO 8601; return False if either has changed."""
     texts = (fact.id, fact.content, kept.id, kept.content)
-    if connection.execute(f"SELECT 1 {_BOTH_UNCHANGED}", texts).fetchone() is None:
+    if transaction.row(f"SELECT 1 {_BOTH_UNCHANGED}", texts) is None:
         return False
     status = {"status": "superseded", "status_reason": "consolidated", "superseded_by": kept.id, "superseded_at": now}
-    update(connection, fact.id, {**status, "updated_at": now})
+    update(transaction, fact.id, {**status, "updated_at": now})
     return True
 
 
 def set_group(
-    connection: sqlite3.Connection, representative: SessionFact, members: Sequence[SessionFact]
+    transaction: Transaction, representative: SessionFact, members: Sequence[SessionFact]
 ) -> list[SessionFact]:
     """Make facts one group in place of those that they were in; return the members that have not changed."""
     ids = json.dumps([representative.id, *(member.id for member in members)])
-    before = connection.execute(
+    before = transaction.execute(
         "DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1)) "
         "OR representative_id IN (SELECT value FROM json_each(?1)) RETURNING memory_id",
         (ids,),
@@ -92,15 +92,15 @@ def set_group(
     joined = [
         member
         for member in members
-        if connection.execute(_JOIN_GROUP, (member.id, member.content, *kept)).rowcount == 1
+        if transaction.execute(_JOIN_GROUP, (member.id, member.content, *kept)).rowcount == 1
     ]
-    revisions.touch(connection, {memory_id for (memory_id,) in before} | {member.id for member in joined})
+    revisions.touch(transaction, {memory_id for (memory_id,) in before} | {member.id for member in joined})
     return joined
 
 
-def start(connection: sqlite3.Connection, session: Session) -> None:
+def start(transaction: Transaction, session: Session) -> None:
     """Open a session."""
-    connection.execute(
+    transaction.execute(
         "INSERT INTO sessions (external_id, collection, context, started_at, expires_at, uuid, revision) "
         f"VALUES (?, ?, ?, ?, ?, ?, {revisions.NEXT})",
         (
@@ -114,44 +114,44 @@ def start(connection: sqlite3.Connection, session: Session) -> None:
     )
 
 
-def find(connection: sqlite3.Connection, session_id: str) -> Session | None:
+def find(snapshot: Snapshot, session_id: str) -> Session | None:
     """Return the session of this id."""
-    row = connection.execute(f"SELECT {_COLUMNS} FROM sessions AS s WHERE external_id = ?", (session_id,)).fetchone()
+    row = snapshot.row(f"SELECT {_COLUMNS} FROM sessions AS s WHERE external_id = ?", (session_id,))
     return None if row is None else Session(*row)
 
 
-def latest(connection: sqlite3.Connection, collection: str, n: int) -> tuple[Session, ...]:
+def latest(snapshot: Snapshot, collection: str, n: int) -> tuple[Session, ...]:
     """Return the last `n` sessions of a collection, or of all if it is empty, the latest first."""
-    rows = connection.execute(
+    rows = snapshot.rows(
         f"SELECT {_COLUMNS} FROM sessions AS s WHERE ?1 IN ('', s.collection) ORDER BY s.id DESC LIMIT ?2",
         (collection, n),
     )
     return tuple(Session(*row) for row in rows)
 
 
-def has_open(connection: sqlite3.Connection) -> bool:
+def has_open(snapshot: Snapshot) -> bool:
     """Return whether any session is open."""
-    return connection.execute("SELECT 1 FROM sessions WHERE status = 'active' LIMIT 1").fetchone() is not None
+    return snapshot.row("SELECT 1 FROM sessions WHERE status = 'active' LIMIT 1") is not None
 
 
-def unconsolidated(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+def unconsolidated(snapshot: Snapshot) -> list[tuple[str, str]]:
     """Return the sessions that ended and wait for their consolidation, with their collections; the first one first."""
     sql = "SELECT external_id, collection FROM sessions WHERE status = 'ended' AND superseded IS NULL ORDER BY id"
-    return connection.execute(sql).fetchall()
+    return snapshot.rows(sql)
 
 
-def note_consolidated(connection: sqlite3.Connection, session_id: str, collection: str, superseded: int) -> None:
+def note_consolidated(transaction: Transaction, session_id: str, collection: str, superseded: int) -> None:
     """Note that the facts of a session that has ended were consolidated, and how many were superseded."""
-    connection.execute(
+    transaction.execute(
         f"UPDATE sessions SET superseded = coalesce(superseded, 0) + ?, {CHANGED} "
         "WHERE external_id = ? AND collection = ? AND status = 'ended'",
         (superseded, session_id, collection),
     )
 
 
-def other_ended(connection: sqlite3.Connection, session: Session, n: int) -> list[EndedSession]:
+def other_ended(snapshot: Snapshot, session: Session, n: int) -> list[EndedSession]:
     """Return the other sessions of the collection of a session that have ended; the last `n`, the latest first."""
-    rows = connection.execute(
+    rows = snapshot.rows(
         "SELECT external_id, context FROM sessions "
         "WHERE collection = ? AND status = 'ended' AND external_id <> ? ORDER BY ended_at DESC LIMIT ?",
         (session.collection, session.session_id, n),
@@ -159,7 +159,7 @@ def other_ended(connection: sqlite3.Connection, session: Session, n: int) -> lis
     return [EndedSession(*row) for row in rows]
 
 
-def subject_texts(connection: sqlite3.Connection, session: Session, n: int) -> list[str]:
+def subject_texts(snapshot: Snapshot, session: Session, n: int) -> list[str]:
     """Return texts of a session: of its last `n` facts, of the `n` memories recalled first, of its last perceptions."""
     last = (
         "SELECT content FROM memories INDEXED BY idx_mem_session WHERE session_id = ?1 AND session_id <> '' "
@@ -172,21 +172,21 @@ def subject_texts(connection: sqlite3.Connection, session: Session, n: int) -> l
     )
     selects = (last.format(type="fact"), recalled, last.format(type="perception"))
     arguments = (session.session_id, session.collection, n)
-    return [content for sql in selects for (content,) in connection.execute(sql, arguments)]
+    return [content for sql in selects for (content,) in snapshot.rows(sql, arguments)]
 
 
-def outcomes(connection: sqlite3.Connection, session_ids: Collection[str]) -> dict[str, float]:
+def outcomes(snapshot: Snapshot, session_ids: Collection[str]) -> dict[str, float]:
     """Return the outcomes of those of some sessions that have one."""
     sql = "SELECT session_id, score FROM session_outcomes WHERE session_id IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(sql, (json.dumps(list(session_ids)),)))
+    return dict(snapshot.rows(sql, (json.dumps(list(session_ids)),)))
 
 
 def surest_facts(
-    connection: sqlite3.Connection, session_id: str, collection: str, decay: Decay, *, least: float, n: int
+    snapshot: Snapshot, session_id: str, collection: str, decay: Decay, *, least: float, n: int
 ) -> list[SureFact]:
     """Return the `n` active facts of a session with the highest confidence, at least `least`; surest first."""
     confidence, sure = decay.confidence(), decay.at_least(least)
-    rows = connection.execute(
+    rows = snapshot.rows(
         f"SELECT m.id, {confidence.sql} AS now FROM memories AS m INDEXED BY idx_mem_session "
         "WHERE m.session_id = ? AND m.session_id <> '' AND m.collection = ? AND m.type = 'fact' "
         f"AND m.status = 'active' AND {sure.sql} ORDER BY now DESC, m.id DESC LIMIT ?",
@@ -195,60 +195,60 @@ def surest_facts(
     return [SureFact(*row) for row in rows]
 
 
-def has_memories(connection: sqlite3.Connection, session_id: str, collection: str) -> bool:
+def has_memories(snapshot: Snapshot, session_id: str, collection: str) -> bool:
     """Return whether any memory of a collection names a session."""
     sql = "SELECT 1 FROM memories WHERE session_id = ? AND session_id <> '' AND collection = ? LIMIT 1"
-    return connection.execute(sql, (session_id, collection)).fetchone() is not None
+    return snapshot.row(sql, (session_id, collection)) is not None
 
 
-def end(connection: sqlite3.Connection, session_id: str, when: int) -> None:
+def end(transaction: Transaction, session_id: str, when: int) -> None:
     """End a session at a time of the robot's clock in nanoseconds; one that expired keeps the time of that."""
-    connection.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
-    connection.execute(
+    transaction.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
+    transaction.execute(
         "UPDATE sessions SET status = 'ended', ended_at = coalesce(ended_at, max(started_at, ?)), end_reason = ?, "
         f"{CHANGED} WHERE external_id = ?",
         (when, ENDED, session_id),
     )
 
 
-def any_expired(connection: sqlite3.Connection, now: int) -> bool:
+def any_expired(snapshot: Snapshot, now: int) -> bool:
     """Return whether an open session has reached its longest duration at a time of the robot's clock in nanoseconds."""
     sql = "SELECT 1 FROM sessions WHERE status = 'active' AND expires_at <= ? LIMIT 1"
-    return connection.execute(sql, (now,)).fetchone() is not None
+    return snapshot.row(sql, (now,)) is not None
 
 
-def close_expired(connection: sqlite3.Connection, now: int) -> list[tuple[str, str]]:
+def close_expired(transaction: Transaction, now: int) -> list[tuple[str, str]]:
     """Close the open sessions that reached their longest duration; return ids and collections, oldest first.
 
     Their recalls are kept, because an outcome can still be given.
     """
     sql = "SELECT external_id, collection FROM sessions WHERE status = 'active' AND expires_at <= ? ORDER BY id"
-    expired = connection.execute(sql, (now,)).fetchall()
-    connection.executemany(
+    expired = transaction.rows(sql, (now,))
+    transaction.executemany(
         f"UPDATE sessions SET status = 'ended', ended_at = expires_at, end_reason = ?, {CHANGED} WHERE external_id = ?",
         [(EXPIRED, session_id) for session_id, _ in expired],
     )
     return expired
 
 
-def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -> None:
+def set_outcome(transaction: Transaction, session_id: str, score: float) -> None:
     """Store the outcome of a session, and add it to the outcomes of the memories that were recalled in it."""
-    connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
-    recalled = connection.execute(
+    transaction.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
+    recalled = transaction.execute(
         "INSERT INTO memory_outcomes (memory_id, total, weight) "
         "SELECT memory_id, share * ?1, share FROM session_recalls WHERE session_id = ?2 "
         "ON CONFLICT DO UPDATE SET total = total + excluded.total, weight = weight + excluded.weight "
         "RETURNING memory_id",
         (score, session_id),
     ).fetchall()
-    revisions.touch(connection, [memory_id for (memory_id,) in recalled])
+    revisions.touch(transaction, [memory_id for (memory_id,) in recalled])
 
 
-def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> None:
+def note_recalls(transaction: Transaction, ranks: Mapping[int, int]) -> None:
     """Note memories, but no notes, as recalled in every open session of their collection, by the best rank, from 1."""
-    if not has_open(connection):
+    if not has_open(transaction):
         return
-    connection.executemany(
+    transaction.executemany(
         "INSERT INTO session_recalls (session_id, memory_id, share) "
         "SELECT s.external_id, m.id, ?1 FROM memories AS m "
         "JOIN sessions AS s ON s.collection = m.collection AND s.status = 'active' "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..models import Session
 from .decay import IS_PROTECTED, Decay
+from .snapshot import Snapshot
 
 _OF_SESSION = "INDEXED BY idx_mem_session WHERE session_id = ? AND session_id <> '' AND collection = ?"
 _OBJECTS = """
@@ -41,51 +41,51 @@ class DecayReport:
     """Mean confidence as it is now; 0 if there is no memory."""
 
 
-def of_collection(connection: sqlite3.Connection, collection: str) -> Totals:
+def of_collection(snapshot: Snapshot, collection: str) -> Totals:
     """Count the active memories of a collection."""
-    found = connection.execute("SELECT facts, perceptions FROM collections WHERE name = ?", (collection,)).fetchone()
+    found = snapshot.row("SELECT facts, perceptions FROM collections WHERE name = ?", (collection,))
     return Totals(*found or (0, 0))
 
 
-def of_session(connection: sqlite3.Connection, session: Session) -> Totals:
+def of_session(snapshot: Snapshot, session: Session) -> Totals:
     """Count the active memories that name a session."""
     sql = f"SELECT type, count(*) FROM memories {_OF_SESSION} AND status = 'active' GROUP BY type"
-    return _totals(connection.execute(sql, (session.session_id, session.collection)))
+    return _totals(snapshot.rows(sql, (session.session_id, session.collection)))
 
 
-def ended_sessions(connection: sqlite3.Connection, collection: str) -> int:
+def ended_sessions(snapshot: Snapshot, collection: str) -> int:
     """Count the sessions of a collection that have ended."""
     sql = "SELECT count(*) FROM sessions WHERE collection = ? AND status = 'ended'"
-    return int(connection.execute(sql, (collection,)).fetchone()[0])
+    return int(snapshot.row(sql, (collection,))[0])
 
 
-def categories(connection: sqlite3.Connection, session: Session) -> dict[str, int]:
+def categories(snapshot: Snapshot, session: Session) -> dict[str, int]:
     """Count the active facts of a session by category, the most frequent first."""
     sql = (
         f"SELECT category, count(*) FROM memories {_OF_SESSION} AND status = 'active' AND type = 'fact' "
         "GROUP BY category ORDER BY count(*) DESC, category"
     )
-    return dict(connection.execute(sql, (session.session_id, session.collection)))
+    return dict(snapshot.rows(sql, (session.session_id, session.collection)))
 
 
-def objects(connection: sqlite3.Connection, session: Session) -> dict[str, int]:
+def objects(snapshot: Snapshot, session: Session) -> dict[str, int]:
     """Count the objects of the collection seen since a session began, by label, the most frequent first."""
-    return dict(connection.execute(_OBJECTS, (session.started_at, session.collection)))
+    return dict(snapshot.rows(_OBJECTS, (session.started_at, session.collection)))
 
 
-def decay_report(connection: sqlite3.Connection, collection: str, decay: Decay) -> DecayReport:
+def decay_report(snapshot: Snapshot, collection: str, decay: Decay) -> DecayReport:
     """Compute how far the active memories of a collection have decayed."""
     now, faded = decay.confidence(), decay.has_faded()
-    row = connection.execute(
+    row = snapshot.row(
         "SELECT count(*), coalesce(sum(is_protected), 0), coalesce(sum(now < stored), 0), "
         "coalesce(sum(faded), 0), coalesce(avg(stored), 0.0), coalesce(avg(now), 0.0) FROM ("
         f"SELECT m.confidence AS stored, {now.sql} AS now, {faded.sql} AS faded, {IS_PROTECTED} AS is_protected "
         "FROM memories AS m WHERE m.collection = ? AND m.status = 'active' AND m.type <> 'note')",
         (*now.arguments, *faded.arguments, collection),
-    ).fetchone()
+    )
     return DecayReport(*row)
 
 
-def _totals(rows: sqlite3.Cursor) -> Totals:
+def _totals(rows: list[tuple[str, int]]) -> Totals:
     counts = dict(rows)
     return Totals(counts.get("fact", 0), counts.get("perception", 0))

@@ -3,70 +3,70 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
 
 from ..models import Sighting
 from . import revisions
+from .snapshot import Snapshot, Transaction
 
 
-def halve(connection: sqlite3.Connection, memory_id: int) -> int:
+def halve(transaction: Transaction, memory_id: int) -> int:
     """Remove every second sighting of an object, but not the first and the last; return how many were removed."""
-    rows = connection.execute(
+    rows = transaction.rows(
         "SELECT id, subsampled FROM sightings WHERE memory_id = ? ORDER BY observed_at, id", (memory_id,)
-    ).fetchall()
+    )
     # The second, the fourth and so on, but never the last: each is counted by the one that follows it.
     removed = list(pairwise(rows))[1::2]
     for (gone, subsampled), (stays, _) in removed:
-        connection.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (subsampled + 1, stays))
-        connection.execute("DELETE FROM sightings WHERE id = ?", (gone,))
+        transaction.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (subsampled + 1, stays))
+        transaction.execute("DELETE FROM sightings WHERE id = ?", (gone,))
     if removed:
-        revisions.touch(connection, [memory_id])
+        revisions.touch(transaction, [memory_id])
     return len(removed)
 
 
-def drop(connection: sqlite3.Connection, memory_id: int, ids: Sequence[int]) -> None:
+def drop(transaction: Transaction, memory_id: int, ids: Sequence[int]) -> None:
     """Remove these sightings of an object, which stay counted."""
-    removed = connection.execute(
+    removed = transaction.execute(
         "DELETE FROM sightings WHERE id IN (SELECT value FROM json_each(?)) RETURNING subsampled",
         (json.dumps(list(ids)),),
     ).fetchall()
     counted = sum(subsampled + 1 for (subsampled,) in removed)
-    first = connection.execute(
+    first = transaction.row(
         "SELECT id, observed_at FROM sightings WHERE memory_id = ? ORDER BY observed_at, id LIMIT 1", (memory_id,)
-    ).fetchone()
+    )
     if first is None:
-        connection.execute(
+        transaction.execute(
             "UPDATE objects SET subsampled = subsampled + ?, first_seen = last_seen WHERE memory_id = ?",
             (counted, memory_id),
         )
     else:
-        connection.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (counted, first[0]))
-        connection.execute("UPDATE objects SET first_seen = ? WHERE memory_id = ?", (first[1], memory_id))
+        transaction.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (counted, first[0]))
+        transaction.execute("UPDATE objects SET first_seen = ? WHERE memory_id = ?", (first[1], memory_id))
 
 
-def counts(connection: sqlite3.Connection) -> dict[int, int]:
+def counts(snapshot: Snapshot) -> dict[int, int]:
     """Return how many sightings each object has."""
-    return dict(connection.execute("SELECT memory_id, count(*) FROM sightings GROUP BY memory_id").fetchall())
+    return dict(snapshot.rows("SELECT memory_id, count(*) FROM sightings GROUP BY memory_id"))
 
 
-def labels(connection: sqlite3.Connection, memory_id: int) -> dict[str, int]:
+def labels(snapshot: Snapshot, memory_id: int) -> dict[str, int]:
     """Return how many stored sightings of an object gave each label."""
     sql = "SELECT label, count(*) FROM sightings WHERE memory_id = ? GROUP BY label"
-    return dict(connection.execute(sql, (memory_id,)))
+    return dict(snapshot.rows(sql, (memory_id,)))
 
 
-def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sighting, ...]:
+def history(snapshot: Snapshot, memory_id: int, n: int) -> tuple[Sighting, ...]:
     """Return the last `n` stored sightings of an object, newest first."""
-    return histories(connection, [memory_id], n).get(memory_id, ())
+    return histories(snapshot, [memory_id], n).get(memory_id, ())
 
 
-def histories(connection: sqlite3.Connection, memory_ids: Sequence[int], n: int) -> dict[int, tuple[Sighting, ...]]:
+def histories(snapshot: Snapshot, memory_ids: Sequence[int], n: int) -> dict[int, tuple[Sighting, ...]]:
     """Return the last `n` stored sightings of each of those of some memories that are objects, newest first."""
     found: dict[int, list[Sighting]] = {}
     # For each id the index by time ends at the n-th.
-    for memory_id, when, x, y, z, *others in connection.execute(
+    for memory_id, when, x, y, z, *others in snapshot.rows(
         "SELECT s.memory_id, s.observed_at, s.x, s.y, s.z, s.confidence, s.label, s.subsampled "
         "FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.id IN (SELECT id FROM sightings "
         "WHERE memory_id = j.value ORDER BY observed_at DESC, id DESC LIMIT ?) "

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from ..errors import StorageError
 from ..text.tokens import indexed_text
-from . import bulk
 from .indexed_row import IndexedRow, Rows
+from .snapshot import Snapshot, Transaction, json_array
 
 _Texts = tuple[str, str, str, str]
 """Texts of a memory as they are indexed, in the order of the columns."""
@@ -51,34 +51,35 @@ _KEEP = f"""
     WHERE {_IN_STEP.format(low="?1", high="?2", changes="?3", memories="?4")}
     AND NOT EXISTS (SELECT 1 FROM text_blocks WHERE low < ?2 AND high > ?1)
 """
+_TOTAL_CHANGES = "SELECT total_changes()"
 _MERGED = 16
 """Pages of 4 kB."""
 _MERGING = 2
 """A merge with so many changes of rows did something; see "The 'merge' command" in SQLite's documentation of FTS5."""
 
 
-def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Index the texts of rows as they are in place of those of rows as they were, and count their words."""
-    outdated = {memory_id: (c0, c1, c2, c3) for memory_id, c0, c1, c2, c3 in _stored(connection, old)}
+    outdated = {memory_id: (c0, c1, c2, c3) for memory_id, c0, c1, c2, c3 in _stored(transaction, old)}
     texts = {row.id: _texts(row) for row in new}
-    bulk.delete(connection, "memories_fts", "rowid", outdated.keys())
+    transaction.delete("memories_fts", "rowid", outdated.keys())
     rows = [(memory_id, *indexed) for memory_id, indexed in texts.items()]
-    bulk.insert(connection, _INDEXED, "(?, ?, ?, ?, ?)", rows)
-    _count(connection, _alike(old, outdated), _alike(new, texts))
-    connection.executemany(_NUMBER, [(memory_id,) for memory_id in texts if memory_id in outdated])
+    transaction.insert(_INDEXED, "(?, ?, ?, ?, ?)", rows)
+    _count(transaction, _alike(old, outdated), _alike(new, texts))
+    transaction.executemany(_NUMBER, [(memory_id,) for memory_id in texts if memory_id in outdated])
 
 
-def clear(connection: sqlite3.Connection) -> None:
+def clear(transaction: Transaction) -> None:
     """Empty the text index."""
     for sql in (
         *("DELETE FROM memories_fts", "DELETE FROM words", "DELETE FROM text_blocks"),
         "UPDATE collections SET (memories, words) = (0, 0)",
     ):
-        connection.execute(sql)
+        transaction.execute(sql)
 
 
-def _stored(connection: sqlite3.Connection, rows: Rows) -> list[tuple[int, str, str, str, str]]:
-    return connection.execute(_STORED, (bulk.listed(row.id for row in rows),)).fetchall() if rows else []
+def _stored(snapshot: Snapshot, rows: Rows) -> list[tuple[int, str, str, str, str]]:
+    return snapshot.rows(_STORED, (json_array(row.id for row in rows),)) if rows else []
 
 
 def _texts(row: IndexedRow) -> _Texts:
@@ -95,7 +96,7 @@ def _alike(rows: Rows, texts: Mapping[int, _Texts]) -> Counter[tuple[str, _Texts
     return Counter((row.collection, texts[row.id]) for row in rows)
 
 
-def _count(connection: sqlite3.Connection, old: Counter[tuple[str, _Texts]], new: Counter[tuple[str, _Texts]]) -> None:
+def _count(transaction: Transaction, old: Counter[tuple[str, _Texts]], new: Counter[tuple[str, _Texts]]) -> None:
     memories, sizes = Counter[str](), Counter[str]()
     frequencies: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sign, texts in ((-1, old), (1, new)):
@@ -106,63 +107,63 @@ def _count(connection: sqlite3.Connection, old: Counter[tuple[str, _Texts]], new
             counts = frequencies[collection]
             for word in {*words}:
                 counts[word] += sign * number
-    connection.executemany(_SIZES, [(name, memories[name], sizes[name]) for name in memories])
+    transaction.executemany(_SIZES, [(name, memories[name], sizes[name]) for name in memories])
     changed = {name: {word: n for word, n in counts.items() if n} for name, counts in frequencies.items()}
-    connection.execute(_WORDS, (json.dumps(changed, ensure_ascii=False),))
+    transaction.execute(_WORDS, (json.dumps(changed, ensure_ascii=False),))
     fewer = {name: [word for word, n in counts.items() if n < 0] for name, counts in changed.items()}
-    connection.executemany(
+    transaction.executemany(
         _UNUSED_WORDS, [(name, json.dumps(words, ensure_ascii=False)) for name, words in fewer.items() if words]
     )
 
 
-def first_and_last(connection: sqlite3.Connection) -> tuple[int, int]:
+def first_and_last(snapshot: Snapshot) -> tuple[int, int]:
     """Return the least and the greatest id of a stored memory; both 0 if there is none."""
-    first, last = connection.execute("SELECT (SELECT min(id) FROM memories), (SELECT max(id) FROM memories)").fetchone()
+    first, last = snapshot.row("SELECT (SELECT min(id) FROM memories), (SELECT max(id) FROM memories)")
     return first or 0, last or 0
 
 
-def after(connection: sqlite3.Connection, memory_id: int, count: int) -> int | None:
+def after(snapshot: Snapshot, memory_id: int, count: int) -> int | None:
     """Return the id up to which there are `count` memories above an id; None if there are fewer."""
     sql = "SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
-    found = connection.execute(sql, (memory_id, count - 1)).fetchone()
+    found = snapshot.row(sql, (memory_id, count - 1))
     return int(found[0]) if found else None
 
 
-def count(connection: sqlite3.Connection) -> int:
+def count(snapshot: Snapshot) -> int:
     """Return how many memories have a text, the withdrawn ones included."""
-    return int(connection.execute("SELECT coalesce(sum(memories), 0) FROM collections").fetchone()[0])
+    return int(snapshot.row("SELECT coalesce(sum(memories), 0) FROM collections")[0])
 
 
-def failure(connection: sqlite3.Connection) -> str:
+def failure(snapshot: Snapshot) -> str:
     """Tell what a search of any word comes upon: why it fails, such as a damaged page; empty if it works."""
     try:
-        connection.execute("SELECT 1 FROM memories_fts WHERE memories_fts MATCH 'a' LIMIT 1").fetchone()
-    except sqlite3.Error as error:
-        return f"text search failed: {error}"
+        snapshot.row("SELECT 1 FROM memories_fts WHERE memories_fts MATCH 'a' LIMIT 1")
+    except StorageError as error:
+        return f"text search failed: {error.cause}"
     return ""
 
 
-def texts(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
+def texts(snapshot: Snapshot, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
     """Return the first `limit` memories above the id `low` up to `high`: ascending ids, and indexed texts."""
-    ids, found = bulk.read(connection, _TEXTS, (low, high, limit), "id", "text")
+    ids, found = snapshot.columns(_TEXTS, (low, high, limit), "id", "text")
     return ids, found
 
 
-def texts_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:
     """Read the indexed texts of some memories, by memory, ascending; no phrase goes over the bar between two."""
-    return dict(zip(*bulk.read(connection, _TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
+    return dict(zip(*snapshot.columns(_TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
 
 
-def changes(connection: sqlite3.Connection) -> int:
+def changes(snapshot: Snapshot) -> int:
     """Return the number of the last change of a text."""
-    return int(connection.execute("SELECT coalesce(max(number), 0) FROM text_changes").fetchone()[0])
+    return int(snapshot.row("SELECT coalesce(max(number), 0) FROM text_changes")[0])
 
 
-def changed(connection: sqlite3.Connection, since: int, low: int, high: int) -> list[tuple[int, int]]:
+def changed(snapshot: Snapshot, since: int, low: int, high: int) -> list[tuple[int, int]]:
     """Return the memories behind the id `low` up to `high` whose texts changed after `since`, with their numbers."""
     # By number: of what changed since there is little, of what ever changed there may be much.
     sql = "SELECT memory_id, number FROM text_changes WHERE number > ? AND +memory_id > ? AND +memory_id <= ?"
-    return connection.execute(sql, (since, low, high)).fetchall()
+    return snapshot.rows(sql, (since, low, high))
 
 
 class KeptBlock(NamedTuple):
@@ -176,34 +177,34 @@ class KeptBlock(NamedTuple):
     """How many there were."""
 
 
-def kept_blocks(connection: sqlite3.Connection) -> list[KeptBlock]:
+def kept_blocks(snapshot: Snapshot) -> list[KeptBlock]:
     """Return the kept blocks, ascending; no two overlap."""
     sql = "SELECT low, high, changes, memories FROM text_blocks ORDER BY low"
-    return [*map(KeptBlock._make, connection.execute(sql))]
+    return [*map(KeptBlock._make, snapshot.rows(sql))]
 
 
-def postings(connection: sqlite3.Connection, block: KeptBlock) -> bytes:
+def postings(snapshot: Snapshot, block: KeptBlock) -> bytes:
     """Return the postings of a kept block; empty if it is gone."""
-    found = connection.execute("SELECT postings FROM text_blocks WHERE (low, high, changes) = (?, ?, ?)", block[:3])
+    found = snapshot.rows("SELECT postings FROM text_blocks WHERE (low, high, changes) = (?, ?, ?)", block[:3])
     return next((bytes(packed) for (packed,) in found if isinstance(packed, bytes)), b"")
 
 
-def keep(connection: sqlite3.Connection, block: KeptBlock, packed: bytes) -> None:
+def keep(transaction: Transaction, block: KeptBlock, packed: bytes) -> None:
     """Keep a block that is in step instead of those that it contains; not if another one overlaps it."""
     contained = "DELETE FROM text_blocks WHERE low >= ? AND high <= ? AND changes <= ?"
-    connection.execute(contained, (block.low, block.high, block.changes))
-    connection.execute(_KEEP, (*block, packed))
+    transaction.execute(contained, (block.low, block.high, block.changes))
+    transaction.execute(_KEEP, (*block, packed))
 
 
-def drop_blocks(connection: sqlite3.Connection, *, only_outdated: bool = False) -> None:
+def drop_blocks(transaction: Transaction, *, only_outdated: bool = False) -> None:
     """Drop the kept blocks; or only those that hold traces of what was deleted or changed."""
     outdated = f"NOT ({_IN_STEP.format(low='low', high='high', changes='changes', memories='memories')})"
-    connection.execute(f"DELETE FROM text_blocks WHERE {outdated if only_outdated else 'true'}")
+    transaction.execute(f"DELETE FROM text_blocks WHERE {outdated if only_outdated else 'true'}")
 
 
-def merge(connection: sqlite3.Connection, *, whole: bool = False) -> bool:
+def merge(transaction: Transaction, *, whole: bool = False) -> bool:
     """Merge a few pages of the segments of FTS5, all of them with `whole`; return whether there may be more to do."""
-    before = connection.total_changes
+    before = transaction.row(_TOTAL_CHANGES)[0]
     pages = -_MERGED if whole else _MERGED
-    connection.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)", (pages,))
-    return connection.total_changes - before >= _MERGING
+    transaction.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)", (pages,))
+    return bool(transaction.row(_TOTAL_CHANGES)[0] - before >= _MERGING)

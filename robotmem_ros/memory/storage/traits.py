@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from .overview import overview
+from .snapshot import Snapshot
 
 _IS_REAL = """EXISTS (
     SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
@@ -32,9 +32,9 @@ class Traits(NamedTuple):
     """Estimate of how well a session goes in which it is recalled, in [0, 1]; None if no such session was rated."""
 
 
-def read_traits(connection: sqlite3.Connection, ids: Collection[int]) -> Mapping[int, Traits]:
+def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits]:
     """Read the traits of those of some memories that have any, by one statement, if any memory has some."""
-    known = overview(connection)
+    known = overview(snapshot)
     columns = (
         _IS_REAL if known.has_real else "0",
         CONTRADICTED_BY if known.has_contradictions else "NULL",
@@ -42,7 +42,7 @@ def read_traits(connection: sqlite3.Connection, ids: Collection[int]) -> Mapping
     )
     if not ids or columns == ("0", "NULL", "NULL"):
         return {}
-    rows = connection.execute(
+    rows = snapshot.rows(
         f"SELECT m.id, {', '.join(columns)} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
         (json.dumps(list(ids)),),
     )

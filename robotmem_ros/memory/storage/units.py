@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import base64
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import lived_days, revisions
+from .snapshot import Snapshot
 
 Row = dict[str, Any]
 JSON_COLUMNS = frozenset({"context", "perception_metadata", "before", "votes", "sources", "fact"})
@@ -43,31 +43,31 @@ _TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids"
 _LISTED = "IN (SELECT value FROM json_each(?))"
 
 
-def memories(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[Row]:
+def memories(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[Row]:
     """Return memories with all that hangs on them, in the order of the ids; missing ids are skipped."""
     ids = json.dumps(list(memory_ids))
     units = {
         row["id"]: row
         for row in _units(
-            connection, "memory", f"id {_LISTED}", (ids,),
+            snapshot, "memory", f"id {_LISTED}", (ids,),
             f", {lived_days.LATEST} - evidence_day AS evidence_age, "
             "(SELECT lower(hex(uuid)) FROM memories AS s WHERE s.id = memories.superseded_by) AS replacement",
         )
     }  # fmt: skip
     for row in units.values():
         row |= {"tags": {}, "group": None, **{name: [] for name in (*PARTS, *LINKS)}}
-    for memory_id, tag, source in connection.execute(
+    for memory_id, tag, source in snapshot.rows(
         f"SELECT memory_id, tag, source FROM memory_tags WHERE memory_id {_LISTED} ORDER BY memory_id, tag", (ids,)
     ):
         units[memory_id]["tags"][tag] = source
     for name, (table, order) in PARTS.items():
-        for part in _read(connection, f"SELECT * FROM {table} WHERE memory_id {_LISTED} ORDER BY {order}", (ids,)):
+        for part in _read(snapshot, f"SELECT * FROM {table} WHERE memory_id {_LISTED} ORDER BY {order}", (ids,)):
             part.pop("id", None)
             units[part.pop("memory_id")][name].append(part)
     for name, table in LINKS.items():
-        for link in _links(connection, table, ids):
+        for link in _links(snapshot, table, ids):
             units[link.pop("own_id")][name].append(link)
-    for memory_id, uuid in connection.execute(
+    for memory_id, uuid in snapshot.rows(
         "SELECT g.memory_id, lower(hex(r.uuid)) FROM group_members AS g "
         f"JOIN memories AS r ON r.id = g.representative_id WHERE g.memory_id {_LISTED}",
         (ids,),
@@ -76,51 +76,49 @@ def memories(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[
     return [units[memory_id] for memory_id in memory_ids if memory_id in units]
 
 
-def sessions(connection: sqlite3.Connection, first: int, last: int) -> list[Row]:
+def sessions(snapshot: Snapshot, first: int, last: int) -> list[Row]:
     """Return the sessions of which the last change has a revision in (first, last]."""
     outcome = "(SELECT score FROM session_outcomes WHERE session_id = external_id) AS outcome"
-    units = _units(connection, "session", "revision > ? AND revision <= ?", (first, last), f", {outcome}")
+    units = _units(snapshot, "session", "revision > ? AND revision <= ?", (first, last), f", {outcome}")
     for row in units:
-        recalls = connection.execute(
+        recalls = snapshot.rows(
             "SELECT lower(hex(m.uuid)), r.share FROM session_recalls AS r JOIN memories AS m ON m.id = r.memory_id "
             "WHERE r.session_id = ? ORDER BY m.id",
             (row["external_id"],),
         )
-        row["recalls"] = dict(recalls.fetchall())
+        row["recalls"] = dict(recalls)
     return units
 
 
-def maps(connection: sqlite3.Connection, first: int, last: int) -> list[Row]:
+def maps(snapshot: Snapshot, first: int, last: int) -> list[Row]:
     """Return the maps of which the last change has a revision in (first, last]."""
-    return _units(connection, "map", "revision > ? AND revision <= ?", (first, last))
+    return _units(snapshot, "map", "revision > ? AND revision <= ?", (first, last))
 
 
-def origin_of(connection: sqlite3.Connection, origin: bytes | None, revision: int) -> tuple[str, int]:
+def origin_of(snapshot: Snapshot, origin: bytes | None, revision: int) -> tuple[str, int]:
     """Return the robot and the revision that the version of a unit is from."""
     if origin is None:
-        return revisions.robot(connection), revision
+        return revisions.robot(snapshot), revision
     return origin[:16].hex(), int.from_bytes(origin[16:], "big")
 
 
-def _units(
-    connection: sqlite3.Connection, unit: str, condition: str, arguments: tuple[object, ...], more: str = ""
-) -> list[Row]:
+def _units(snapshot: Snapshot, unit: str, condition: str, arguments: tuple[object, ...], more: str = "") -> list[Row]:
     rows = []
     sql = f"SELECT *{more} FROM {_TABLES[unit]} WHERE {condition} ORDER BY rowid"
-    for row in _read(connection, sql, arguments):
+    for row in _read(snapshot, sql, arguments):
         uuid = row.pop("uuid").hex()
-        robot, revision = origin_of(connection, row["origin"], row.pop("revision"))
+        robot, revision = origin_of(snapshot, row["origin"], row.pop("revision"))
         others = {name: value for name, value in row.items() if name not in _LOCAL}
         rows.append({"unit": unit, "uuid": uuid, "robot": robot, "revision": revision, **others})
     return rows
 
 
-def _links(connection: sqlite3.Connection, table: str, ids: str) -> Iterable[Row]:
+def _links(snapshot: Snapshot, table: str, ids: str) -> Iterable[Row]:
     # Both sides of a link have a row of their own, but neighbours share one.
     sides = [("memory_id", "other_id"), ("other_id", "memory_id")]
     for own, other in sides if table == "neighbours" else sides[:1]:
         for link in _read(
-            connection,
+            snapshot,
             f"SELECT l.*, l.{own} AS own_id, lower(hex(o.uuid)) AS uuid FROM {table} AS l "
             f"JOIN memories AS o ON o.id = l.{other} WHERE l.{own} {_LISTED} ORDER BY l.{own}, l.{other}",
             (ids,),
@@ -129,10 +127,8 @@ def _links(connection: sqlite3.Connection, table: str, ids: str) -> Iterable[Row
             yield link
 
 
-def _read(connection: sqlite3.Connection, sql: str, arguments: tuple[object, ...]) -> list[Row]:
-    cursor = connection.execute(sql, arguments)
-    names = [column[0] for column in cursor.description]
-    return [_as_json(dict(zip(names, values, strict=True))) for values in cursor]
+def _read(snapshot: Snapshot, sql: str, arguments: tuple[object, ...]) -> list[Row]:
+    return [_as_json(row) for row in snapshot.named(sql, arguments)]
 
 
 def _as_json(row: Row) -> Row:

@@ -6,13 +6,12 @@ A name that is empty or contains a dot cannot be addressed by a dot path, and is
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from ..validation import MAX_COORDINATE
-from . import bulk
 from .indexed_row import Rows
+from .snapshot import Transaction
 
 _INT64 = 2**63
 _PATH_IDS = "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value"
@@ -22,7 +21,7 @@ _DELETE = "DELETE FROM json_values WHERE path_id = ? AND value = ? AND memory_id
 _Values = Sequence[tuple[str, object]]
 
 
-def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Index the values of rows as they are in place of those of rows as they were."""
     outdated, missing = _entries(old), _entries(new)
     if outdated and missing:
@@ -30,10 +29,10 @@ def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
         before, after = ({repr(entry): entry for entry in entries} for entries in (outdated, missing))
         outdated = [entry for key, entry in before.items() if key not in after]
         missing = [entry for key, entry in after.items() if key not in before]
-    ids = _path_ids(connection, [*{path: 0 for path, *_ in (*outdated, *missing)}])
-    connection.executemany(_DELETE, [(ids[path], value, memory_id) for path, value, memory_id in outdated])
+    ids = _path_ids(transaction, [*{path: 0 for path, *_ in (*outdated, *missing)}])
+    transaction.executemany(_DELETE, [(ids[path], value, memory_id) for path, value, memory_id in outdated])
     rows = [(ids[path], value, memory_id) for path, value, memory_id in missing]
-    bulk.insert(connection, "json_values (path_id, value, memory_id)", "(?, ?, ?)", rows)
+    transaction.insert("json_values (path_id, value, memory_id)", "(?, ?, ?)", rows)
 
 
 @lru_cache(maxsize=64)  # values and positions follow from the same context
@@ -93,14 +92,14 @@ def _stored(value: object) -> object:
     return b"" if value is None else b"[" if kind is list else b"{"
 
 
-def _path_ids(connection: sqlite3.Connection, paths: Collection[str]) -> dict[str, int]:
+def _path_ids(transaction: Transaction, paths: Collection[str]) -> dict[str, int]:
     if not paths:
         return {}
     listed = json.dumps(list(paths), ensure_ascii=False)
-    known = dict(connection.execute(_PATH_IDS, (listed,)))
+    known = dict(transaction.rows(_PATH_IDS, (listed,)))
     if len(known) == len(paths):
         return known
-    connection.execute(
+    transaction.execute(
         "INSERT INTO json_paths (path) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", (listed,)
     )
-    return dict(connection.execute(_PATH_IDS, (listed,)))
+    return dict(transaction.rows(_PATH_IDS, (listed,)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -12,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..models import Kind
-from . import bulk, codec
+from . import codec
 from .indexed_row import Rows
+from .snapshot import Snapshot, Transaction, json_array
 
 _LACKING = "SELECT coalesce(sum(facts + perceptions + notes - vectors), 0) FROM collections"
 _PENDING = """
@@ -30,67 +30,67 @@ _UNUSED = """
 _COUNT = "UPDATE collections SET vectors = vectors + ?2 WHERE name = ?1"
 
 
-def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Give rows as they are the vectors that are kept for their texts, the others get theirs later; forget unused ones.
 
     A vector of a row as it was stays if it fits the row as it is.
     """
     returning = "RETURNING memory_id, vector_id"
-    outdated = dict(bulk.delete(connection, "memories_vec", "memory_id", [row.id for row in old], returning=returning))
+    outdated = dict(transaction.delete("memories_vec", "memory_id", [row.id for row in old], returning=returning))
     texts = {row.id: embedded_text(row.type, row.human_summary, row.content) for row in new if row.status == "active"}
     digests = {text: text_digest(text) for text in {*texts.values()}}
-    known = dict(connection.execute(_KNOWN, (bulk.listed(digests.values()),))) if digests else {}
+    known = dict(transaction.rows(_KNOWN, (json_array(digests.values()),))) if digests else {}
     links = {memory_id: known[digests[text]] for memory_id, text in texts.items() if digests[text] in known}
-    bulk.insert(connection, "memories_vec (memory_id, vector_id)", "(?, ?)", list(links.items()))
-    _count(connection, Counter(row.collection for row in new if row.id in links))
-    _count(connection, Counter(row.collection for row in old if row.id in outdated), -1)
+    transaction.insert("memories_vec (memory_id, vector_id)", "(?, ?)", list(links.items()))
+    _count(transaction, Counter(row.collection for row in new if row.id in links))
+    _count(transaction, Counter(row.collection for row in old if row.id in outdated), -1)
     if unused := {*outdated.values()} - {*links.values()}:
-        connection.execute(_UNUSED, (bulk.listed(unused),))
+        transaction.execute(_UNUSED, (json_array(unused),))
 
 
-def _count(connection: sqlite3.Connection, numbers: Counter[str], sign: int = 1) -> None:
+def _count(transaction: Transaction, numbers: Counter[str], sign: int = 1) -> None:
     for name, number in numbers.items():
-        connection.execute(_COUNT, (name, sign * number))
+        transaction.execute(_COUNT, (name, sign * number))
 
 
-def lacking(connection: sqlite3.Connection) -> int:
+def lacking(snapshot: Snapshot) -> int:
     """Return how many active memories have no vector."""
-    found: int = connection.execute(_LACKING).fetchone()[0]
+    found: int = snapshot.row(_LACKING)[0]
     return found
 
 
-def newest_memory(connection: sqlite3.Connection) -> int:
+def newest_memory(snapshot: Snapshot) -> int:
     """Return the id of the newest memory; 0 if there is none."""
-    return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
+    return int(snapshot.row("SELECT coalesce(max(id), 0) FROM memories")[0])
 
 
-def newest(connection: sqlite3.Connection) -> int:
+def newest(snapshot: Snapshot) -> int:
     """Return the id of the newest vector; 0 if there is none."""
-    return int(connection.execute("SELECT coalesce(max(id), 0) FROM vectors").fetchone()[0])
+    return int(snapshot.row("SELECT coalesce(max(id), 0) FROM vectors")[0])
 
 
-def model(connection: sqlite3.Connection) -> str | None:
+def model(snapshot: Snapshot) -> str | None:
     """Return the model whose vectors these are; None where none ever had one."""
-    row = connection.execute("SELECT value FROM settings WHERE name = 'embedding_model'").fetchone()
+    row = snapshot.row("SELECT value FROM settings WHERE name = 'embedding_model'")
     return str(row[0]) if row else None
 
 
-def adopt_model(connection: sqlite3.Connection, name: str) -> str | None:
+def adopt_model(transaction: Transaction, name: str) -> str | None:
     """Note the model of the vectors to come, and forget those of another one; return the model until now."""
-    before = model(connection)
+    before = model(transaction)
     if before != name:
-        clear(connection)
-        connection.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (name,))
+        clear(transaction)
+        transaction.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (name,))
     return before
 
 
-def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tuple[int, str]]:
+def pending(snapshot: Snapshot, last_id: int, limit: int) -> list[tuple[int, str]]:
     """Return active memories after `last_id` without a vector, and their texts, oldest first."""
-    rows = connection.execute(_PENDING, (last_id, limit))
+    rows = snapshot.rows(_PENDING, (last_id, limit))
     return [(memory_id, embedded_text(*texts)) for memory_id, *texts in rows]
 
 
-def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> None:
+def store(transaction: Transaction, kept: Iterable[tuple[int, str, bytes | None]]) -> None:
     """Give memories the vectors of their texts: id, text, and the vector, or None where it should be here already.
 
     A memory that was corrected since its text was read gets none, nor does one whose vector should be here and is gone,
@@ -98,26 +98,26 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
     """
     added = Counter[str]()
     for memory_id, text, embedding in kept:
-        row = connection.execute(_TEXT, (memory_id,)).fetchone()
+        row = transaction.row(_TEXT, (memory_id,))
         if row is None or embedded_text(*row[:3]) != text:
             continue
         digest = text_digest(text)
         if embedding is not None:
-            connection.execute(
+            transaction.execute(
                 "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, embedding)
             )
-        vector = connection.execute("SELECT id FROM vectors WHERE digest = ?", (digest,)).fetchone()
+        vector = transaction.row("SELECT id FROM vectors WHERE digest = ?", (digest,))
         if vector is not None:
             sql = "INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING"
-            added[row[3]] += connection.execute(sql, (memory_id, vector[0])).rowcount
-    _count(connection, added)
+            added[row[3]] += transaction.execute(sql, (memory_id, vector[0])).rowcount
+    _count(transaction, added)
 
 
-def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
+def add(transaction: Transaction, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
     """Give a new memory the float32 vector of its text, if the vectors of the database are of this model."""
-    if model(connection) == of:
+    if model(transaction) == of:
         (kept,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
-        store(connection, [(memory_id, text, kept)])
+        store(transaction, [(memory_id, text, kept)])
 
 
 def embedded_text(kind: str, summary: str, content: str) -> str:
@@ -134,47 +134,47 @@ def text_digest(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def known(connection: sqlite3.Connection, texts: Iterable[str]) -> set[str]:
+def known(snapshot: Snapshot, texts: Iterable[str]) -> set[str]:
     """Return the texts among these whose vector is kept."""
     digests = {text_digest(text): text for text in texts}
-    rows = connection.execute(
+    rows = snapshot.rows(
         "SELECT digest FROM vectors WHERE digest IN (SELECT value FROM json_each(?))", (json.dumps(list(digests)),)
     )
     return {digests[digest] for (digest,) in rows}
 
 
-def clear(connection: sqlite3.Connection) -> None:
+def clear(transaction: Transaction) -> None:
     """Forget all vectors."""
     for sql in ("DELETE FROM memories_vec", "DELETE FROM vectors", "UPDATE collections SET vectors = 0"):
-        connection.execute(sql)
+        transaction.execute(sql)
 
 
-def after(connection: sqlite3.Connection, low: int, limit: int) -> list[tuple[int, bytes]]:
+def after(snapshot: Snapshot, low: int, limit: int) -> list[tuple[int, bytes]]:
     """Return the next encoded vectors with an id greater than `low`, in the order of their ids."""
     sql = "SELECT id, embedding FROM vectors WHERE id > ? ORDER BY id LIMIT ?"
-    return connection.execute(sql, (low, limit)).fetchall()
+    return snapshot.rows(sql, (low, limit))
 
 
-def named(connection: sqlite3.Connection, ids: Sequence[int]) -> list[tuple[int, bytes]]:
+def named(snapshot: Snapshot, ids: Sequence[int]) -> list[tuple[int, bytes]]:
     """Return the vectors with these ids that are still there, as they are kept."""
-    return connection.execute(
+    return snapshot.rows(
         "SELECT v.id, v.embedding FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value", (json.dumps(ids),)
-    ).fetchall()
+    )
 
 
-def of_memories(connection: sqlite3.Connection, ids: Iterable[int], size: int) -> list[tuple[int, bytes]]:
+def of_memories(snapshot: Snapshot, ids: Iterable[int], size: int) -> list[tuple[int, bytes]]:
     """Return the vectors of memories, by memory, as they are kept; those of `size` bytes only."""
-    return connection.execute(
+    return snapshot.rows(
         "SELECT mv.memory_id, v.embedding FROM json_each(?) AS j "
         "CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value CROSS JOIN vectors AS v ON v.id = mv.vector_id "
         "WHERE length(v.embedding) = ?",
         (json.dumps(list(ids)), size),
-    ).fetchall()
+    )
 
 
-def facts_of(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> list[int]:
+def facts_of(snapshot: Snapshot, ids: Sequence[int], limit: int) -> list[int]:
     """Return the facts that have one of these vectors."""
-    found = connection.execute(
+    found = snapshot.rows(
         "SELECT m.id FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.vector_id = j.value "
         "CROSS JOIN memories AS m ON m.id = mv.memory_id WHERE m.type = 'fact' LIMIT ?",
         (json.dumps(ids), limit),
@@ -182,18 +182,18 @@ def facts_of(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> 
     return [memory_id for (memory_id,) in found]
 
 
-def count_all(connection: sqlite3.Connection) -> int:
+def count_all(snapshot: Snapshot) -> int:
     """Return how many vectors there are, counting one by one."""
-    return int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
+    return int(snapshot.row("SELECT count(*) FROM vectors")[0])
 
 
-def all_ids(connection: sqlite3.Connection) -> npt.NDArray[np.int64]:
+def all_ids(snapshot: Snapshot) -> npt.NDArray[np.int64]:
     """Return the ids of all vectors, ascending."""
     # The index is a fraction of the table.
-    return np.sort(bulk.array(connection, "SELECT id FROM vectors INDEXED BY sqlite_autoindex_vectors_1", ()))
+    return np.sort(snapshot.array("SELECT id FROM vectors INDEXED BY sqlite_autoindex_vectors_1", ()))
 
 
-def dimension(connection: sqlite3.Connection) -> int:
+def dimension(snapshot: Snapshot) -> int:
     """Return the length of the newest vector; 0 if there is none."""
-    row = connection.execute("SELECT embedding FROM vectors ORDER BY id DESC LIMIT 1").fetchone()
+    row = snapshot.row("SELECT embedding FROM vectors ORDER BY id DESC LIMIT 1")
     return codec.dimension(row[0]) if row else 0

@@ -17,9 +17,10 @@ from typing import Any, Generic, TypeVar
 from ..errors import MALFORMED, MemoryClosedError, RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
 from .disk_room import is_full
+from .snapshot import Transaction
 
 T = TypeVar("T")
-Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
+Store = Callable[[Transaction, Sequence[NewMemory]], Sequence[Stored]]
 _MAX_GROUP = 256
 _TURNS, _FEW = 8, 32
 """So many groups of calls in a row, and then so few background jobs: constant calls slow them down, not more."""
@@ -29,7 +30,7 @@ class Job(Generic[T]):
     """A piece of work for the writer, and the future of its result.
 
     Args:
-        work: Reads and writes with the connection.
+        work: Reads and writes in the transaction.
         alone: Whether it must run outside of a transaction.
         frees_room: Whether it may use the last bytes of the disk.
         background: Whether calls go first.
@@ -37,7 +38,7 @@ class Job(Generic[T]):
 
     def __init__(
         self,
-        work: Callable[[sqlite3.Connection], T],
+        work: Callable[[Any], T],
         *,
         alone: bool = False,
         frees_room: bool = False,
@@ -56,18 +57,18 @@ class Job(Generic[T]):
         """Return whether to run it: not if the caller has cancelled it."""
         return self.future.set_running_or_notify_cancel()
 
-    def run(self, connection: sqlite3.Connection) -> None:
+    def run(self, transaction: Transaction) -> None:
         """Run it in a savepoint of its own, so that an error takes back what it wrote and nothing else."""
         self.error = None
-        connection.execute("SAVEPOINT job")
+        transaction.execute("SAVEPOINT job")
         try:
-            self.result = self.work(connection)
+            self.result = self.work(transaction)
         except BaseException as error:
             if is_full(error):
                 raise  # it is not this job's fault, and the transaction may be gone
-            connection.execute("ROLLBACK TO job")
+            transaction.execute("ROLLBACK TO job")
             self.error = error
-        connection.execute("RELEASE job")
+        transaction.execute("RELEASE job")
 
     def run_alone(self, connection: sqlite3.Connection) -> None:
         """Run it outside of a transaction."""
@@ -97,7 +98,7 @@ class Insert(Job[Stored]):
     """A job that stores one memory, so that it can be done together with others of its kind."""
 
     def __init__(self, new: NewMemory, store: Store, *, background: bool) -> None:
-        super().__init__(lambda connection: store(connection, [new])[0], background=background)
+        super().__init__(lambda transaction: store(transaction, [new])[0], background=background)
         self.new = new
 
 

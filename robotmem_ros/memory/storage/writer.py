@@ -24,6 +24,7 @@ from ..models import NewMemory, Stored
 from . import lived_days, revisions
 from .disk_room import DiskRoom, is_full
 from .file_guard import FileGuard
+from .snapshot import Transaction
 from .write_queue import Insert, Job, Store, WriteQueue
 
 T = TypeVar("T")
@@ -57,6 +58,7 @@ class Writer:
         clock: Callable[[], int],
     ) -> None:
         self._connection = connection
+        self._transaction = Transaction(connection, f"read the database {str(path)!r}")
         self._has_epoch = False
         self._clock = clock
         self._path = path
@@ -73,19 +75,19 @@ class Writer:
         self._flood_ends = 0.0
         self.trouble = ""
         """Why the last transaction failed; empty if it was committed."""
-        revisions.prepare(connection)
+        revisions.prepare(self._transaction)
         self._wait_for_locks(min(_ATTEMPT, busy_timeout))
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
-        self.submit(lambda connection: None)  # the day on which a file is opened to be written is lived
+        self.submit(lambda transaction: None)  # the day on which a file is opened to be written is lived
 
     def submit(
-        self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False, background: bool = False
+        self, work: Callable[[Transaction], T], *, frees_room: bool = False, background: bool = False
     ) -> Future[T]:
         """Queue a job; the future holds its result once it is committed.
 
         Args:
-            work: Reads and writes with the connection.
+            work: Reads and writes in the transaction.
             frees_room: Whether it may use the last bytes of the disk.
             background: Whether nobody waits for it, so that calls go first.
 
@@ -203,27 +205,27 @@ class Writer:
         return [job for job in jobs if job.begin()]
 
     def _committed(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
-        error = self._transaction(jobs)
+        error = self._commit(jobs)
         if is_full(error):
             self._room.make_room()
-            error = self._begun() or self._transaction(jobs)
+            error = self._begun() or self._commit(jobs)
         return error
 
-    def _transaction(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
+    def _commit(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
         # It has begun.
         try:
-            revisions.begin(self._connection)
-            lived_days.note(self._connection, self._clock)
+            revisions.begin(self._transaction)
+            lived_days.note(self._transaction, self._clock)
             for kind, alike in groupby(jobs, key=type):
                 if kind is Insert:
                     self._insert_together([job for job in alike if isinstance(job, Insert)])
                 else:
                     for job in alike:
-                        job.run(self._connection)
-            has_epoch = self._has_epoch or revisions.note_epoch(self._connection)
+                        job.run(self._transaction)
+            has_epoch = self._has_epoch or revisions.note_epoch(self._transaction)
             self._connection.execute("COMMIT")
             self._has_epoch = has_epoch
-        except sqlite3.Error as error:
+        except (sqlite3.Error, StorageError) as error:
             self._roll_back()
             return error
         return None
@@ -231,7 +233,7 @@ class Writer:
     def _insert_together(self, jobs: list[Insert]) -> None:
         self._connection.execute("SAVEPOINT jobs")
         try:
-            for job, stored in zip(jobs, self._store(self._connection, [job.new for job in jobs]), strict=True):
+            for job, stored in zip(jobs, self._store(self._transaction, [job.new for job in jobs]), strict=True):
                 job.result, job.error = stored, None
         except Exception as error:
             if is_full(error):
@@ -239,7 +241,7 @@ class Writer:
             # One of them cannot be stored: each for itself, then it takes no other with it.
             self._connection.execute("ROLLBACK TO jobs")
             for job in jobs:
-                job.run(self._connection)
+                job.run(self._transaction)
         self._connection.execute("RELEASE jobs")
 
     def _resolve(self, jobs: Sequence[Job[Any]], error: BaseException | None) -> None:

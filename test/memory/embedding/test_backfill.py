@@ -16,6 +16,7 @@ from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, Vectors
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.consistency import check_file
 from ...support.embedders import BreakingVectors, WordVectors
@@ -195,17 +196,17 @@ def test_equal_texts_and_texts_seen_lately_are_embedded_once() -> None:
 def test_a_vector_that_went_with_its_last_memory_is_not_made_up(tmp_path: Path) -> None:
     database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
 
-    def work(connection: sqlite3.Connection) -> tuple[int, int]:
+    def work(transaction: Transaction) -> tuple[int, int]:
         for number in (1, 2):
-            rows.insert(connection, NewMemory(Kind.FACT, "red mug", "default", number, "map", ""))
-        vector_rows.store(connection, [(1, "red mug", None)])
-        lacking = vector_rows.lacking(connection)
-        vector_rows.store(connection, [(1, "red mug", b"\1\2\3"), (2, "red mug", None), (3, "?", None)])
-        return lacking, vector_rows.lacking(connection)
+            rows.insert(transaction, NewMemory(Kind.FACT, "red mug", "default", number, "map", ""))
+        vector_rows.store(transaction, [(1, "red mug", None)])
+        lacking = vector_rows.lacking(transaction)
+        vector_rows.store(transaction, [(1, "red mug", b"\1\2\3"), (2, "red mug", None), (3, "?", None)])
+        return lacking, vector_rows.lacking(transaction)
 
     assert database.write(work).result() == (2, 0)
-    with database.reader() as connection:
-        assert connection.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall() == [(1, 1), (2, 1)]
+    with database.snapshot() as snapshot:
+        assert snapshot.rows("SELECT memory_id, vector_id FROM memories_vec") == [(1, 1), (2, 1)]
     database.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections.abc import Iterable
 
 from hypothesis import given, settings
@@ -15,6 +14,7 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.objects.association import cheapest, cost
 from robotmem_ros.memory.objects.sightings import NewSighting, new_sighting
 from robotmem_ros.memory.storage import object_rows
+from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.tracks import Track
 
 from ...support.consistency import check
@@ -64,10 +64,10 @@ def test_the_search_for_near_objects_assigns_as_a_comparison_with_all_objects(
         memory._database.write(check).result()
 
 
-def _all_objects(connection: sqlite3.Connection) -> list[Track]:
+def _all_objects(snapshot: Snapshot) -> list[Track]:
     origin = (0.0, 0.0, 0.0)
-    rows = object_rows.near(connection, [origin], 1e9, ("map", "", "default"))
-    assert len(rows) == connection.execute("SELECT count(*) FROM objects").fetchone()[0]
+    rows = object_rows.near(snapshot, [origin], 1e9, ("map", "", "default"))
+    assert len(rows) == snapshot.row("SELECT count(*) FROM objects")[0]
     return sorted(rows, key=lambda row: row.memory_id)
 
 
@@ -92,9 +92,9 @@ def _compared_with_all(
 
 
 def _became(memory: RobotMemory, memory_id: int | None, *, newer_than: int) -> set[int]:
-    with memory._database.reader() as connection:
+    with memory._database.snapshot() as snapshot:
         if memory_id is not None:
-            rows = connection.execute("SELECT id, superseded_by FROM memories WHERE id = ?", (memory_id,))
+            rows = snapshot.rows("SELECT id, superseded_by FROM memories WHERE id = ?", (memory_id,))
         else:
-            rows = connection.execute("SELECT id, superseded_by FROM memories WHERE id > ?", (newer_than,))
+            rows = snapshot.rows("SELECT id, superseded_by FROM memories WHERE id > ?", (newer_than,))
         return {found for row in rows for found in row if found is not None}

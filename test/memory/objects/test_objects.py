@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from bench.suites.objects import measure
 from bench.worlds.objects import Settings, make_world
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
 from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.consistency import check
 from ...support.sightings import SECOND, objects, place, see, sighting, the
@@ -70,14 +70,14 @@ def test_nothing_is_lost_and_every_index_is_in_step_after_any_messages(messages:
         memory._database.write(_check_counts).result()
 
 
-def _check_counts(connection: sqlite3.Connection) -> None:
-    rows = connection.execute(
+def _check_counts(transaction: Transaction) -> None:
+    rows = transaction.rows(
         "SELECT o.times_seen, o.subsampled, count(s.id), coalesce(sum(s.subsampled), 0) FROM objects AS o "
         "LEFT JOIN sightings AS s ON s.memory_id = o.memory_id GROUP BY o.memory_id"
-    ).fetchall()
+    )
     assert all(times == since + count + between and count <= 8 for times, since, count, between in rows)
     superseded = "SELECT count(*) FROM memories WHERE status = 'superseded' AND id IN (SELECT memory_id FROM objects)"
-    assert connection.execute(superseded).fetchone() == (0,)
+    assert transaction.row(superseded) == (0,)
 
 
 def test_two_chairs_in_one_frame_stay_two_however_near(memory: RobotMemory) -> None:

@@ -12,6 +12,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewFact
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage.file_size import file_size, to_give_back
+from robotmem_ros.memory.storage.snapshot import Snapshot
 
 from ...support.consistency import check_file
 from ...support.waiting import until
@@ -71,8 +72,8 @@ def test_the_file_shrinks_when_much_went(open_memory: OpenMemory) -> None:
     memory.parameters = memory.parameters.changed(max_memories=20)
     memory.retain()
     with sqlite3.connect(memory.path) as connection:
-        assert file_size(connection).free <= file_size(connection).pages // 20
-        assert to_give_back(connection, None) == 0
+        assert file_size(Snapshot(connection)).free <= file_size(Snapshot(connection)).pages // 20
+        assert to_give_back(Snapshot(connection), None) == 0
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.close()
     assert memory.status().db_bytes < large / 3
@@ -96,9 +97,9 @@ def test_a_file_that_cannot_shrink_uses_its_free_pages_again(open_memory: OpenMe
         assert connection.execute("PRAGMA auto_vacuum").fetchone() == (0,)
     memory.parameters = memory.parameters.changed(max_memories=20)
     memory.retain()
-    pages = file_size(connection).pages
+    pages = file_size(Snapshot(connection)).pages
     fill(memory, 200, 350, size=6000)
-    assert file_size(connection).pages == pages
+    assert file_size(Snapshot(connection)).pages == pages
     connection.close()
 
 

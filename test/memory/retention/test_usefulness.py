@@ -19,13 +19,11 @@ def test_sql_computes_the_formula_to_the_last_bit(world: list[Plain]) -> None:
     database = opened()
     try:
         stored(database, world)
-        with database.reader() as connection:
-            found = connection.execute(
+        with database.snapshot() as snapshot:
+            found = snapshot.rows(
                 f"SELECT {PROTECTION}, {USEFULNESS} FROM memories AS m ORDER BY m.id", moment(NOW) | {"limit": 0}
-            ).fetchall()
-            ranked = connection.execute(
-                f"SELECT m.id FROM memories AS m ORDER BY {LEAST_USEFUL_FIRST}", moment(NOW)
-            ).fetchall()
+            )
+            ranked = snapshot.rows(f"SELECT m.id FROM memories AS m ORDER BY {LEAST_USEFUL_FIRST}", moment(NOW))
     finally:
         database.close()
     assert found == [(protection(plain), usefulness(plain)) for plain in world]
@@ -57,9 +55,9 @@ def test_memories_are_deleted_in_order_of_protection_and_usefulness(first: Plain
     for world, expected in (([first, second], [1, 2]), ([second, first], [2, 1])):
         database = opened()
         stored(database, world)
-        with database.reader() as connection:
+        with database.snapshot() as snapshot:
             sql = f"SELECT m.id FROM memories AS m ORDER BY {LEAST_USEFUL_FIRST}"
-            found = [memory_id for (memory_id,) in connection.execute(sql, moment(NOW))]
+            found = [memory_id for (memory_id,) in snapshot.rows(sql, moment(NOW))]
             assert found == ([1, 2] if first == second else expected)
         database.close()
 
@@ -68,10 +66,10 @@ def test_times_of_a_simulation_do_not_age_by_the_wall_clock_nor_the_other_way_ro
     simulated, real = Plain(age=NOW / DAY - 1.0), Plain(age=5.0)
     database = opened()
     stored(database, [simulated, real, replace(real, age=0.0)])
-    with database.reader() as connection:
+    with database.snapshot() as snapshot:
         sql = f"SELECT {USEFULNESS} FROM memories AS m ORDER BY m.id"
-        by_wall = [value for (value,) in connection.execute(sql, moment(NOW))]
-        by_simulation = [value for (value,) in connection.execute(sql, moment(2 * DAY))]
+        by_wall = [value for (value,) in snapshot.rows(sql, moment(NOW))]
+        by_simulation = [value for (value,) in snapshot.rows(sql, moment(2 * DAY))]
     assert by_wall == [0.9, 0.9 / 1.05, 0.9]
     assert by_simulation == [0.9 / 1.01, 0.9, 0.9]
     database.close()

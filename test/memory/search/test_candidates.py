@@ -56,10 +56,10 @@ def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world
     rare = Sql("m.id % 50 = 0", (), Source("SELECT id FROM memories WHERE id % 50 = 0", ()))
     common = Sql("m.id % 4 = 0", (), Source("SELECT id FROM memories WHERE id % 4 = 0 ORDER BY id DESC", ()))
     most = Sql("m.id > 5", (), Source("SELECT id FROM memories WHERE id > 5", ()))
-    with database.snapshot() as connection:
-        both = narrow_down(connection, Candidates((common, rare)))
-        one = narrow_down(connection, Candidates((common,)))
-        none = narrow_down(connection, Candidates((most,)))
+    with database.snapshot() as snapshot:
+        both = narrow_down(snapshot, Candidates((common, rare)))
+        one = narrow_down(snapshot, Candidates((common,)))
+        none = narrow_down(snapshot, Candidates((most,)))
     assert both.superset is not None
     assert both.superset.tolist() == list(range(50, max(both.superset) + 1, 50))
     assert one.superset is not None

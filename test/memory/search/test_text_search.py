@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import sqlite3
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +19,7 @@ from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text import tokens
 from robotmem_ros.memory.text.analysis import analyse
 
@@ -43,21 +43,21 @@ def texts() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def crowd() -> Iterator[sqlite3.Connection]:
-    """A connection to a world of few words."""
+def crowd() -> Iterator[Snapshot]:
+    """A snapshot of a world of few words."""
     database = Database(Parameters(db_path=":memory:"))
     news = [
         NewMemory(Kind.FACT, text, "default", number, "map", "", session_id="old" if number < SIZE // 2 else "")
         for number, text in enumerate(texts())
     ]
-    database.write(lambda connection: [rows.insert(connection, new) for new in news]).result()
-    with database.reader() as connection:
-        yield connection
+    database.write(lambda transaction: [rows.insert(transaction, new) for new in news]).result()
+    with database.snapshot() as snapshot:
+        yield snapshot
     database.close()
 
 
 def search(
-    connection: sqlite3.Connection,
+    snapshot: Snapshot,
     query: str,
     limit: int,
     *,
@@ -69,13 +69,13 @@ def search(
     """What the text search finds."""
     parsed = parse_query(Parameters(), RecallRequest(query, session_id=session), decay=Decay(0.0, now=0))
     parameters = Parameters(text_candidates=limit, bm25_k1=k1, bm25_b=b)
-    reader = TextReader(connection, (), analyse(query), parameters, ["default"])
-    return reader.search(find_candidates(connection, parsed.conditions), depth)
+    reader = TextReader(snapshot, (), analyse(query), parameters, ["default"])
+    return reader.search(find_candidates(snapshot, parsed.conditions), depth)
 
 
-def content(connection: sqlite3.Connection, memory_id: int) -> list[str]:
+def content(snapshot: Snapshot, memory_id: int) -> list[str]:
     """The words of a memory."""
-    return str(connection.execute("SELECT content FROM memories WHERE id = ?", (memory_id,)).fetchone()[0]).split()
+    return str(snapshot.row("SELECT content FROM memories WHERE id = ?", (memory_id,))[0]).split()
 
 
 QUERIES = st.lists(st.sampled_from((*COLOURS, *THINGS, *PLACES, *RARE)), min_size=1, max_size=7, unique=True)
@@ -84,7 +84,7 @@ QUERIES = st.lists(st.sampled_from((*COLOURS, *THINGS, *PLACES, *RARE)), min_siz
 @settings(max_examples=150)
 @given(words=QUERIES, limit=st.sampled_from((100, 300, 1000)), session=st.sampled_from(("", "old")))
 def test_a_bounded_search_gives_true_scores_and_first_of_all_what_holds_all_words(
-    crowd: sqlite3.Connection, words: list[str], limit: int, session: str
+    crowd: Snapshot, words: list[str], limit: int, session: str
 ) -> None:
     everything = search(crowd, " ".join(words), UNBOUNDED, session=session)
     found = search(crowd, " ".join(words), limit, session=session)
@@ -106,10 +106,8 @@ def test_a_bounded_search_gives_true_scores_and_first_of_all_what_holds_all_word
 
 
 @given(words=QUERIES, k1=st.just(0.9) | st.floats(0, 10), b=st.just(0.4) | st.floats(0, 1))
-def test_a_search_with_room_for_all_is_the_formula(
-    crowd: sqlite3.Connection, words: list[str], k1: float, b: float
-) -> None:
-    memories = {row[0]: row[1].split() for row in crowd.execute("SELECT id, content FROM memories")}
+def test_a_search_with_room_for_all_is_the_formula(crowd: Snapshot, words: list[str], k1: float, b: float) -> None:
+    memories = {row[0]: row[1].split() for row in crowd.rows("SELECT id, content FROM memories")}
     mean = sum(map(len, memories.values())) / len(memories)
     frequency = {word: sum(word in held for held in memories.values()) for word in words}
     expected = {}
@@ -125,7 +123,7 @@ def test_a_search_with_room_for_all_is_the_formula(
     assert dict(found) == pytest.approx(expected, abs=1e-9)
 
 
-def test_few_candidates_are_all_ranked_however_common_the_words(crowd: sqlite3.Connection) -> None:
+def test_few_candidates_are_all_ranked_however_common_the_words(crowd: Snapshot) -> None:
     query = parse_query(Parameters(), RecallRequest("red mug", after=10, before=400), decay=Decay(0.0, now=0))
     few = enumerate_if_few(crowd, find_candidates(crowd, query.conditions))
     assert few.ids is not None
@@ -133,14 +131,14 @@ def test_few_candidates_are_all_ranked_however_common_the_words(crowd: sqlite3.C
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
 
 
-def test_words_that_most_memories_hold_weigh_next_to_nothing_but_are_searched(crowd: sqlite3.Connection) -> None:
+def test_words_that_most_memories_hold_weigh_next_to_nothing_but_are_searched(crowd: Snapshot) -> None:
     found = search(crowd, "in the", 100)
     assert len(found) >= 25
     assert max(-hit.measure for hit in found) < 1e-3
 
 
 @pytest.mark.parametrize("query", ["unheard of", "x"])
-def test_a_query_without_a_known_word_finds_nothing(crowd: sqlite3.Connection, query: str) -> None:
+def test_a_query_without_a_known_word_finds_nothing(crowd: Snapshot, query: str) -> None:
     assert search(crowd, query, 100) == []
     assert search(crowd, "mug", 100, depth=0) == []
 
@@ -149,9 +147,9 @@ def test_a_compound_weighs_as_much_as_its_rarest_word() -> None:
     database = Database(Parameters(db_path=":memory:"))
     contents = ["grip_force grip_force", "force grip", "grip grip", "force", "plant", "lamp", "sofa", "rug", "pan"]
     news = [NewMemory(Kind.FACT, text, "default", 1, "map", "") for text in contents]
-    database.write(lambda connection: [rows.insert(connection, new) for new in news]).result()
-    with database.reader() as connection:
-        found = dict(search(connection, "grip_force", UNBOUNDED))
+    database.write(lambda transaction: [rows.insert(transaction, new) for new in news]).result()
+    with database.snapshot() as snapshot:
+        found = dict(search(snapshot, "grip_force", UNBOUNDED))
     mean = 14 / 9
     weight = math.log1p((9 - 3 + 0.5) / 3.5)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.functions import missing_sqlite_vec
+from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 
 pytestmark = pytest.mark.slow
 DIM = 32
@@ -58,8 +58,8 @@ class World:
         wanted = kept(share, listed=bool(listed))
         if listed is None:
             wanted = wanted._replace(superset=np.flatnonzero(self.shares < 1.3 * share) + 1)
-        with self.database.snapshot() as connection:
-            hits = self.index.search(connection, query, wanted, depth)
+        with self.database.snapshot() as snapshot:
+            hits = self.index.search(snapshot, query, wanted, depth)
         assert [hit.measure for hit in hits] == sorted(hit.measure for hit in hits)
         return [hit.memory_id for hit in hits]
 
@@ -91,12 +91,12 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if where == "in place":
         patch.setattr("robotmem_ros.memory.search.vector_index.matrix.available_bytes", lambda: 1000)
 
-    def fill(connection: sqlite3.Connection) -> None:
+    def fill(transaction: Transaction) -> None:
         for number, text in enumerate(texts):
             new = NewMemory(
                 Kind.FACT, f"text {text}", "default", number + 1, "map", "", confidence=float(shares[number])
             )
-            vector_rows.store(connection, [(rows.insert(connection, new), new.content, encoded[text])])
+            vector_rows.store(transaction, [(rows.insert(transaction, new), new.content, encoded[text])])
 
     database.write(fill).result()
     index.flush()
@@ -137,7 +137,7 @@ def test_the_nearest_of_few_are_exactly_those_of_the_vectors_as_they_are_kept(
     draw = random.Random(depth)
     for query in clustered(20, 7):
         ids = draw.sample(range(1, len(world.vectors) + 1), k=500)
-        hits = world.index.search(connection, query, only(ids), depth)
+        hits = world.index.search(Snapshot(connection), query, only(ids), depth)
         near = {one: round(float(1 - kept_as[one - 1] @ query), 6) for one in ids}
         exact = sorted(ids, key=lambda one: (near[one], -one))[:depth]
         assert [near[hit.memory_id] for hit in hits] == pytest.approx([near[one] for one in exact], abs=2e-6)
@@ -151,15 +151,15 @@ def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path:
     query = clustered(1, 8)[0]
     encoded = codec.encode(np.stack([np.zeros_like(query), -query, query, *clustered(7, 9)]))
 
-    def fill(connection: sqlite3.Connection) -> None:
+    def fill(transaction: Transaction) -> None:
         for number, vector in enumerate(encoded):
             new = NewMemory(Kind.FACT, f"text {number}", "default", number + 1, "map", "")
-            vector_rows.store(connection, [(rows.insert(connection, new), new.content, vector)])
+            vector_rows.store(transaction, [(rows.insert(transaction, new), new.content, vector)])
 
     database.write(fill).result()
-    with database.snapshot() as connection:
+    with database.snapshot() as snapshot:
         for depth in (1, 2, 10):
-            hits = index.search(connection, query, only(range(1, 11)), depth)
+            hits = index.search(snapshot, query, only(range(1, 11)), depth)
             assert (hits[0].memory_id, len(hits)) == (3, depth)
         assert {hit.memory_id: hit.measure for hit in hits}[1] == 1.0
     database.close()
@@ -186,12 +186,12 @@ def test_similar_memories_are_all_within_the_margin_of_the_nearest(
 ) -> None:
     monkeypatch.setattr("robotmem_ros.memory.search.vector_index.index._LISTED", listed)
     for query in clustered(10, 6):
-        with world.database.snapshot() as connection:
-            near_enough = world.index.similar(connection, query, kept(0.05, listed=False), 0.1, unmeasured=False)
+        with world.database.snapshot() as snapshot:
+            near_enough = world.index.similar(snapshot, query, kept(0.05, listed=False), 0.1, unmeasured=False)
             assert near_enough is not None
             check = near_enough.check()
             found = {
-                one for (one,) in connection.execute(f"SELECT id FROM memories AS m WHERE {check.sql}", check.arguments)
+                one for (one,) in snapshot.rows(f"SELECT id FROM memories AS m WHERE {check.sql}", check.arguments)
             }
         near = 1 - world.vectors @ query
         fitting = np.flatnonzero(world.shares < 0.05)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +10,7 @@ from robotmem_ros.memory import Kind, Parameters, RobotMemory
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.scoring import Weights, apply_steps, rrf_depth, scoring_steps
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.storage.traits import read_traits
 
 from ..conftest import OpenMemory
@@ -20,8 +19,8 @@ from ..conftest import OpenMemory
 def outcomes(memory: RobotMemory) -> dict[int, tuple[float, float]]:
     """Return the sums of the outcomes and of the shares of each memory."""
     memory.flush()
-    with memory._database.reader() as connection:
-        rows = connection.execute("SELECT memory_id, total, weight FROM memory_outcomes")
+    with memory._database.snapshot() as snapshot:
+        rows = snapshot.rows("SELECT memory_id, total, weight FROM memory_outcomes")
         return {memory_id: (total, weight) for memory_id, total, weight in rows}
 
 
@@ -58,8 +57,8 @@ def test_only_what_was_recalled_while_the_session_was_open_shares_in_its_outcome
     assert outcomes(memory) == {ids[1]: (0.75, 1)}
     episode(memory, ids[1], 0.25)
     assert outcomes(memory) == {ids[1]: (1.0, 2)}
-    with memory._database.reader() as connection:
-        assert connection.execute("SELECT count(*) FROM session_recalls").fetchone() == (0,), "they ended"
+    with memory._database.snapshot() as snapshot:
+        assert snapshot.row("SELECT count(*) FROM session_recalls") == (0,), "they ended"
 
 
 def test_a_memory_shares_in_an_outcome_by_its_best_rank(memory: RobotMemory) -> None:
@@ -97,15 +96,15 @@ def test_the_weight_follows_its_formula_and_is_bounded(scores: list[float], sess
     database = Database(Parameters(db_path=":memory:"))
     totals = [(number, score * sessions, sessions) for number, score in enumerate(scores, start=1)]
 
-    def fill(connection: sqlite3.Connection) -> None:
+    def fill(transaction: Transaction) -> None:
         for _ in range(len(scores) + 1):
-            rows.insert(connection, NewMemory(Kind.FACT, "text", "default", 1, "map", ""))
-        connection.executemany("INSERT INTO memory_outcomes VALUES (?, ?, ?)", totals)
+            rows.insert(transaction, NewMemory(Kind.FACT, "text", "default", 1, "map", ""))
+        transaction.executemany("INSERT INTO memory_outcomes VALUES (?, ?, ?)", totals)
 
     database.write(fill).result()
     steps, ids = scoring_steps(Parameters(outcome_weight=bound)), range(1, len(scores) + 2)
-    with database.reader() as connection:
-        weights = apply_steps(dict.fromkeys(ids, 1.0), read_traits(connection, ids), steps)
+    with database.snapshot() as snapshot:
+        weights = apply_steps(dict.fromkeys(ids, 1.0), read_traits(snapshot, ids), steps)
     database.close()
     assert weights.pop(len(scores) + 1) == 1.0
     assert all(1 - bound <= weight <= 1 + bound for weight in weights.values())

@@ -125,8 +125,8 @@ def test_only_facts_from_outside_the_session_but_of_its_collection_are_offered(
     report = memory.end_session(session, 1.0)
     assert [fact.id for fact in report.proactive] == known
     assert [fact.score for fact in report.proactive] == [1.0]
-    with memory._database.reader() as connection:
-        assert connection.execute("SELECT max(access_count) FROM memories").fetchone() == (0,), "an offer is no recall"
+    with memory._database.snapshot() as snapshot:
+        assert snapshot.row("SELECT max(access_count) FROM memories") == (0,), "an offer is no recall"
     live(memory, clock, 200)
     assert offered(memory, context) == [], "what has faded is not offered"
 
@@ -182,5 +182,5 @@ def test_the_words_of_a_context_are_those_of_its_texts_and_its_other_values_with
 
 
 def _sessions_of(memory: RobotMemory) -> dict[int, str]:
-    with memory._database.reader() as connection:
-        return dict(connection.execute("SELECT id, session_id FROM memories").fetchall())
+    with memory._database.snapshot() as snapshot:
+        return dict(snapshot.rows("SELECT id, session_id FROM memories"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.storage import bulk
+from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 # SQLite tells texts up to a NUL only, and writes 15 digits of a number.
@@ -29,10 +29,10 @@ def test_columns_are_read_as_row_by_row(rows: list[tuple[int, str, float]]) -> N
     connection = table(rows)
     sql = "SELECT * FROM rows WHERE id <> ? ORDER BY id DESC, rowid"
     expected = connection.execute(sql, (7,)).fetchall()
-    ids, words, measures = bulk.read(connection, sql, (7,), "id", "words", "measure")
+    ids, words, measures = Snapshot(connection).columns(sql, (7,), "id", "words", "measure")
     assert list(zip(ids, words, measures, strict=True)) == expected
-    assert bulk.ids(connection, sql, (7,)) == ids
-    array = bulk.array(connection, sql, (7,))
+    assert Snapshot(connection).ids(sql, (7,)) == ids
+    array = Snapshot(connection).array(sql, (7,))
     assert array.dtype == "int64"
     assert array.tolist() == ids
     connection.close()
@@ -42,6 +42,6 @@ def test_columns_are_read_as_row_by_row(rows: list[tuple[int, str, float]]) -> N
 def test_so_many_rows_are_inserted_as_are_given_and_in_their_order(number: int) -> None:
     connection = table([])
     rows = [(number - index, f"row {index}", index / 2) for index in range(number)]
-    bulk.insert(connection, "rows (id, words, measure)", "(?, ?, ?)", rows)
+    Transaction(connection).insert("rows (id, words, measure)", "(?, ?, ?)", rows)
     assert connection.execute("SELECT id, words, measure FROM rows ORDER BY rowid").fetchall() == rows
     connection.close()

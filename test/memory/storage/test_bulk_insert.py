@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import pytest
 from robotmem_ros.memory import Kind, Parameters, StorageError, Stored
 from robotmem_ros.memory.models import ImportKey, NewMemory, Recording
 from robotmem_ros.memory.storage import Database, collection_rows, imports
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.consistency import check
 
@@ -32,14 +32,14 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def held(database: Database) -> Iterator[None]:
     """Keeps the writer busy, so that what is given to it meanwhile waits together."""
     go_on = threading.Event()
-    database.write(lambda connection: go_on.wait(10))
+    database.write(lambda transaction: go_on.wait(10))
     yield
     go_on.set()
 
 
 def contents(database: Database) -> list[tuple[int, str]]:
-    with database.reader() as connection:
-        return connection.execute("SELECT id, content FROM memories ORDER BY id").fetchall()
+    with database.snapshot() as snapshot:
+        return snapshot.rows("SELECT id, content FROM memories ORDER BY id")
 
 
 def test_memories_get_their_ids_in_the_order_they_were_given(database: Database) -> None:
@@ -58,8 +58,8 @@ def test_memories_that_say_the_same_are_each_counted(database: Database) -> None
         futures = [database.insert(new) for new in (*said, *others, *facts)]
     assert len({future.result().memory_id for future in futures}) == 19
     assert database.write(check).result() == 19
-    with database.reader() as connection:
-        assert connection.execute("SELECT name, facts, perceptions FROM collections ORDER BY name").fetchall() == [
+    with database.snapshot() as snapshot:
+        assert snapshot.rows("SELECT name, facts, perceptions FROM collections ORDER BY name") == [
             ("default", 5, 10),
             ("other", 0, 4),
         ]
@@ -86,8 +86,8 @@ def test_a_memory_that_was_cancelled_is_not_stored(database: Database) -> None:
 
 
 def test_other_jobs_see_what_was_given_before_them_and_nothing_later(database: Database) -> None:
-    def count(connection: sqlite3.Connection) -> int:
-        return collection_rows.totals(connection)["perception"]
+    def count(transaction: Transaction) -> int:
+        return collection_rows.totals(transaction)["perception"]
 
     with held(database):
         database.insert(MUG)
@@ -107,12 +107,12 @@ def test_what_an_import_stored_before_is_not_stored_again(database: Database) ->
     assert database.insert(replace(MUG, import_key=keys[3])).result() == Stored(0, is_new=False)
 
 
-def _import(connection: sqlite3.Connection) -> int:
-    return imports.begin(connection, Recording("digest", "/topic", "configuration", "bag"))
+def _import(transaction: Transaction) -> int:
+    return imports.begin(transaction, Recording("digest", "/topic", "configuration", "bag"))
 
 
 def test_a_group_that_cannot_be_committed_says_so_to_everyone(database: Database) -> None:
-    database.write(lambda connection: connection.execute("PRAGMA query_only = ON")).result()
+    database.write(lambda transaction: transaction.rows("PRAGMA query_only = ON")).result()
     with held(database):
         futures = [database.insert(MUG) for _ in range(3)]
     for future in futures:

@@ -158,11 +158,11 @@ def test_a_damaged_context_is_named_by_its_memory(tmp_path: Path) -> None:
 def test_only_sqlite_says_that_a_file_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with RobotMemory(path, embedding_model="") as memory:
-        with pytest.raises(StorageError, match="KeyError: 263") as told, memory._database.reader():
+        with pytest.raises(StorageError, match="KeyError: 263") as told, memory._database.snapshot():
             raise KeyError(263)
         assert "damaged" not in str(told.value)
-        with pytest.raises(StorageError, match="no such table") as told, memory._database.reader() as connection:
-            connection.execute("SELECT 1 FROM none_such")
+        with pytest.raises(StorageError, match="no such table") as told, memory._database.snapshot() as snapshot:
+            snapshot.rows("SELECT 1 FROM none_such")
         assert "damaged" not in str(told.value)
         for number in range(500):
             memory.save_perception(f"a mug {number}", data=bytes(2000))

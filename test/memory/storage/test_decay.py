@@ -127,8 +127,8 @@ def test_a_recall_counts_and_makes_no_belief_fresher(memory: RobotMemory, clock:
         memory.flush()
     confidences = {found.id: found.memory.confidence for found in look(memory)}
     assert confidences == {one: pytest.approx(0.9 * 0.99**60) for one in (used, unused)}
-    with memory._database.reader() as connection:
-        counts = connection.execute("SELECT access_count FROM memories ORDER BY id").fetchall()
+    with memory._database.snapshot() as snapshot:
+        counts = snapshot.rows("SELECT access_count FROM memories ORDER BY id")
     assert counts == [(12,), (0,)]
 
 
@@ -239,8 +239,8 @@ def test_while_the_clock_shows_no_time_no_day_is_lived(memory: RobotMemory, cloc
     clock.now = now
     memory.learn("the bin has a pedal", observed_at=NOW, confidence=0.8)
     assert only(memory, 0.9).confidence == 0.9
-    with memory._database.reader() as connection:
-        assert connection.execute("SELECT count(*) FROM lived_days").fetchone() == (1,)
+    with memory._database.snapshot() as snapshot:
+        assert snapshot.row("SELECT count(*) FROM lived_days") == (1,)
 
 
 def test_a_clock_that_fails_keeps_nothing_from_being_written(open_memory: OpenMemory) -> None:
@@ -266,8 +266,8 @@ def test_decay_writes_nothing_to_memories(memory: RobotMemory, clock: Clock) -> 
     memory.learn("the glass holds at 12.5 N", confidence=0.9)
     live(memory, clock, 120)
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**120)
-    with memory._database.reader() as connection:
-        assert connection.execute("SELECT confidence, access_count FROM memories").fetchall() == [(0.9, 0)]
+    with memory._database.snapshot() as snapshot:
+        assert snapshot.rows("SELECT confidence, access_count FROM memories") == [(0.9, 0)]
 
 
 def test_a_stamp_of_no_wall_clock_counts_as_one_of_now(memory: RobotMemory, clock: Clock) -> None:

@@ -199,16 +199,17 @@ def batches(memory: RobotMemory, n: int = 1000, seen: Cursor = BEGINNING) -> Ite
 
 def units_of(memory: RobotMemory) -> list[dict[str, Any]]:
     """Return all memories as rows, by id."""
-    with memory._database.reader() as connection:
-        ids = [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories ORDER BY id")]
-        return units.memories(connection, ids)
+    with memory._database.snapshot() as snapshot:
+        ids = [memory_id for (memory_id,) in snapshot.rows("SELECT id FROM memories ORDER BY id")]
+        return units.memories(snapshot, ids)
 
 
 def stored(memory: RobotMemory, *, but: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
     """Return all that is stored, by UUID, without what means something in this file alone."""
     but = {"id", "robot", "revision", *but}
-    with memory._database.reader() as connection:
-        rows = units_of(memory) + units.sessions(connection, 0, 2**62) + units.maps(connection, 0, 2**62)
+    rows = units_of(memory)
+    with memory._database.snapshot() as snapshot:
+        rows += units.sessions(snapshot, 0, 2**62) + units.maps(snapshot, 0, 2**62)
     found = {row["uuid"]: {name: value for name, value in row.items() if name not in but} for row in rows}
     for row in found.values():
         for links in units.LINKS.keys() & row.keys():

@@ -50,7 +50,7 @@ WRITES = (
 @pytest.fixture
 def stranger(database: Database, tmp_path: Path) -> Iterator[sqlite3.Connection]:
     """Another program, which has SQLite and none of our functions; the file holds an object and a fact."""
-    database.write(lambda connection: rows.insert_all(connection, [MUG, replace(MUG, kind=Kind.FACT)])).result()
+    database.write(lambda transaction: rows.insert_all(transaction, [MUG, replace(MUG, kind=Kind.FACT)])).result()
     opened = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
     opened.execute("PRAGMA foreign_keys = ON")
     yield opened

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from robotmem_ros.memory.storage import (
     session_rows,
     vector_rows,
 )
+from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.tracks import Track
 
 from ...support.consistency import check
@@ -108,86 +108,86 @@ class BrokenOffError(Exception):
 REFUSALS = (BrokenOffError, MemoryNotFoundError, NoteError)
 
 
-def run(connection: sqlite3.Connection, step: tuple[str, object], memory_id: int) -> None:
+def run(transaction: Transaction, step: tuple[str, object], memory_id: int) -> None:
     """Does one thing to the database."""
     action, argument = step
     if action in ("insert", "fail"):
         assert isinstance(argument, NewMemory)
-        rows.insert(connection, argument)
+        rows.insert(transaction, argument)
         if action == "fail":
             raise BrokenOffError
     elif action == "insert all":
         assert isinstance(argument, list)
-        rows.insert_all(connection, argument)
+        rows.insert_all(transaction, argument)
     elif action == "embed":
-        found = vector_rows.pending(connection, 0, memory_id)
-        vector_rows.store(connection, [(one, text, b"\1\2\3") for one, text in found])
+        found = vector_rows.pending(transaction, 0, memory_id)
+        vector_rows.store(transaction, [(one, text, b"\1\2\3") for one, text in found])
     elif action == "update":
         assert isinstance(argument, dict)
-        changes.update(connection, memory_id, argument, None)
+        changes.update(transaction, memory_id, argument, None)
     elif action == "move":
         assert isinstance(argument, dict)
-        if None in argument.values() and object_rows.is_object(connection, memory_id):
+        if None in argument.values() and object_rows.is_object(transaction, memory_id):
             raise BrokenOffError  # an object has a position
-        rows.update(connection, memory_id, argument)
+        rows.update(transaction, memory_id, argument)
     elif action == "rebuild":
         for index in (indexing.TEXTS, indexing.FACTS):
-            indexing.rebuild(connection, index)
+            indexing.rebuild(transaction, index)
     else:
-        OTHERS[action](connection, memory_id)
+        OTHERS[action](transaction, memory_id)
 
 
-def consolidate(connection: sqlite3.Connection, memory_id: int) -> None:
+def consolidate(transaction: Transaction, memory_id: int) -> None:
     """Lets a memory stand for the two before it: one superseded, one in its group."""
-    one, two, kept = (session_fact(connection, memory_id - before) for before in (2, 1, 0))
-    session_rows.supersede(connection, one, kept, "2026-01-01T00:00:00")
-    session_rows.set_group(connection, kept, [two])
+    one, two, kept = (session_fact(transaction, memory_id - before) for before in (2, 1, 0))
+    session_rows.supersede(transaction, one, kept, "2026-01-01T00:00:00")
+    session_rows.set_group(transaction, kept, [two])
 
 
-def session_fact(connection: sqlite3.Connection, memory_id: int) -> session_rows.SessionFact:
+def session_fact(snapshot: Snapshot, memory_id: int) -> session_rows.SessionFact:
     sql = "SELECT id, content, category, context, frame_id, map_id, confidence FROM memories WHERE id = ?"
-    row = connection.execute(sql, (memory_id,)).fetchone()
+    row = snapshot.row(sql, (memory_id,))
     if row is None:
         raise BrokenOffError
     return session_rows.SessionFact(*row)
 
 
-def evict(connection: sqlite3.Connection, memory_id: int) -> None:
+def evict(transaction: Transaction, memory_id: int) -> None:
     """Keeps as many rows as this."""
     budget = Budget(Measure.ROWS, memory_id)
-    chosen = retention_rows.eviction_candidates(connection, budget, now=10**18, used=0, limit=3)
-    retention_rows.evict(connection, chosen, "rows")
+    chosen = retention_rows.eviction_candidates(transaction, budget, now=10**18, used=0, limit=3)
+    retention_rows.evict(transaction, chosen, "rows")
 
 
-def track(connection: sqlite3.Connection, memory_id: int) -> None:
+def track(transaction: Transaction, memory_id: int) -> None:
     """Makes an object of a memory that has a position."""
     sql = "SELECT x, y, z FROM memories WHERE id = ? AND x IS NOT NULL AND z IS NOT NULL"
-    at = connection.execute(sql, (memory_id,)).fetchone()
+    at = transaction.row(sql, (memory_id,))
     if at is None:
         raise BrokenOffError
     place = Estimate(at, Covariance(1, 0, 0, 1, 0, 1))
     seen = Track(memory_id, "mug", "{}", place, {"mug": 1}, 1, 1, 1, 0.5, 1.0, 1, True)
-    object_rows.insert(connection, [(seen, "")])
+    object_rows.insert(transaction, [(seen, "")])
 
 
-def merge(connection: sqlite3.Connection, memory_id: int) -> None:
+def merge(transaction: Transaction, memory_id: int) -> None:
     """Makes an object a part of another one."""
-    objects = [key for (key,) in connection.execute("SELECT memory_id FROM objects WHERE memory_id <> ?", (memory_id,))]
-    if not objects or not object_rows.is_object(connection, memory_id):
+    objects = [key for (key,) in transaction.rows("SELECT memory_id FROM objects WHERE memory_id <> ?", (memory_id,))]
+    if not objects or not object_rows.is_object(transaction, memory_id):
         raise BrokenOffError
-    object_rows.supersede(connection, memory_id, by=objects[0])
+    object_rows.supersede(transaction, memory_id, by=objects[0])
 
 
-OTHERS: Mapping[str, Callable[[sqlite3.Connection, int], object]] = {
-    "forget": lambda connection, memory_id: changes.invalidate(connection, memory_id, "a test"),
+OTHERS: Mapping[str, Callable[[Transaction, int], object]] = {
+    "forget": lambda transaction, memory_id: changes.invalidate(transaction, memory_id, "a test"),
     "restore": changes.restore,
     "track": track,
     "merge": merge,
-    "delete": lambda connection, memory_id: rows.delete(connection, [memory_id, memory_id + 2]),
+    "delete": lambda transaction, memory_id: rows.delete(transaction, [memory_id, memory_id + 2]),
     "consolidate": consolidate,
     "evict": evict,
-    "purge": lambda connection, memory_id: purge_rows.delete_batch(
-        connection, purge_rows.Selection(ids=(memory_id,)), 5
+    "purge": lambda transaction, memory_id: purge_rows.delete_batch(
+        transaction, purge_rows.Selection(ids=(memory_id,)), 5
     ),
 }
 
@@ -202,9 +202,9 @@ def test_all_indexes_hold_what_the_memories_say_after_any_steps(
 ) -> None:
     database = Database(Parameters(db_path=":memory:"))
     try:
-        database.write(lambda connection: rows.insert_all(connection, first)).result()
+        database.write(lambda transaction: rows.insert_all(transaction, first)).result()
         for step, memory_id in steps:
-            done = database.write(lambda connection, step=step, memory_id=memory_id: run(connection, step, memory_id))  # type: ignore[misc]
+            done = database.write(lambda transaction, step=step, memory_id=memory_id: run(transaction, step, memory_id))  # type: ignore[misc]
             error = done.exception()
             assert error is None or isinstance(error, REFUSALS), error
         database.write(check).result()
@@ -213,13 +213,13 @@ def test_all_indexes_hold_what_the_memories_say_after_any_steps(
         database.close()
 
 
-def check_nothing_is_left(connection: sqlite3.Connection) -> None:
+def check_nothing_is_left(transaction: Transaction) -> None:
     """Deletes all memories, and checks that nothing is left of them in what was derived from them."""
-    rows.delete(connection, [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories").fetchall()])
-    left = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in DERIVED}
+    rows.delete(transaction, [memory_id for (memory_id,) in transaction.rows("SELECT id FROM memories")])
+    left = {table: transaction.row(f"SELECT count(*) FROM {table}")[0] for table in DERIVED}
     assert left == dict.fromkeys(DERIVED, 0)
     sums = "SELECT total(facts), total(perceptions), total(notes), total(vectors), total(memories), total(words)"
-    assert connection.execute(f"{sums} FROM collections").fetchone() == (0, 0, 0, 0, 0, 0)
+    assert transaction.row(f"{sums} FROM collections") == (0, 0, 0, 0, 0, 0)
 
 
 @pytest.fixture
@@ -232,13 +232,13 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def test_an_unchanged_index_is_left_alone(database: Database) -> None:
     new = replace(MUG, context='{"a": 1, "b": [1, 2]}', pose=Pose(1, 2, 3))
-    memory_id = database.write(lambda connection: rows.insert(connection, new)).result()
+    memory_id = database.write(lambda transaction: rows.insert(transaction, new)).result()
     traced: list[str] = []
 
-    def move(connection: sqlite3.Connection) -> None:
-        connection.set_trace_callback(traced.append)
-        rows.update(connection, memory_id, {"x": 1.5, "confidence": 0.5})
-        connection.set_trace_callback(None)
+    def move(transaction: Transaction) -> None:
+        transaction._connection.set_trace_callback(traced.append)
+        rows.update(transaction, memory_id, {"x": 1.5, "confidence": 0.5})
+        transaction._connection.set_trace_callback(None)
 
     database.write(move).result()
     written = {sql.split()[1] for sql in traced if sql.startswith("UPDATE")}

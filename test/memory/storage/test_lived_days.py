@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +12,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.storage import rows
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.clock import DAY, SECOND, Clock
 
@@ -29,7 +29,7 @@ def test_a_new_memory_and_one_that_is_updated_belong_to_the_same_day(
     with RobotMemory(":memory:", embedding_model="", clock=clock) as memory:
         for day in days:
             clock.now = day * DAY + 1
-            memory._database.write(lambda connection: None).result()
+            memory._database.write(lambda transaction: None).result()
         perception = new_perception(memory.parameters, NewPerception(description="a red mug"), now=lambda: 1)
         for observed, received in times:
             seen = replace(perception, observed_at=observed * DAY + SECOND, received_at=received * DAY)
@@ -39,7 +39,7 @@ def test_a_new_memory_and_one_that_is_updated_belong_to_the_same_day(
             assert first == second
 
 
-def _days(connection: sqlite3.Connection, *, old: int, new: int, seen: NewMemory) -> list[int]:
-    rows.update(connection, old, {"observed_at": seen.observed_at, "received_at": seen.received_at})
+def _days(transaction: Transaction, *, old: int, new: int, seen: NewMemory) -> list[int]:
+    rows.update(transaction, old, {"observed_at": seen.observed_at, "received_at": seen.received_at})
     sql = "SELECT evidence_day FROM memories WHERE id IN (?, ?) ORDER BY id"
-    return [day for (day,) in connection.execute(sql, (old, new))]
+    return [day for (day,) in transaction.rows(sql, (old, new))]

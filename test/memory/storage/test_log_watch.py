@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from robotmem_ros.memory.errors import LogHeldError
 from robotmem_ros.memory.storage.log_watch import LogWatch, readers
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.subprocesses import running
 from ...support.waiting import until
@@ -77,7 +77,7 @@ def test_while_another_process_reads_what_nobody_waits_for_is_committed_together
             watch.update()
         memory._parts.maintenance.close()  # it would let them wait for a second
         database.gather(1000.0)
-        waiting = database.write(lambda connection: None, background=True)
+        waiting = database.write(lambda transaction: None, background=True)
         assert memory.learn("a call does not wait").memory_id
         assert not waiting.done()
         before = log.stat().st_size
@@ -89,11 +89,11 @@ def test_while_another_process_reads_what_nobody_waits_for_is_committed_together
         reader.stdin.flush()
         assert reader.stdout.readline() == "done\n"
         assert not watch.update()
-        assert database.write(lambda connection: "at once", background=True).result(timeout=180) == "at once"
+        assert database.write(lambda transaction: "at once", background=True).result(timeout=180) == "at once"
 
 
-def _insert_word(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO tag_meta VALUES (hex(randomblob(8)), NULL, '')")
+def _insert_word(transaction: Transaction) -> None:
+    transaction.execute("INSERT INTO tag_meta VALUES (hex(randomblob(8)), NULL, '')")
 
 
 BUSY = """

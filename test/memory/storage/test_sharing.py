@@ -75,34 +75,34 @@ def test_readers_do_not_wait_for_a_writer_and_see_what_was_committed(tmp_path: P
 
     done = database.write(write_slowly)
     assert writing.wait(60)
-    with database.reader() as connection:
-        assert connection.execute("SELECT count(*) FROM settings WHERE name = 'a'").fetchone() == (0,)
+    with database.snapshot() as snapshot:
+        assert snapshot.row("SELECT count(*) FROM settings WHERE name = 'a'") == (0,)
     read.set()
     assert done.result()
-    with database.reader() as connection:
-        assert connection.execute("SELECT count(*) FROM settings WHERE name = 'a'").fetchone() == (1,)
+    with database.snapshot() as snapshot:
+        assert snapshot.row("SELECT count(*) FROM settings WHERE name = 'a'") == (1,)
     database.close()
 
 
 def test_a_job_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
     database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
     hold = threading.Event()
-    database.write(lambda connection: hold.wait(60))
+    database.write(lambda transaction: hold.wait(60))
     insert = "INSERT INTO settings VALUES (?, '')"
-    good = [database.write(lambda connection, n=n: connection.execute(insert, (f"n{n}",))) for n in range(5)]  # type: ignore[misc]
-    bad = database.write(lambda connection: connection.execute(insert, ("n0",)))
-    broken = database.write(lambda connection: (connection.execute(insert, ("half",)), 1 // 0))
-    cancelled = database.write(lambda connection: connection.execute(insert, ("never",)))
+    good = [database.write(lambda transaction, n=n: transaction.execute(insert, (f"n{n}",))) for n in range(5)]  # type: ignore[misc]
+    bad = database.write(lambda transaction: transaction.execute(insert, ("n0",)))
+    broken = database.write(lambda transaction: (transaction.execute(insert, ("half",)), 1 // 0))
+    cancelled = database.write(lambda transaction: transaction.execute(insert, ("never",)))
     assert cancelled.cancel()
-    last = database.write(lambda connection: connection.execute(insert, ("last",)))
+    last = database.write(lambda transaction: transaction.execute(insert, ("last",)))
     hold.set()
     assert all(job.exception(60) is None for job in [*good, last])
     with pytest.raises(StorageError, match=r"could not write to the database .*: UNIQUE constraint failed"):
         bad.result(60)
     with pytest.raises(ZeroDivisionError):
         broken.result(60)
-    with database.reader() as connection:
-        found = {name for (name,) in connection.execute("SELECT name FROM settings")}
+    with database.snapshot() as snapshot:
+        found = {name for (name,) in snapshot.rows("SELECT name FROM settings")}
     assert found == {"robot", "schema", "tokens", "statements", "last", *(f"n{n}" for n in range(5))}
     database.close()
 
@@ -167,7 +167,7 @@ def test_who_waits_for_a_memory_in_ram_that_is_closed_meanwhile_is_told_so() -> 
     for _ in range(20):
         database = Database(Parameters(db_path=":memory:"))
         with ThreadPoolExecutor(9) as threads:
-            with database.reader():
+            with database.snapshot():
                 waiting = [threads.submit(database.schema_version) for _ in range(8)]
                 closing = threads.submit(database.close)
             closing.result()

@@ -18,20 +18,20 @@ def database() -> Database:
     """Five memories in RAM."""
     made = Database(Parameters(db_path=":memory:"))
     news = [NewMemory(Kind.PERCEPTION, f"mug {number}", "default", 1, "map", "", label="mug") for number in range(5)]
-    made.write(lambda connection: rows.insert_all(connection, news)).result()
+    made.write(lambda transaction: rows.insert_all(transaction, news)).result()
     return made
 
 
 def changed(database: Database, since: int = 0, low: int = 0, high: int = ALL) -> list[int]:
     """The memories that have changed."""
-    with database.reader() as connection:
-        return [memory_id for memory_id, _ in text_rows.changed(connection, since, low, high)]
+    with database.snapshot() as snapshot:
+        return [memory_id for memory_id, _ in text_rows.changed(snapshot, since, low, high)]
 
 
 def number(database: Database) -> int:
     """The number of the last change."""
-    with database.reader() as connection:
-        return text_rows.changes(connection)
+    with database.snapshot() as snapshot:
+        return text_rows.changes(snapshot)
 
 
 @pytest.mark.parametrize("column", ["content", "human_summary", "scope_files", "scope_entities", "label"])
@@ -57,7 +57,7 @@ def test_the_last_change_of_a_memory_counts_and_numbers_never_come_again(databas
         write(database, f"UPDATE memories SET content = content || ' red' WHERE id = {memory_id}")
     assert number(database) == 3
     assert [changed(database, since) for since in range(4)] == [[4, 2], [4, 2], [2], []]
-    database.write(lambda connection: rows.delete(connection, [2])).result()
+    database.write(lambda transaction: rows.delete(transaction, [2])).result()
     assert (changed(database), number(database)) == ([4, 2], 3)
     write(database, "UPDATE memories SET content = 'gone red' WHERE id = 5")
     assert (changed(database, 3), number(database)) == ([5], 4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.subprocesses import output_of, running
 from .test_disk_full import small_disk
@@ -33,20 +33,20 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-def end_the_thread(connection: sqlite3.Connection) -> None:
+def end_the_thread(transaction: Transaction) -> None:
     """End the thread that calls this, as no job should."""
     sys.exit(3)
 
 
-def note(connection: sqlite3.Connection) -> int:
+def note(transaction: Transaction) -> int:
     """Write something and return 1."""
-    connection.execute("INSERT INTO settings VALUES ('test', 'noted') ON CONFLICT DO UPDATE SET value = 'noted'")
+    transaction.execute("INSERT INTO settings VALUES ('test', 'noted') ON CONFLICT DO UPDATE SET value = 'noted'")
     return 1
 
 
 def test_a_job_that_ends_the_thread_is_answered_and_so_are_those_beside_and_after_it(database: Database) -> None:
     go_on = threading.Event()
-    blocking = database.write(lambda connection: go_on.wait(PATIENCE))
+    blocking = database.write(lambda transaction: go_on.wait(PATIENCE))
     before, ending, after = database.write(note), database.write(end_the_thread), database.write(note)
     go_on.set()
     assert blocking.result(PATIENCE)
@@ -57,7 +57,7 @@ def test_a_job_that_ends_the_thread_is_answered_and_so_are_those_beside_and_afte
 
 def test_a_job_outside_of_a_transaction_that_ends_the_thread_is_answered(database: Database) -> None:
     with pytest.raises(StorageError, match="SystemExit"):
-        database.write_alone(end_the_thread).result(PATIENCE)
+        database.write_alone(lambda connection: sys.exit(3)).result(PATIENCE)
     assert database.write(note).result(PATIENCE) == 1
 
 
@@ -84,7 +84,7 @@ def test_calls_go_before_what_nobody_waits_for(database: Database) -> None:
         future.add_done_callback(lambda done: order.append(name))
         return future
 
-    blocking = database.write(lambda connection: go_on.wait(PATIENCE))
+    blocking = database.write(lambda transaction: go_on.wait(PATIENCE))
     waiting = [queue("background", background=True) for _ in range(2000)]
     waiting += [queue("call", background=False) for _ in range(5)]
     go_on.set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 DAY = 86_400 * 10**9
 NOW = 1_800_000_000 * 10**9
@@ -53,9 +53,9 @@ PLAIN = st.builds(
 def stored(database: Database, world: Iterable[Plain]) -> None:
     """Store memories; their ids are 1, 2, 3 and so on."""
 
-    def work(connection: sqlite3.Connection) -> None:
+    def work(transaction: Transaction) -> None:
         for name, status in ((OPEN_SESSION, "active"), (ENDED_SESSION, "ended")):
-            connection.execute(
+            transaction.execute(
                 "INSERT INTO sessions (external_id, collection, status, superseded, uuid, revision) "
                 "VALUES (?1, '', ?2, iif(?2 = 'ended', 0, NULL), randomblob(16), 1) ON CONFLICT DO NOTHING",
                 (name, status),
@@ -66,8 +66,8 @@ def stored(database: Database, world: Iterable[Plain]) -> None:
                 session_id=plain.session, category=plain.category, confidence=plain.confidence,
                 perception_data=plain.data or None, context='{"a":1}',
             )  # fmt: skip
-            memory_id = rows.insert(connection, new)
-            rows.update(connection, memory_id, {"status": plain.status, "access_count": plain.recalls})
+            memory_id = rows.insert(transaction, new)
+            rows.update(transaction, memory_id, {"status": plain.status, "access_count": plain.recalls})
 
     database.write(work).result()
 
@@ -79,5 +79,5 @@ def opened(path: object = ":memory:", **options: object) -> Database:
 
 def ids(database: Database) -> list[int]:
     """Return the ids of all memories, active or not."""
-    with database.reader() as connection:
-        return [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories ORDER BY id")]
+    with database.snapshot() as snapshot:
+        return [memory_id for (memory_id,) in snapshot.rows("SELECT id FROM memories ORDER BY id")]

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from ...storage.snapshot import Snapshot
 
 _COMMON = 4.0
 """Rarity of a word that all memories hold: to be about what most memories are about is something, too."""
@@ -82,9 +83,9 @@ class Statistics(NamedTuple):
         return _COMMON + math.log((max(self.memories, _AS_OF_MANY) + 1) / (self.frequencies.get(word, 0) + 0.5))
 
 
-def read_statistics(connection: sqlite3.Connection, words: Iterable[str], collections: Sequence[str]) -> Statistics:
+def read_statistics(connection: Snapshot, words: Iterable[str], collections: Sequence[str]) -> Statistics:
     """Read the statistics for some words over some collections together; none for all."""
     arguments = (json.dumps(list(words)), *((json.dumps(collections),) if collections else ()))
     sql = _OF_THESE if collections else _OF_ALL
-    memories, total, frequencies = connection.execute(sql, arguments).fetchone()
+    memories, total, frequencies = connection.row(sql, arguments)
     return Statistics(memories, total / max(memories, 1), json.loads(frequencies))

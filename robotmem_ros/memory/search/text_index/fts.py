@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from itertools import accumulate, chain, combinations
 
 from ...storage import bulk
+from ...storage.snapshot import Snapshot
 from ...text import tokens
 from ..candidates import Candidates
 
@@ -18,7 +18,7 @@ _NEWEST = """
 
 
 def choice(
-    connection: sqlite3.Connection, frequencies: Mapping[str, int], candidates: Candidates, *, limit: int, behind: int
+    connection: Snapshot, frequencies: Mapping[str, int], candidates: Candidates, *, limit: int, behind: int
 ) -> set[int]:
     """Choose candidates behind an id by words with their frequencies, about `limit`: all that hold rare words.
 

@@ -8,7 +8,6 @@ only quicker.
 from __future__ import annotations
 
 import logging
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from itertools import pairwise
 
 from ...errors import StorageError
 from ...storage import Database, text_rows
+from ...storage.snapshot import Snapshot, Transaction
 from ...storage.text_rows import KeptBlock
 from .postings import SPAN, Block, BlockBuilder
 from .reader import outdated
@@ -85,7 +85,7 @@ class TextIndex:
             self.blocks = _renumbered(connection, blocks)
             return [*_changed(connection, self.blocks), *self._behind(connection)]
 
-    def _behind(self, connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+    def _behind(self, connection: Snapshot) -> Iterator[tuple[int, int]]:
         # From what the last block covers on, as in a log-structured merge tree.
         first, last = text_rows.first_and_last(connection)
         low = self.blocks[-1].high if self.blocks else first - 1
@@ -106,13 +106,13 @@ class TextIndex:
             low = high
 
     def _build(self, low: int, high: int) -> Iterator[None]:
-        with self._database.reader() as connection:
+        with self._database.snapshot() as connection:
             builder = BlockBuilder(low, high, text_rows.changes(connection))
         last = low
         while last < high:
             self._database.query_priority.yield_to_queries()
             # A connection for each piece: a long read would keep the write-ahead log from being emptied.
-            with self._database.reader() as connection:
+            with self._database.snapshot() as connection:
                 ids, texts = text_rows.texts(connection, last, high, _READ)
             if not ids:
                 break
@@ -133,11 +133,11 @@ class TextIndex:
     def _load(self) -> Iterator[None]:
         blocks: list[Block] = []
         try:
-            with self._database.reader() as connection:
+            with self._database.snapshot() as connection:
                 kept_blocks = text_rows.kept_blocks(connection)
                 first, _ = text_rows.first_and_last(connection)
             for kept_block in kept_blocks:
-                with self._database.reader() as connection:
+                with self._database.snapshot() as connection:
                     block = Block.unpack(
                         kept_block.low, kept_block.high, kept_block.changes, text_rows.postings(connection, kept_block)
                     )
@@ -163,7 +163,7 @@ class TextIndex:
         kept_block, packed = KeptBlock(block.low, block.high, block.changes, len(block.ids)), block.pack()
         self._try(lambda connection: text_rows.keep(connection, kept_block, packed))
 
-    def _try(self, work: Callable[[sqlite3.Connection], None]) -> None:
+    def _try(self, work: Callable[[Transaction], None]) -> None:
         # Without what is kept, the next start takes longer, and that is all.
         if not self._database.read_only:
             try:
@@ -172,13 +172,13 @@ class TextIndex:
                 _LOG.warning("postings could not be kept: %s", error)
 
 
-def _renumbered(connection: sqlite3.Connection, blocks: Sequence[Block]) -> tuple[Block, ...]:
+def _renumbered(connection: Snapshot, blocks: Sequence[Block]) -> tuple[Block, ...]:
     # A block without a changed text is as right as a new one; for the others each search reads what has changed.
     number = text_rows.changes(connection)
     return tuple(block if outdated(connection, [block]) else replace(block, changes=number) for block in blocks)
 
 
-def _changed(connection: sqlite3.Connection, blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
+def _changed(connection: Snapshot, blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
     for block in blocks:
         if len(outdated(connection, [block])) - len(block.unheld) >= _CHANGED:
             yield block.low, block.high

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from ...config.parameters import Parameters
 from ...storage import bulk, text_rows
 from ...storage.overview import overview
+from ...storage.snapshot import Snapshot
 from ...text import tokens
 from ...text.analysis import Analysis
 from ..candidates import Candidates, filter_ids
@@ -53,7 +53,7 @@ class TextReader:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: Snapshot,
         blocks: Sequence[Block],
         query: Analysis,
         parameters: Parameters,
@@ -254,7 +254,7 @@ class TextReader:
         self._matches.update(zip(block.ids[docs].tolist(), rows, strict=True))
 
 
-def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
+def outdated(connection: Snapshot, blocks: Sequence[Block]) -> list[int]:
     """Find the memories whose texts have changed since their blocks were made, or do not fit into them."""
     unheld = [one for block in blocks for one in block.unheld.tolist()]
     if not blocks or text_rows.changes(connection) <= min(block.changes for block in blocks):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import numpy as np
 
 from ...embedding import Vector
 from ...storage import codec
+from ...storage.snapshot import Snapshot
 from ..candidates import Candidates
 from ..result import Ranking
 from .exact import measured, ranked
@@ -21,7 +20,7 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 _MORE = 64
 
 
-def nearest_in_place(connection: sqlite3.Connection, query: Vector, candidates: Candidates, depth: int) -> Ranking:
+def nearest_in_place(connection: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
     """Find the `depth` candidates nearest in meaning: by upper bytes first, and the best of these exactly."""
     check, dim = candidates.check(), len(query)
     sql = (
@@ -34,7 +33,7 @@ def nearest_in_place(connection: sqlite3.Connection, query: Vector, candidates: 
     code = codec.as_bytes(query[np.newaxis])[0].tobytes()
     limit = depth + _MORE
     while True:
-        rows = connection.execute(sql, (dim, code, *check.arguments, codec.size(dim), limit)).fetchall()
+        rows = connection.rows(sql, (dim, code, *check.arguments, codec.size(dim), limit))
         if len(rows) < limit or rows[-1][2] > rows[depth - 1][2] + _SLACK:
             break
         limit *= 4

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from ...embedding import Vector, Vectors
 from ...storage import Database, bulk, codec, vector_rows
 from ...storage.overview import overview
+from ...storage.snapshot import Snapshot
 from ..candidates import Candidates, enumerate_if_few, filter_ids, only
 from ..result import Ranking
 from ..sql import Sql
@@ -57,7 +57,7 @@ class VectorIndex:
         self._database = database
         self._matrix = MatrixFollower()
 
-    def search(self, connection: sqlite3.Connection, query: Vector, candidates: Candidates, depth: int) -> Ranking:
+    def search(self, connection: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
         """Find the `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite).
 
         Raises:
@@ -83,22 +83,20 @@ class VectorIndex:
         vectors = NearestFirst(*compared, matrix.error(query))
         return Walk(connection, query, candidates, depth).through(vectors, width)
 
-    def rank(
-        self, connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int | None = None
-    ) -> Ranking:
+    def rank(self, connection: Snapshot, query: Vector, ids: Collection[int], depth: int | None = None) -> Ranking:
         """Rank some memories by exact distance, the `depth` nearest or all that have a vector."""
         if depth is not None and len(ids) >= _WORTHWHILE * depth:
             ids = self._preselected(connection, query, ids, depth)
-        pairs = connection.execute(
+        pairs = connection.rows(
             f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id",
             (json.dumps(list(ids)),),
-        ).fetchall()
+        )
         memory_ids, distances = measured(pairs, query)
         return ranked(memory_ids, distances, depth)
 
     def similar(
         self,
-        connection: sqlite3.Connection,
+        connection: Snapshot,
         query: Vector,
         candidates: Candidates,
         margin: float,
@@ -127,7 +125,7 @@ class VectorIndex:
         check = f"({_IS_NEAR} OR NOT {_HAS_VECTOR})" if unmeasured else _IS_NEAR
         return candidates.and_(Sql(check, (query.astype(np.float32).tobytes(), farthest)))
 
-    def facts_within(self, connection: sqlite3.Connection, query: Vector, distance: float, most: int) -> list[int]:
+    def facts_within(self, connection: Snapshot, query: Vector, distance: float, most: int) -> list[int]:
         """Find the facts up to a cosine distance, not in order; some may be a little farther.
 
         Of more than `most`, some are left out.
@@ -145,9 +143,7 @@ class VectorIndex:
             near = np.intersect1d(near, bulk.array(connection, _VECTORS_OF_FACTS, ()))
         return vector_rows.facts_of(connection, near.tolist(), most)
 
-    def vectors_of(
-        self, connection: sqlite3.Connection, memory_ids: Collection[int], dim: int
-    ) -> tuple[Sequence[int], Vectors]:
+    def vectors_of(self, connection: Snapshot, memory_ids: Collection[int], dim: int) -> tuple[Sequence[int], Vectors]:
         """Read the vectors of some memories: which of them have one of this length, and these, unit length."""
         kept = vector_rows.of_memories(connection, memory_ids, codec.size(dim))
         return [memory_id for memory_id, _ in kept], codec.decode([blob for _, blob in kept], dim)
@@ -165,7 +161,7 @@ class VectorIndex:
         Raises:
             StorageError: the database cannot be read.
         """
-        with self._database.reader() as connection:
+        with self._database.snapshot() as connection:
             return self._matrix.update(connection)
 
     def flush(self) -> None:
@@ -173,9 +169,7 @@ class VectorIndex:
         while self.update():
             pass
 
-    def _preselected(
-        self, connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int
-    ) -> Collection[int]:
+    def _preselected(self, connection: Snapshot, query: Vector, ids: Collection[int], depth: int) -> Collection[int]:
         # Those that may be among the nearest, as their upper bytes tell.
         matrix = self._matrix.current(connection, len(query))
         if matrix is None:
@@ -192,7 +186,7 @@ class VectorIndex:
         return [*map(int, memory_ids[near <= limit])]
 
 
-def _selected(connection: sqlite3.Connection, candidates: Candidates, depth: int, vectors: int) -> Ids | None:
+def _selected(connection: Snapshot, candidates: Candidates, depth: int, vectors: int) -> Ids | None:
     # Sorted ids of the vectors to compare; None if it is quicker to compare all. In a window of time the vectors of
     # some other memories are compared too.
     superset = candidates.superset

@@ -7,7 +7,6 @@ the database costs a lookup, never a wrong result; maintenance masks such rows, 
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from ...embedding import Vector
 from ...errors import RobotMemoryError
 from ...storage import codec, vector_rows
 from ...storage.codec import Bytes
+from ...storage.snapshot import Snapshot
 from .products import products
 from .room import available_bytes
 
@@ -112,7 +112,7 @@ class MatrixFollower:
         self.no_room = ""
         """Why the vectors are not in RAM; empty if they may be."""
 
-    def current(self, connection: sqlite3.Connection, dim: int) -> Matrix | None:
+    def current(self, connection: Snapshot, dim: int) -> Matrix | None:
         """Return the vectors of this length that a connection sees, or more; None without room in RAM.
 
         Raises:
@@ -127,7 +127,7 @@ class MatrixFollower:
                 pass
             return None if self.no_room else Matrix([block.view() for block in self._blocks])
 
-    def update(self, connection: sqlite3.Connection) -> bool:
+    def update(self, connection: Snapshot) -> bool:
         """Read a few thousand vectors that the matrix lacks, or mask those that are gone; return whether more is left.
 
         To be called on a connection that sees the latest state.
@@ -145,7 +145,7 @@ class MatrixFollower:
         if dim != self._dim:
             self._blocks, self._dim, self._last = [], dim, 0
 
-    def _missing(self, connection: sqlite3.Connection) -> int:
+    def _missing(self, connection: Snapshot) -> int:
         # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.
         missing = max(vector_rows.newest(connection) - self._last, 0)
         if missing and (not self._blocks or self._blocks[-1].room < missing):
@@ -154,7 +154,7 @@ class MatrixFollower:
                 self._blocks, self._last = [], 0
         return missing
 
-    def _read(self, connection: sqlite3.Connection) -> bool:
+    def _read(self, connection: Snapshot) -> bool:
         # Returns whether there may be more to read.
         kept = vector_rows.after(connection, self._last, _PIECE)
         if kept:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 
 from ...embedding import Vector
 from ...storage import bulk, vector_rows
+from ...storage.snapshot import Snapshot
 from ..candidates import Candidates, filter_ids
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from ..sql import Sql
@@ -71,7 +71,7 @@ class _Found(NamedTuple):
 class Walk:
     """The search for the `depth` candidates nearest to a query, on one snapshot of the database."""
 
-    connection: sqlite3.Connection
+    connection: Snapshot
     query: Vector
     candidates: Candidates
     depth: int

@@ -32,14 +32,14 @@ def ranges(index: TextIndex) -> list[tuple[int, int]]:
 
 def stale(database: Database, blocks: tuple[Block, ...]) -> list[int]:
     """Of which memories the blocks are out of date."""
-    with database.reader() as connection:
-        return sorted(outdated(connection, blocks))
+    with database.snapshot() as snapshot:
+        return sorted(outdated(snapshot, blocks))
 
 
 def skip_ids(database: Database, last: int) -> None:
     """Lets the next memory have the id behind `last`."""
     sql = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'memories'"
-    database.write(lambda connection: connection.execute(sql, (last,))).result()
+    database.write(lambda transaction: transaction.execute(sql, (last,))).result()
 
 
 def test_there_are_blocks_from_the_minimum_on(tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def test_changes_are_looked_for_in_the_blocks_that_they_concern(
         corpus.fill(database, 20)
         corpus.rewrite(database, [1005], "zebra")
         assert stale(database, index.blocks) == [7]
-        with database.reader() as connection:
-            assert text_rows.changes(connection) == 902
+        with database.snapshot() as snapshot:
+            assert text_rows.changes(snapshot) == 902
 
 
 def test_everything_is_rebuilt_when_more_than_half_is_gone(tmp_path: Path) -> None:

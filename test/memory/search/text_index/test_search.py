@@ -45,8 +45,8 @@ class Life(RuleBasedStateMachine):
 
     def ids(self, status: str, most: int) -> list[int]:
         """Some memories of a status."""
-        with self.database.reader() as connection:
-            found = connection.execute("SELECT id FROM memories WHERE status = ? ORDER BY id", (status,)).fetchall()
+        with self.database.snapshot() as snapshot:
+            found = snapshot.rows("SELECT id FROM memories WHERE status = ? ORDER BY id", (status,))
         ids = [one for (one,) in found]
         return self.draw().sample(ids, k=min(most, len(ids)))
 
@@ -137,7 +137,9 @@ def test_a_memory_with_a_changed_text_does_not_come_before_a_newer_one_that_is_a
         corpus.rewrite(database, range(1, 101), "blue mug")
         corpus.rewrite(database, range(1, 101), "red mug")
         database.write(
-            lambda connection: connection.execute("UPDATE memories SET session_id = 'few' WHERE id <= 250 OR id = 300")
+            lambda transaction: transaction.execute(
+                "UPDATE memories SET session_id = 'few' WHERE id <= 250 OR id = 300"
+            )
         ).result()
         queries = [corpus.TextQuery("mug", depth, session="few", most=0) for depth in range(1, 60)]
         corpus.check(database, index.blocks, queries)
@@ -146,12 +148,12 @@ def test_a_memory_with_a_changed_text_does_not_come_before_a_newer_one_that_is_a
 def test_a_snapshot_older_than_the_blocks_gets_true_scores_of_its_own_texts(tmp_path: Path) -> None:
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, 1000, seed=1)
-        with database.snapshot() as connection:
+        with database.snapshot() as snapshot:
             corpus.rewrite(database, range(1, 301), "red lamp")
             corpus.fill(database, 500, seed=2)
             index.flush()
             assert corpus.covered(index.blocks) == 1500
             for query, depth in (("red lamp", 20), ("grip_force", 500), ("zebra", 10)):
                 one = corpus.TextQuery(query, depth)
-                found = corpus.search(connection, index.blocks, one)
-                assert set(found) <= set(corpus.search(connection, (), corpus.TextQuery(one.query, 1000)))
+                found = corpus.search(snapshot, index.blocks, one)
+                assert set(found) <= set(corpus.search(snapshot, (), corpus.TextQuery(one.query, 1000)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -20,6 +19,7 @@ from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.search.text_index.bm25 import read_statistics
 from robotmem_ros.memory.storage import Database, changes, rows
 from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.text.analysis import analyse
 from robotmem_ros.memory.text.tokens import indexed_text
 
@@ -33,36 +33,36 @@ def stored(database: Database, texts: Sequence[tuple[str, str]]) -> None:
     news = [
         NewMemory(Kind.FACT, text, collection, moment, "map", "") for moment, (collection, text) in enumerate(texts)
     ]
-    database.write(lambda connection: rows.insert_all(connection, news)).result()
+    database.write(lambda transaction: rows.insert_all(transaction, news)).result()
 
 
 @pytest.fixture(scope="module")
-def many() -> Iterator[sqlite3.Connection]:
+def many() -> Iterator[Snapshot]:
     """Memories of several collections, some of them changed, moved, withdrawn or deleted."""
     draw = random.Random(5)
     database = Database(Parameters(db_path=":memory:"))
     texts = [(draw.choice(COLLECTIONS), " ".join(draw.choices(WORDS, k=draw.randint(1, 6)))) for _ in range(60)]
     stored(database, texts)
 
-    def change(connection: sqlite3.Connection) -> None:
+    def change(transaction: Transaction) -> None:
         for memory_id in range(1, 11):
-            changes.update(connection, memory_id, {"content": "lamp lamp"}, None)
-            changes.invalidate(connection, 10 + memory_id, "a test")
+            changes.update(transaction, memory_id, {"content": "lamp lamp"}, None)
+            changes.invalidate(transaction, 10 + memory_id, "a test")
         for memory_id in range(21, 26):
-            rows.update(connection, memory_id, {"collection": "new"})
-        rows.delete(connection, range(26, 31))
+            rows.update(transaction, memory_id, {"collection": "new"})
+        rows.delete(transaction, range(26, 31))
 
     database.write(change).result()
-    with database.reader() as connection:
-        yield connection
+    with database.snapshot() as snapshot:
+        yield snapshot
     database.close()
 
 
 @given(collections=st.lists(st.sampled_from((*COLLECTIONS, "new", "unknown")), max_size=4))
-def test_the_statistics_are_those_of_the_collections_together(many: sqlite3.Connection, collections: list[str]) -> None:
+def test_the_statistics_are_those_of_the_collections_together(many: Snapshot, collections: list[str]) -> None:
     texts = [
         indexed_text(text).split()
-        for collection, text in many.execute("SELECT collection, content FROM memories")
+        for collection, text in many.rows("SELECT collection, content FROM memories")
         if not collections or collection in collections
     ]
     found = read_statistics(many, WORDS, collections)
@@ -88,10 +88,10 @@ def test_without_postings_what_holds_a_word_that_only_others_often_have_is_found
     database = Database(Parameters(db_path=":memory:"))
     stored(database, [("default" if number % 20 == 7 else "lab", "red mug") for number in range(1000)])
     stored(database, [("default", "blue mug")] * 3000)
-    with database.reader() as connection:
+    with database.snapshot() as snapshot:
         request = RecallRequest("red mug", min_confidence=0.0)
-        candidates = find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
+        candidates = find_candidates(snapshot, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
         parameters = Parameters(text_candidates=LIMIT)
-        hits = TextReader(connection, (), analyse("red mug"), parameters, ["default"]).search(candidates, 50)
+        hits = TextReader(snapshot, (), analyse("red mug"), parameters, ["default"]).search(candidates, 50)
     assert [hit.memory_id for hit in hits] == [number + 1 for number in range(999, 0, -1) if number % 20 == 7]
     database.close()

@@ -22,11 +22,11 @@ QUERIES = (["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unhear
 
 def check(database: Database, blocks: Sequence[Block]) -> None:
     """Each memory that holds the words is named once."""
-    with database.snapshot() as connection:
-        texts = texts_of(connection, [one for (one,) in connection.execute("SELECT id FROM memories")])
+    with database.snapshot() as snapshot:
+        texts = texts_of(snapshot, [one for (one,) in snapshot.rows("SELECT id FROM memories")])
         for words in QUERIES:
             holding = sorted(one for one, text in texts.items() if set(text.split()).issuperset(words))
-            found = TextReader(connection, blocks, analyse(""), Parameters(), ()).with_all(words).tolist()
+            found = TextReader(snapshot, blocks, analyse(""), Parameters(), ()).with_all(words).tolist()
             # What is gone may still be named: who reads a memory sees that.
             assert [one for one in found if one in texts] == holding, words
 

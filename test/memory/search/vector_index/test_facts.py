@@ -25,6 +25,6 @@ def test_facts_up_to_a_distance_are_found_among_perceptions(
         written.write(database, others)
         for query in QUERIES[:20]:
             near = 1 - VECTORS[facts - 1] @ query
-            with database.snapshot() as connection:
-                found = set(index.facts_within(connection, query, 0.4, len(VECTORS)))
+            with database.snapshot() as snapshot:
+                found = set(index.facts_within(snapshot, query, 0.4, len(VECTORS)))
             assert set(facts[near <= 0.4].tolist()) <= found <= set(facts[near <= 0.45].tolist())

@@ -73,11 +73,11 @@ def test_a_snapshot_sees_what_was_deleted_after_it(tmp_path: Path) -> None:
         fill(database, VECTORS[:300])
         index.flush()
         (before,) = nearest(database, index, VECTORS[42], 1)
-        with database.snapshot() as connection:
-            assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (300,)
+        with database.snapshot() as snapshot:
+            assert snapshot.row("SELECT count(*) FROM vectors") == (300,)
             delete(database, [7])
-            assert [hit.memory_id for hit in index.search(connection, VECTORS[42], ALL, 1)] == [before] == [43]
-            assert index.search(connection, VECTORS[6], ALL, 1)[0].memory_id == 7
+            assert [hit.memory_id for hit in index.search(snapshot, VECTORS[42], ALL, 1)] == [before] == [43]
+            assert index.search(snapshot, VECTORS[6], ALL, 1)[0].memory_id == 7
         assert nearest(database, index, VECTORS[6], 1) != [7]
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_vector_of_the_model_is_never_found_and_harms_nothing(tmp_pat
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS[:100])
         database.write(
-            lambda connection: connection.execute("UPDATE vectors SET embedding = x'0102' WHERE id IN (5, 60)")
+            lambda transaction: transaction.execute("UPDATE vectors SET embedding = x'0102' WHERE id IN (5, 60)")
         ).result()
         found = nearest(database, index, VECTORS[4], 100)
         assert sorted(found) == [one for one in range(1, 101) if one not in {5, 60}]
@@ -246,14 +246,14 @@ class Followers(RuleBasedStateMachine):
         near = {one: round(1 - float(vector @ query), 6) for one, vector in self.kept.items()}
         exact = sorted(near, key=lambda one: (near[one], -one))[:5]
         for database, index in self.memories:
-            with database.snapshot() as connection:
-                hits = index.search(connection, query, ALL, 5)
+            with database.snapshot() as snapshot:
+                hits = index.search(snapshot, query, ALL, 5)
             assert [hit.measure for hit in hits] == pytest.approx([near[one] for one in exact], abs=2e-6)
             assert [hit.measure for hit in hits] == pytest.approx([near[hit.memory_id] for hit in hits], abs=2e-6)
 
     def _execute(self, sql: str) -> list[tuple[int]]:
-        with self.memories[0][0].reader() as connection:
-            return connection.execute(sql).fetchall()
+        with self.memories[0][0].snapshot() as snapshot:
+            return snapshot.rows(sql)
 
     def teardown(self) -> None:
         self.stack.close()

@@ -16,7 +16,7 @@ from ..memory.errors import FrameMismatchError
 from ..memory.maps import OccupancyGrid, PathPoint
 from ..memory.models import SeenObject
 from ..memory.search.counts import Counted
-from ..memory.search.density import Sighted
+from ..memory.storage.time_rows import Sighted
 from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, writable
 from .requests import AS_WHOLE, MOST, AreaIn, AreaNameIn, Id, Name, Time

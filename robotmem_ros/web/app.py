@@ -9,11 +9,12 @@ from pathlib import Path
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
+from starlette.types import ASGIApp
 
 from ..memory import RobotMemory
 from .access import Access
 from .events import Events, event_routes
-from .guard import App, Guard, Limits
+from .guard import Guard, Limits
 from .headers import SecurityHeaders
 from .memories import changing_routes, detail_routes, list_routes
 from .overview import Searches, count_routes, overview_routes
@@ -44,7 +45,7 @@ class Settings:
 class Console:
     """The application in its guard, and what ends its streams."""
 
-    asgi: App
+    asgi: ASGIApp
     api: FastAPI
     events: Events
     limits: Limits

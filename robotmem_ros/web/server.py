@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..memory.errors import InvalidFieldError
-from .guard import App, Limits
+from .guard import Limits
 
 _BACKLOG = 128
 _SEND_BUFFER = 262_144
@@ -33,24 +34,21 @@ def bound(host: str, port: int) -> socket.socket:
         InvalidFieldError: the host is unknown, or the port is used already.
     """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as cause:
         raise InvalidFieldError("--host", host, f"is no address of this machine ({cause})") from cause
-    made = socket.socket(family, kind, protocol)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # What clients do not read stays in the system, by itself up to megabytes for each of them.
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-        made.bind(address)
-        made.listen(_BACKLOG)
+        ipv6 = family == socket.AF_INET6
+        listening = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=ipv6)
     except OSError as cause:
-        made.close()
         if cause.errno == errno.EADDRINUSE:
             raise InvalidFieldError("--port", port, f"is used already on {host}; give another one") from cause
         if cause.errno == errno.EACCES:
             raise InvalidFieldError("--port", port, "is for root alone; give one from 1024 on") from cause
         raise InvalidFieldError("--host", host, f"cannot be used ({cause.strerror})") from cause
-    return made
+    # What clients do not read stays in the system, by itself up to megabytes for each of them.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    return listening
 
 
 def is_loopback(bound_socket: socket.socket) -> bool:
@@ -67,7 +65,7 @@ def url(bound_socket: socket.socket, host: str) -> str:
 
 
 def serve(
-    app: App,
+    app: ASGIApp,
     bound_socket: socket.socket,
     *,
     limits: Limits | None = None,

@@ -29,10 +29,10 @@ _OPEN = ("/", "/favicon.ico", "/api/login")
 
 @dataclass(frozen=True)
 class Settings:
-    """How the console is run."""
+    """Settings of the console."""
 
     token: str = ""
-    """Empty if callers need none."""
+    """Token of callers; empty if they need none."""
     hosts: tuple[str, ...] = ()
     """Names by which it may be called, besides those of the loopback device and the address of a connection."""
     read_only: bool = False

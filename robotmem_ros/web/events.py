@@ -58,11 +58,11 @@ class Events:
         self._state = FileState(0, 0)
         self._poller: asyncio.Task[None] | None = None
         self._noticing = asyncio.Event()
-        self._closed = False
+        self._is_closed = False
 
     async def begin(self) -> int:
         """Wait until changes are noticed; return the version of the file, after which a stream is to tell of them."""
-        if self._poller is None and not self._closed:
+        if self._poller is None and not self._is_closed:
             self._noticing = asyncio.Event()
             self._poller = asyncio.create_task(self._poll())
         await self._noticing.wait()
@@ -75,17 +75,17 @@ class Events:
         try:
             if await self.begin() != after:
                 bell.set()
-            while not self._closed:
+            while not self._is_closed:
                 await bell.wait()
                 bell.clear()
-                if not self._closed:
+                if not self._is_closed:
                     yield self._state
         finally:
             self._bells.discard(bell)
 
     def close(self) -> None:
         """End all streams."""
-        self._closed = True
+        self._is_closed = True
         if self._poller is not None:
             self._poller.cancel()
         self._noticing.set()
@@ -96,24 +96,24 @@ class Events:
             bell.set()
 
     async def _poll(self) -> None:
-        known = ""
+        outcome = ""
         watch: FileWatch | None = None
         lonely = 0
         try:
             while lonely < _LONELY:
-                began = time.monotonic()
+                start = time.monotonic()
                 try:
                     if watch is None:
                         watch = await to_thread.run_sync(self._watch)
                     state = await to_thread.run_sync(watch.look)
-                    self._note(state, is_first=not known)
-                    known = "seen"
+                    self._note(state, is_first=not outcome)
+                    outcome = "seen"
                 except RobotMemoryError as error:
-                    if known != str(error):
+                    if outcome != str(error):
                         _LOG.warning("changes cannot be told: %s", error)
-                    known = str(error)
+                    outcome = str(error)
                 self._noticing.set()
-                await asyncio.sleep(max(_PERIOD, _RATIO * (time.monotonic() - began)))
+                await asyncio.sleep(max(_PERIOD, _RATIO * (time.monotonic() - start)))
                 lonely = 0 if self._bells else lonely + 1
         finally:
             self._poller = None

@@ -29,16 +29,16 @@ _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Limits:
-    """What a client may ask of the server."""
+    """Limits for what a client may ask of the server."""
 
     body: int = 1_000_000
     """Bytes of a body."""
     drained: int = 64_000_000
     """Bytes that are read of the body of a refused request, so that its client sees why."""
     body_seconds: float = 10.0
-    """For a whole body to arrive."""
+    """Time for a whole body to arrive."""
     requests: int = 64
-    """At once, without streams; those that wait for a worker too."""
+    """Requests at once, without streams; those that wait for a worker too."""
     workers: int = 6
     """Requests that are worked on at once, each in a thread: more would compete for two cores with the node."""
     streams: int = 32
@@ -47,9 +47,9 @@ class Limits:
     connections_of_address: int = 64
     """Fewer than all, so that one address cannot keep the others out."""
     header_seconds: float = 10.0
-    """For the headers of a request to arrive, from the connection or the first byte."""
+    """Time for the headers of a request to arrive, from the connection or the first byte."""
     stall_seconds: float = 60.0
-    """For a client to take what was written at once."""
+    """Time for a client to take what was written at once."""
     unsent: int = 32_000_000
     """Bytes of responses that clients have not taken yet, of all clients together."""
 
@@ -161,8 +161,8 @@ class Guard:
         if scope["method"] in _CHANGING:
             kind = _single(headers, "Content-Type").partition(";")[0].strip().lower()
             if kind != "application/json":
-                wanted = "a request that changes something must have Content-Type: application/json"
-                raise RefusalError(415, wanted, "Content-Type", kind)
+                rule = "a request that changes something must have Content-Type: application/json"
+                raise RefusalError(415, rule, "Content-Type", kind)
 
     def _checked_host(self, scope: Scope, headers: Headers) -> str:
         # A page of another site can make its name point to this server (DNS rebinding), but not to one of its names.
@@ -170,22 +170,22 @@ class Guard:
         name = _host_name(host)
         server = (scope.get("server") or ("", None))[0]
         if not name or not (name in self._hosts or name in _LOOPBACK_NAMES or name == server):
-            why = "is no name of this server; give it with --allow-host if it is meant to be"
-            raise RefusalError(403, f"Host: {shown(host)} {why}", "Host", host)
+            reason = "is no name of this server; give it with --allow-host if it is meant to be"
+            raise RefusalError(403, f"Host: {shown(host)} {reason}", "Host", host)
         return host.lower()
 
     def _check_token(self, scope: Scope, headers: Headers) -> None:
         if self._access.is_open or self._access.has_cookie(_cookie(scope, headers)):
             return
-        scheme, _, given = _single(headers, "Authorization").partition(" ")
+        scheme, _, token = _single(headers, "Authorization").partition(" ")
         address = (scope.get("client") or ("", 0))[0]
         try:
-            if scheme.lower() == "bearer" and self._access.has_token(given.strip(), address):
+            if scheme.lower() == "bearer" and self._access.has_token(token.strip(), address):
                 return
         except TooManyAttemptsError as error:
             raise RefusalError(429, str(error), "token", retry=error.seconds) from None
-        what = "token: it is wrong" if scheme else "token: there is none"
-        raise RefusalError(401, f"{what}; log in, or send it as Authorization: Bearer TOKEN", "token")
+        problem = "token: it is wrong" if scheme else "token: there is none"
+        raise RefusalError(401, f"{problem}; log in, or send it as Authorization: Bearer TOKEN", "token")
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         length = _single(Headers(scope=scope), "Content-Length")
@@ -195,8 +195,8 @@ class Guard:
             with anyio.fail_after(self._limits.body_seconds):
                 return await _read(scope, receive, self._limits.body)
         except TimeoutError:
-            wanted = f"body: it did not arrive within {self._limits.body_seconds:g} s"
-            raise RefusalError(408, wanted, "body") from None
+            late = f"body: it did not arrive within {self._limits.body_seconds:g} s"
+            raise RefusalError(408, late, "body") from None
 
 
 def _single(headers: Headers, name: str) -> str:
@@ -214,16 +214,16 @@ def cookie_name(scope: Scope) -> str:
 
 async def _run(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
     # A client that goes away cancels what has not begun: a request that waits for a thread never takes one.
-    gone = anyio.Event()
-    given = False
-    failed: Exception | None = None
+    disconnect = anyio.Event()
+    is_replayed = False
+    failure: Exception | None = None
 
     async def replay() -> Message:
-        nonlocal given
-        if not given:
-            given = True
+        nonlocal is_replayed
+        if not is_replayed:
+            is_replayed = True
             return {"type": "http.request", "body": body, "more_body": False}
-        await gone.wait()
+        await disconnect.wait()
         return {"type": "http.disconnect"}
 
     async with anyio.create_task_group() as group:
@@ -231,17 +231,17 @@ async def _run(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: 
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            gone.set()
+            disconnect.set()
             group.cancel_scope.cancel()
 
         group.start_soon(watch)
         try:
             await app(scope, replay, send)
         except Exception as error:  # not as a group of one
-            failed = error
+            failure = error
         group.cancel_scope.cancel()
-    if failed is not None:
-        raise failed
+    if failure is not None:
+        raise failure
 
 
 async def _read(scope: Scope, receive: Receive, limit: int, *, keep: bool = True) -> bytes:
@@ -285,8 +285,8 @@ def _cookie(scope: Scope, headers: Headers) -> str:
     return cookie_parser(_single(headers, "Cookie")).get(cookie_name(scope), "")
 
 
-def _busy(why: str) -> RefusalError:
-    return RefusalError(429, f"the server is busy: {why}; try again later", "", retry=1)
+def _busy(reason: str) -> RefusalError:
+    return RefusalError(429, f"the server is busy: {reason}; try again later", "", retry=1)
 
 
 def _refusal(refusal: RefusalError) -> JSONResponse:

@@ -24,7 +24,7 @@ setup(
     extras_require={
         "all": [
             *("numkong", "sqlite-vec", "fastembed", "onnx", "jieba", "icu4py", "rosbags", "pillow"),
-            *("fastapi", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "watchfiles", "httpx"),
+            *("fastapi>=0.135", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "watchfiles", "httpx"),
         ],
         "maps": ["pillow"],
         "mcp": ["jsonschema", "mcp"],
@@ -32,7 +32,7 @@ setup(
         "replay": ["rosbags", "pillow"],
         "services": ["httpx"],
         "vectors": ["fastembed", "numkong", "onnx"],
-        "web": ["fastapi", "uvicorn"],
+        "web": ["fastapi>=0.135", "uvicorn"],
     },
     entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},
     # build/ is colcon's.

@@ -28,6 +28,7 @@ OPTIONAL = {
     "mcp",
     "mcp_types",
     "onnxruntime",
+    "pandas",
     "pydantic",
     "pydantic_core",
     "rosbags",

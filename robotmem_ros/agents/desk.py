@@ -1,4 +1,4 @@
-"""What tools work on: a memory as it is seen now, by the robot's clock, in the collection that is in use."""
+"""The desk that tools work at: a memory as it is seen now, by the robot's clock, in the collection that is in use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Desk:
-    """What a tool works on."""
+    """A memory, and how a tool shows it."""
 
     memory: RobotMemory
     view: View
@@ -49,7 +49,7 @@ class RobotClock:
 
     def __init__(self) -> None:
         self._newest = 0
-        self._checked = -_CHECKED_EVERY
+        self._last_check = -_CHECKED_EVERY
         self._lock = threading.Lock()
 
     def __call__(self) -> int:
@@ -68,13 +68,13 @@ class RobotClock:
             StorageError: the database could not be read.
         """
         with self._lock:
-            if time.monotonic() - self._checked < _CHECKED_EVERY:
+            if time.monotonic() - self._last_check < _CHECKED_EVERY:
                 return
-            self._checked = time.monotonic()
-        found = memory.timeline(
+            self._last_check = time.monotonic()
+        entries = memory.timeline(
             n=1, collection="*", kinds=_OF_THE_ROBOT, include_unconfirmed=True, include_forgotten=True
         ).entries
-        self._newest = found[0].observed_at if found else 0
+        self._newest = entries[0].observed_at if entries else 0
 
 
 class CollectionInUse:
@@ -84,8 +84,8 @@ class CollectionInUse:
     memory holds something, the largest one that does is taken instead.
     """
 
-    def __init__(self, *, is_given: bool) -> None:
-        self._settled = is_given
+    def __init__(self, *, is_fixed: bool) -> None:
+        self._settled = is_fixed
 
     def follow(self, memory: RobotMemory) -> None:
         """Look for the collection, unless it is settled.
@@ -109,5 +109,5 @@ def collections(memory: RobotMemory) -> Mapping[str, int]:
     Raises:
         StorageError: the database could not be read.
     """
-    of_notes = {one.collection for one in memory.notes().folders}
-    return {one.value: one.memories for one in memory.counts("collections") if one.value not in of_notes}
+    of_notes = {folder.collection for folder in memory.notes().folders}
+    return {count.value: count.memories for count in memory.counts("collections") if count.value not in of_notes}

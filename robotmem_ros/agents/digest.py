@@ -19,7 +19,7 @@ _LEAST_TOKENS, _MOST_TOKENS = 100, 8000
 _FACTS, _FAILURES, _OBJECTS, _OBJECTS_OF_TASK, _NOTES, _SESSIONS, _LATEST = 12, 6, 12, 4, 3, 3, 6
 IS_OBJECT = {"times_seen": {"$gte": 1}}
 """The condition that a memory is an object."""
-_FAILED = 0.5
+_LEAST_SUCCESS = 0.5
 """An episode with a lower outcome failed."""
 _FAILURE_TAGS = ("gotcha", "postmortem")
 """Categories, and tags of the same names."""
@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
     text: str
     key: object
-    """What it tells of; nothing is told twice."""
+    """Key of the content; no key comes twice."""
 
 
 class Section(NamedTuple):
@@ -48,9 +48,9 @@ class Section(NamedTuple):
 class Place(NamedTuple):
     """Where the robot is."""
 
-    told: str
+    text: str
     near: Mapping[str, Any] | None
-    """For the condition `near`; None for an area."""
+    """Argument of the condition `near`; None for an area."""
     area: str = ""
 
 
@@ -71,15 +71,17 @@ def digest(desk: Desk, request: DigestRequest) -> str:
         objects, latest = _objects(desk, place), _latest(desk, place)
     except InvalidFieldError as error:
         if error.field == "areas":
-            why = str(error).partition(" is unknown; ")[2] or str(error)
+            hint = str(error).partition(" is unknown; ")[2] or str(error)
             raise InvalidFieldError(
-                "place", request.place, f"is no area; give x, y in metres, or an area: {why}"
+                "place", request.place, f"is no area; give x, y in metres, or an area: {hint}"
             ) from None
         raise
     sections = [
-        Section(f"Learned of {_quoted(task)}" if task else "Learned last", [_fact_line(desk, one) for one in facts]),
+        Section(
+            f"Learned of {_in_quotes(task)}" if task else "Learned last", [_fact_line(desk, fact) for fact in facts]
+        ),
         Section("What failed", _failures(desk, task)),
-        Section(f"Objects near {place.told}" if place else "Objects seen last", objects),
+        Section(f"Objects near {place.text}" if place else "Objects seen last", objects),
         Section("Objects of the task", _objects_of(desk, task, place)),
         Section("Written down", _notes(desk, task)),
         Section("Episodes, the latest first", _session_lines(desk)),
@@ -94,29 +96,29 @@ def fitted(head: str, sections: Sequence[Section], tokens: int) -> str:
 
     What several sections tell is told in the first of them.
     """
-    chosen: list[list[str]] = [[] for _ in sections]
-    left_out = 0
+    selection: list[list[str]] = [[] for _ in sections]
+    omitted = 0
     # Room for the line that says what was left out.
-    left = tokens - estimate(head) - 16
+    room = tokens - estimate(head) - 16
     for row in zip_longest(*_each_once(sections)):
         for index, line in enumerate(row):
             if line is None:
                 continue
-            title = 0 if chosen[index] else estimate(f"\n{sections[index].title}:\n")
+            title = 0 if selection[index] else estimate(f"\n{sections[index].title}:\n")
             cost = title + estimate(f"- {line.text}\n")
-            if cost > left:
-                left_out += 1
+            if cost > room:
+                omitted += 1
                 continue
-            left -= cost
-            chosen[index].append(f"- {line.text}")
-    written = [head]
-    for section, lines in zip(sections, chosen, strict=True):
-        written += ["", f"{section.title}:", *lines] if lines else []
-    if not any(chosen):
-        written.append("Nothing more is known." if not left_out else "")
-    if left_out:
-        written.append(f"({left_out} more lines did not fit in {tokens} tokens)")
-    return "\n".join(written)
+            room -= cost
+            selection[index].append(f"- {line.text}")
+    output = [head]
+    for section, lines in zip(sections, selection, strict=True):
+        output += ["", f"{section.title}:", *lines] if lines else []
+    if not any(selection):
+        output.append("Nothing more is known." if not omitted else "")
+    if omitted:
+        output.append(f"({omitted} more lines did not fit in {tokens} tokens)")
+    return "\n".join(output)
 
 
 def _each_once(sections: Sequence[Section]) -> list[list[Line]]:
@@ -133,43 +135,43 @@ def _place(desk: Desk, request: DigestRequest) -> Place | None:
         return None
     if isinstance(request.place, str):
         area = validation.name("place", request.place)
-        return Place(_quoted(area), None, area) if area else None
-    wanted = "must be 2 or 3 numbers, x, y and z in metres, or the name of an area"
-    target = list(validation.coordinates("place", request.place, wanted=wanted))
-    shown = ", ".join(f"{number:g}" for number in target)
-    return Place(f"({shown}), within {radius:g} m", {"target": target, "max_distance": radius})
+        return Place(_in_quotes(area), None, area) if area else None
+    rule = "must be 2 or 3 numbers, x, y and z in metres, or the name of an area"
+    target = list(validation.coordinates("place", request.place, wanted=rule))
+    coordinates = ", ".join(f"{number:g}" for number in target)
+    return Place(f"({coordinates}), within {radius:g} m", {"target": target, "max_distance": radius})
 
 
 def _head(desk: Desk) -> str:
     status = desk.memory.status()
     about = desk.about()
     simulated = " (simulated clock)" if desk.is_simulated else ""
-    told = f"Now {about['now']}{simulated}. {status.facts} facts, {status.perceptions} perceptions are known."
-    others = [f"{name!r} ({n})" for name, n in about["collections"].items() if name != about["collection"]]
-    if others:
-        told += f" This is of the collection {about['collection']!r}; there are also {_short(', '.join(others), 100)}."
-    return told if status.mode.value == "hybrid" else f"{told} Search is by words alone; doctor says why."
+    text = f"Now {about['now']}{simulated}. {status.facts} facts, {status.perceptions} perceptions are known."
+    names = [f"{name!r} ({n})" for name, n in about["collections"].items() if name != about["collection"]]
+    if names:
+        text += f" This is of the collection {about['collection']!r}; there are also {_short(', '.join(names), 100)}."
+    return text if status.mode.value == "hybrid" else f"{text} Search is by words alone; doctor says why."
 
 
 def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
     if not task:
-        return _offered(desk, "", _FACTS, kinds="fact", after=0).memories
+        return _recall(desk, "", _FACTS, kinds="fact", after=0).memories
     # What is known to have helped comes first, then what else has to do with the task.
-    fit = (*desk.memory.prepare(task, _FACTS), *_offered(desk, task, _FACTS, kinds="fact"))
+    fit = (*desk.memory.prepare(task, _FACTS), *_recall(desk, task, _FACTS, kinds="fact"))
     return tuple({hit.id: hit.memory for hit in fit}.values())
 
 
-def _offered(desk: Desk, query: str, n: int, least: float | None = None, **conditions: Any) -> RecallResult:
+def _recall(desk: Desk, query: str, n: int, min_confidence: float | None = None, **conditions: Any) -> RecallResult:
     # What is in a digest was not asked for, so it does not count as used; its conditions say nothing of the task.
     bound = desk.memory.parameters.min_relevance
-    return desk.memory.offer(RecallRequest(query, n, least, min_relevance=bound, **conditions))
+    return desk.memory.offer(RecallRequest(query, n, min_confidence, min_relevance=bound, **conditions))
 
 
 def _fact_line(desk: Desk, fact: Memory) -> Line:
     doubt = f", contradicted by [{fact.contradicted_by}]" if fact.contradicted_by else ""
     sure = f", confidence {fact.confidence:.2f}" if fact.confidence < 0.7 else ""
-    when = desk.view.at(fact.observed_at)["ago"]
-    return Line(f"[{fact.id}] {_short(fact.content)} ({when}{sure}{doubt})", fact.id)
+    ago = desk.view.at(fact.observed_at)["ago"]
+    return Line(f"[{fact.id}] {_short(fact.content)} ({ago}{sure}{doubt})", fact.id)
 
 
 def _failures(desk: Desk, task: str) -> list[Line]:
@@ -177,12 +179,12 @@ def _failures(desk: Desk, task: str) -> list[Line]:
         {"categories": _FAILURE_TAGS}, {"any_tags": _FAILURE_TAGS}, {"context_filter": {"task.success": False}},
     )  # fmt: skip
 
-    def failed(query: str) -> Iterable[Hit]:
-        return {hit.id: hit for kind in kinds_of_failure for hit in _offered(desk, query, _FAILURES, **kind)}.values()
+    def failures(query: str) -> Iterable[Hit]:
+        return {hit.id: hit for kind in kinds_of_failure for hit in _recall(desk, query, _FAILURES, **kind)}.values()
 
-    latest = sorted(failed(""), key=lambda hit: (-hit.memory.observed_at, -hit.id))
+    latest = sorted(failures(""), key=lambda hit: (-hit.memory.observed_at, -hit.id))
     # What went wrong with this task comes first, however long ago.
-    alike = sorted(failed(task), key=lambda hit: (-hit.relevance, -hit.id)) if task else []
+    alike = sorted(failures(task), key=lambda hit: (-hit.relevance, -hit.id)) if task else []
     return [_fact_line(desk, hit.memory) for hit in (*alike[:_FAILURES], *latest[: 2 if task else _FAILURES])]
 
 
@@ -190,69 +192,73 @@ def _session_lines(desk: Desk) -> list[Line]:
     collection = desk.memory.parameters.collection
     sessions = desk.memory.sessions(collection, 20)
     # The last ones, and of those before them the failed ones.
-    shown = [*sessions[:_SESSIONS], *(one for one in sessions[_SESSIONS:] if (one.outcome or 1.0) < _FAILED)]
-    return [_session_line(desk, one) for one in shown]
+    older = (session for session in sessions[_SESSIONS:] if (session.outcome or 1.0) < _LEAST_SUCCESS)
+    return [_session_line(desk, session) for session in (*sessions[:_SESSIONS], *older)]
 
 
 def _session_line(desk: Desk, session: Session) -> Line:
     outcome = "no outcome told" if session.outcome is None else f"outcome {session.outcome:g}"
-    if session.outcome is not None and session.outcome < _FAILED:
+    if session.outcome is not None and session.outcome < _LEAST_SUCCESS:
         outcome += " (failed)"
     state = "still open" if session.is_open else f"{session.end_reason} {desk.view.at(session.ended_at or 0)['ago']}"
     about = "" if session.context_json == "{}" else f" {_short(session.context_json, 120)}"
-    told = f"[session {session.session_id}]{about}: {state}, {outcome}, {session.memories} memories"
-    return Line(told, session.session_id)
+    text = f"[session {session.session_id}]{about}: {state}, {outcome}, {session.memories} memories"
+    return Line(text, session.session_id)
 
 
 def _objects_of(desk: Desk, task: str, place: Place | None) -> list[Line]:
     if not task:
         return []
-    where: dict[str, Any] = {}
+    conditions: dict[str, Any] = {}
     if place is not None and place.near is not None:
         # Of those that match the task, the nearest, however far.
-        where = {"spatial_sort": {"target": place.near["target"]}}
-    found = _offered(desk, task, _OBJECTS_OF_TASK, 0.0, context_filter=IS_OBJECT, fold=False, **where)
-    return [_object_line(desk, one) for one in found]
+        conditions = {"spatial_sort": {"target": place.near["target"]}}
+    result = _recall(desk, task, _OBJECTS_OF_TASK, 0.0, context_filter=IS_OBJECT, fold=False, **conditions)
+    return [_object_line(desk, hit) for hit in result]
 
 
 def _notes(desk: Desk, task: str) -> list[Line]:
-    found = _offered(desk, task, _NOTES, kinds=Kind.NOTE.value).memories if task else ()
-    return [Line(f"[{one.id}] {_short(one.content)} ({source(one)})", one.id) for one in found]
+    notes = _recall(desk, task, _NOTES, kinds=Kind.NOTE.value).memories if task else ()
+    return [Line(f"[{note.id}] {_short(note.content)} ({source(note)})", note.id) for note in notes]
 
 
 def _objects(desk: Desk, place: Place | None) -> list[Line]:
-    where: dict[str, Any] = {}
+    conditions: dict[str, Any] = {}
     if place is not None:
-        where = {"areas": place.area} if place.near is None else {"spatial_sort": place.near}
-    found = _offered(desk, "", _OBJECTS, 0.0, context_filter=IS_OBJECT, fold=False, **where)
-    return [_object_line(desk, one) for one in found]
+        conditions = {"areas": place.area} if place.near is None else {"spatial_sort": place.near}
+    result = _recall(desk, "", _OBJECTS, 0.0, context_filter=IS_OBJECT, fold=False, **conditions)
+    return [_object_line(desk, hit) for hit in result]
 
 
 def _object_line(desk: Desk, hit: Hit) -> Line:
-    found = hit.memory
-    position = "" if found.pose is None else f" at ({', '.join(f'{number:.2f}' for number in found.pose[:3])})"
+    memory = hit.memory
+    position = "" if memory.pose is None else f" at ({', '.join(f'{number:.2f}' for number in memory.pose[:3])})"
     distance = rounded(hit.distance)
     away = "" if distance is None else f", {distance:.1f} m away"
-    seen = desk.view.at(found.observed_at)["ago"]
-    told = _short(found.content, 80)
-    label = "" if found.label.lower() in told.lower() else f"{found.label}: "
-    return Line(f"[{found.id}] {label}{told}{position}{away}, seen {seen}, sure {found.confidence:.2f}", found.id)
+    ago = desk.view.at(memory.observed_at)["ago"]
+    text = _short(memory.content, 80)
+    label = "" if memory.label.lower() in text.lower() else f"{memory.label}: "
+    return Line(f"[{memory.id}] {label}{text}{position}{away}, seen {ago}, sure {memory.confidence:.2f}", memory.id)
 
 
 def _contradictions(desk: Desk, facts: Iterable[Memory]) -> Iterator[Line]:
-    doubted = {one.id: one.contradicted_by for one in facts if one.contradicted_by}
-    newer = {one.memory.id: one.memory for one in desk.memory.get_memories(sorted(set(doubted.values()))[:100])}
-    for older, by in doubted.items():
+    successors = {fact.id: fact.contradicted_by for fact in facts if fact.contradicted_by}
+    details = desk.memory.get_memories(sorted(set(successors.values()))[:100])
+    newer = {entry.memory.id: entry.memory for entry in details}
+    for older, by in successors.items():
         if by in newer:
-            told = f"[{by}] {_short(newer[by].content)} (newer) contradicts [{older}]"
-            yield Line(told, ("contradicts", older, by))
+            text = f"[{by}] {_short(newer[by].content)} (newer) contradicts [{older}]"
+            yield Line(text, ("contradicts", older, by))
 
 
 def _latest(desk: Desk, place: Place | None) -> list[Line]:
     areas: tuple[str, ...] = (place.area,) if place is not None and place.area else ()
     near = None if place is None else place.near
-    found = _offered(desk, "", _LATEST, kinds="perception", after=0, near=near, areas=areas).memories
-    return [Line(f"[{one.id}] {_short(one.content)} ({desk.view.at(one.observed_at)['ago']})", one.id) for one in found]
+    latest = _recall(desk, "", _LATEST, kinds="perception", after=0, near=near, areas=areas).memories
+    return [
+        Line(f"[{memory.id}] {_short(memory.content)} ({desk.view.at(memory.observed_at)['ago']})", memory.id)
+        for memory in latest
+    ]
 
 
 def _short(text: str, length: int = _LONGEST) -> str:
@@ -260,7 +266,7 @@ def _short(text: str, length: int = _LONGEST) -> str:
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-def _quoted(text: str) -> str:
+def _in_quotes(text: str) -> str:
     return f"“{_short(text, 80)}”"
 
 

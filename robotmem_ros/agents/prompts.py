@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
+from ..memory.models import Session
 from ..memory.times import moment
 from .desk import Desk
 from .digest import digest, estimate
@@ -47,53 +48,61 @@ def _today(desk: Desk, day: str = "") -> str:
     start = moment("day", day or "today", desk.view.now)
     end = start + _DAY
     sessions = [
-        one
-        for one in desk.memory.sessions(n=_SESSIONS)
-        if one.started_at < end and (one.ended_at is None or one.ended_at >= start)
+        session
+        for session in desk.memory.sessions(n=_SESSIONS)
+        if session.started_at < end and (session.ended_at is None or session.ended_at >= start)
     ]
     page = desk.memory.timeline(n=_PAGE, after=start, before=end, collection="*", oldest_first=True)
-    lines = [f"- {_at(desk.view, one.observed_at)} [{one.id}] {one.kind.value}: {one.snippet}" for one in page]
-    episodes = [
-        f"- episode {one.session_id}, began {desk.view.when(one.started_at)}, outcome "
-        f"{'not told' if one.outcome is None else f'{one.outcome:g}'}: {' '.join(one.context_json.split())[:200]}"
-        for one in reversed(sessions)
+    lines = [
+        f"- {_at(desk.view, entry.observed_at)} [{entry.id}] {entry.kind.value}: {entry.snippet}" for entry in page
     ]
-    asked = (
+    episodes = [
+        f"- episode {session.session_id}, began {desk.view.as_text(session.started_at)}, outcome "
+        f"{_outcome(session)}: {' '.join(session.context_json.split())[:200]}"
+        for session in reversed(sessions)
+    ]
+    request = (
         f"What happened {'today' if not day else f'on {day}'}? Report in a few sentences what the robot did, saw and "
     )
-    asked += "learned, what went well and what did not, and what is open. Name the ids of the memories in brackets. "
-    asked += NO_ORDERS
-    head = [asked, f"From {desk.view.when(start)} on, for 24 hours, the memory holds:"]
-    return "\n".join([*head, *_cut([*episodes, *lines], more=bool(page.cursor)), *([] if lines else ["(nothing)"])])
+    request += "learned, what went well and what did not, and what is open. Name the ids of the memories in brackets. "
+    request += NO_ORDERS
+    head = [request, f"From {desk.view.as_text(start)} on, for 24 hours, the memory holds:"]
+    return "\n".join([*head, *_cut([*episodes, *lines], has_more=bool(page.cursor)), *([] if lines else ["(nothing)"])])
+
+
+def _outcome(session: Session) -> str:
+    return "not told" if session.outcome is None else f"{session.outcome:g}"
 
 
 def _at(view: View, time_ns: int) -> str:
     return str(view.at(time_ns)["at"])[11:19]
 
 
-def _cut(lines: list[str], *, more: bool) -> list[str]:
-    kept, left = [], _TOKENS
+def _cut(lines: list[str], *, has_more: bool) -> list[str]:
+    first, tokens = [], _TOKENS
     for line in lines:
-        left -= estimate(line) + 1
-        if left < 0:
+        tokens -= estimate(line) + 1
+        if tokens < 0:
             break
-        kept.append(line)
-    if more or len(kept) < len(lines):
-        kept.append("(there is more; the tool timeline pages through it)")
-    return kept
+        first.append(line)
+    if has_more or len(first) < len(lines):
+        first.append("(there is more; the tool timeline pages through it)")
+    return first
 
 
 def _before_acting(desk: Desk, task: str = "", place: str = "") -> str:
     numbers = [part for part in place.replace(",", " ").split() if part]
     try:
-        where: list[float] | str | None = [float(part) for part in numbers] if len(numbers) in (2, 3) else place or None
+        position: list[float] | str | None = (
+            [float(part) for part in numbers] if len(numbers) in (2, 3) else place or None
+        )
     except ValueError:
-        where = place
-    known = digest(desk, DigestRequest(task=task or None, place=where, tokens=1200))
-    asked = f"You are about to act{f': {task}' if task else ''}. Plan by what the robot's memory holds; if something "
-    asked += "that matters is missing, recall it or say so. When you are done, learn what worked and what did not. "
-    asked += NO_ORDERS
-    return f"{asked}\n\n{known}"
+        position = place
+    summary = digest(desk, DigestRequest(task=task or None, place=position, tokens=1200))
+    request = f"You are about to act{f': {task}' if task else ''}. Plan by what the robot's memory holds; if something "
+    request += "that matters is missing, recall it or say so. When you are done, learn what worked and what did not. "
+    request += NO_ORDERS
+    return f"{request}\n\n{summary}"
 
 
 class _Prompt(NamedTuple):

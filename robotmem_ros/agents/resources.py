@@ -1,4 +1,4 @@
-"""What an agent can read without a call: the status, the taxonomy, the map, and single memories."""
+"""Resources that an agent can read without a call: the status, the taxonomy, the map, and single memories."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ def _image(uri: str, png: bytes) -> Shown:
 
 
 def _memory(desk: Desk, memory_id: int, uri: str) -> Shown:
-    found = desk.memory.get_memories([memory_id], include_forgotten=True)
-    if not found:
+    details = desk.memory.get_memories([memory_id], include_forgotten=True)
+    if not details:
         raise ResourceError(f"uri: {shown(uri)} names no memory; recall and timeline list ids")
-    return desk.view.details(found[0], _NEWEST)
+    return desk.view.details(details[0], _NEWEST)
 
 
 def _taxonomy(desk: Desk) -> Shown:
     meta = load_taxonomy(desk.memory.parameters.taxonomy_file).meta
-    used = {one.value: one.memories for one in desk.memory.counts("tags")}
+    counts = {count.value: count.memories for count in desk.memory.counts("tags")}
     return {
         "dimensions": {
             name: {
                 "means": entry.display_name,
                 "tags": {
-                    tag: {"means": of.display_name, "memories": used.get(tag, 0)}
+                    tag: {"means": of.display_name, "memories": counts.get(tag, 0)}
                     for tag, of in meta.items()
                     if of.parent == name
                 },
@@ -77,7 +77,7 @@ def _taxonomy(desk: Desk) -> Shown:
             for name, entry in meta.items()
             if entry.parent is None
         },
-        "categories": {one.value: one.memories for one in desk.memory.counts("categories")},
+        "categories": {count.value: count.memories for count in desk.memory.counts("categories")},
     }
 
 
@@ -99,12 +99,12 @@ def _map(desk: Desk) -> Shown:
             **desk.view.at(grid.observed_at),
         },
         "areas": {area.name: [[rounded(x), rounded(y)] for x, y in area.corners] for area in areas},
-        "objects": [desk.view.seen_object(one) for one in desk.memory.objects(_OBJECTS)],
+        "objects": [desk.view.seen_object(item) for item in desk.memory.objects(_OBJECTS)],
     }
 
 
 class _Resource(NamedTuple):
-    """What can be read under a URI of its own."""
+    """A resource with a URI of its own."""
 
     uri: str
     description: str

@@ -108,8 +108,8 @@ def json_schema(tool: Tool, parameters: Parameters | None = None) -> dict[str, A
         name: _property(entry, tool.defaults.get(name, entry.default), parameters or Parameters())
         for name, entry in tool.arguments.items()
     }
-    required = [name for name, entry in tool.arguments.items() if entry.default is MISSING]
-    return _object(properties, required)
+    names = [name for name, entry in tool.arguments.items() if entry.default is MISSING]
+    return _object(properties, names)
 
 
 def _property(entry: Field[Any], default: object, parameters: Parameters) -> Schema:
@@ -126,9 +126,9 @@ def _property(entry: Field[Any], default: object, parameters: Parameters) -> Sch
     return {**shape, **bounds, "description": entry.metadata["about"]}
 
 
-def _object(properties: Mapping[str, Schema], required: Sequence[str]) -> dict[str, Any]:
-    needs = {"required": list(required)} if required else {}
-    return {"type": "object", "properties": dict(properties), **needs, "additionalProperties": False}
+def _object(properties: Mapping[str, Schema], needs: Sequence[str]) -> dict[str, Any]:
+    rule = {"required": list(needs)} if needs else {}
+    return {"type": "object", "properties": dict(properties), **rule, "additionalProperties": False}
 
 
 _NUMBER: Schema = {"type": "number"}
@@ -185,7 +185,9 @@ _BY_TYPE: Mapping[str, Schema] = {
 """Shapes of the other arguments, by the type of their field."""
 
 
-def checked(tool: Tool, arguments: Mapping[str, object], parameters: Parameters | None = None) -> dict[str, Any]:
+def check_arguments(
+    tool: Tool, arguments: Mapping[str, object], parameters: Parameters | None = None
+) -> dict[str, Any]:
     """Return the arguments that a call names, as the schema has them. An argument that is null is left out.
 
     What models often write in another way is read all the same: one name for a list of one, a JSON text for an object.
@@ -238,21 +240,21 @@ def _sentence(tool: Tool, error: ValidationError) -> str:
     name = _path(*error.path)
     if rule in {"required", "additionalProperties"}:
         parts: Mapping[str, Schema] = error.schema["properties"]
-        missing = [part for part in bound if part not in value] if rule == "required" else []
-        told = [
+        absent = [part for part in bound if part not in value] if rule == "required" else []
+        sentences = [
             f"{_path(*error.path, part)}: is missing; {tool.name} needs it ({parts[part].get('description', part)})"
-            for part in missing
+            for part in absent
         ]
-        told += [
+        sentences += [
             f"{_path(*error.path, part)}: is no argument of {tool.name}{did_you_mean(part, parts)}; "
             f"it takes {', '.join(parts) or 'none'}"
             for part in value
-            if not missing and part not in parts
+            if not absent and part not in parts
         ]
-        return "; ".join(told)
+        return "; ".join(sentences)
     if rule == "type":
-        wanted = " or ".join(_TYPES[kind] for kind in ([bound] if isinstance(bound, str) else bound))
-        return f"{name}: {shown(value)} must be {wanted}"
+        kinds = " or ".join(_TYPES[kind] for kind in ([bound] if isinstance(bound, str) else bound))
+        return f"{name}: {shown(value)} must be {kinds}"
     if rule in {"minimum", "maximum"} and "maximum" in error.schema:
         return f"{name}: {shown(value)} must lie in {error.schema['minimum']:,} to {error.schema['maximum']:,}"
     return f"{name}: {shown(value)} must {_RULES[rule].format(bound)}"
@@ -270,8 +272,8 @@ _RULES = {
 
 def _path(*parts: str | int) -> str:
     """Write the way to a part of the arguments, such as `spatial_sort.target[1]`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{_named(part)}" for part in parts)[1:]
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{_quote(part)}" for part in parts)[1:]
 
 
-def _named(part: str) -> str:
+def _quote(part: str) -> str:
     return part if part.isidentifier() and len(part) <= _LONGEST_NAME else shown(part)

@@ -14,7 +14,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 from .desk import CollectionInUse, Desk, RobotClock
 from .prompts import NO_ORDERS
-from .tool import Tool, checked
+from .tool import Tool, check_arguments
 from .tools import BY_NAME, TOOLS
 from .views import View
 
@@ -26,34 +26,34 @@ _LONGEST_ANSWER = 200_000
 
 
 @contextmanager
-def opened(path: Path, given: Mapping[str, object], *, read_only: bool) -> Iterator[Toolbox]:
+def opened(path: Path, parameters: Mapping[str, object], *, read_only: bool) -> Iterator[Toolbox]:
     """Open a memory with these parameters, and yield its tools.
 
-    What `given` does not name is taken from the file: the model of its vectors, since another one would compute all of
-    them again, and the collection, see `CollectionInUse`.
+    What the parameters do not name is taken from the file: the model of its vectors, since another one would compute
+    all of them again, and the collection, see `CollectionInUse`.
 
     Raises:
         DatabaseUnusableError: the file cannot be opened.
         InvalidFieldError: a parameter cannot be used.
         StorageError: the file cannot be read.
     """
-    found = _model_of(path) if path.exists() and "embedding_model" not in given else {}
+    model = _model_of(path) if path.exists() and "embedding_model" not in parameters else {}
     # Sessions that expire and budgets are the node's to look after.
-    options: dict[str, object] = {"session_maintenance": False, **found, **given}
+    options: dict[str, object] = {"session_maintenance": False, **model, **parameters}
     clock = RobotClock()
     with RobotMemory(path, clock=clock, patience=_PATIENCE, read_only=read_only, **options) as memory:  # type: ignore[arg-type]
-        in_use = CollectionInUse(is_given="collection" in given)
+        in_use = CollectionInUse(is_fixed="collection" in parameters)
         yield Toolbox(memory, clock, in_use, read_only=read_only)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a caller gets back."""
+    """Answer to a call."""
 
     text: str
-    """For a model to read; JSON, if the tool returned values."""
+    """Text for a model to read; JSON, if the tool returned values."""
     value: Mapping[str, object] | None = None
-    """What the tool returned, if it was not text."""
+    """Values that the tool returned, if it did not return text."""
     is_error: bool = False
 
 
@@ -118,11 +118,11 @@ class Toolbox:
         except Exception as error:
             # A mistake of ours: it is for the log, not for a model.
             _LOG.exception("%s failed", shown(name))
-            what = type(error).__name__
-            return Answer(f"{shown(name)} failed with an unexpected {what}; the server's log has it", is_error=True)
+            kind = type(error).__name__
+            return Answer(f"{shown(name)} failed with an unexpected {kind}; the server's log has it", is_error=True)
         if len(text) > _LONGEST_ANSWER:
-            why = f"the answer would have {len(text):,} characters, more than {_LONGEST_ANSWER:,}"
-            return Answer(f"{name}: {why}; ask for fewer memories", is_error=True)
+            reason = f"the answer would have {len(text):,} characters, more than {_LONGEST_ANSWER:,}"
+            return Answer(f"{name}: {reason}; ask for fewer memories", is_error=True)
         text = _sendable(text)
         return Answer(text, json.loads(text))
 
@@ -130,16 +130,16 @@ class Toolbox:
         tool = self._tool(name)
         if not isinstance(arguments, Mapping):
             raise CallError(f"arguments: {shown(arguments)} must be a JSON object of the arguments of {tool.name}")
-        values = checked(tool, arguments, self.parameters)
+        values = check_arguments(tool, arguments, self.parameters)
         result = tool.run(self.desk(), values)
         return {"note": NO_ORDERS, **result} if tool.quotes and isinstance(result, dict) else result
 
     def _tool(self, name: object) -> Tool:
         tool = BY_NAME.get(name) if isinstance(name, str) else None
         if tool is None:
-            offered = [one.name for one in self.tools]
-            near = did_you_mean(name, offered) if isinstance(name, str) else ""
-            raise CallError(f"tool: {shown(name)} is unknown{near}; there are {', '.join(offered)}")
+            names = [tool.name for tool in self.tools]
+            guess = did_you_mean(name, names) if isinstance(name, str) else ""
+            raise CallError(f"tool: {shown(name)} is unknown{guess}; there are {', '.join(names)}")
         if tool.writes and self._read_only:
             raise CallError(f"{tool.name}: the memory is open read-only here, so nothing can be changed; only look")
         return tool

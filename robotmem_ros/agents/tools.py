@@ -28,54 +28,52 @@ _NEWEST = 5
 """Number of changes and sightings that a memory is shown with."""
 
 
-def _learn(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    learned = desk.memory.learn(**given)
+def _learn(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    result = desk.memory.learn(**arguments)
     return filled({
-        "memory_id": learned.memory_id, "status": learned.status, "category": learned.category,
-        "tags": list(learned.tags), "confidence": rounded(learned.confidence), "similar_ids": list(learned.similar_ids),
-        "contradicts": list(learned.contradicts), "reason": learned.reason,
+        "memory_id": result.memory_id, "status": result.status, "category": result.category,
+        "tags": list(result.tags), "confidence": rounded(result.confidence), "similar_ids": list(result.similar_ids),
+        "contradicts": list(result.contradicts), "reason": result.reason,
     })  # fmt: skip
 
 
-def _recall(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    found = desk.memory.recall(**given)
-    memories = [desk.view.brief(short, hit) for short, hit in zip(found.brief(), found, strict=True)]
-    told = {"mode": found.mode.value, "reason": found.reason}
-    return {"memories": memories, "relevant": found.relevant, **filled(told)}
+def _recall(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    result = desk.memory.recall(**arguments)
+    memories = [desk.view.brief(short, hit) for short, hit in zip(result.brief(), result, strict=True)]
+    about = filled({"mode": result.mode.value, "reason": result.reason})
+    return {"memories": memories, "relevant": result.relevant, **about}
 
 
-def _save_perception(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    stored = desk.memory.save_perception(**given)
-    return filled({"memory_id": stored.memory_id, "times_seen": stored.times_seen})
+def _save_perception(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    result = desk.memory.save_perception(**arguments)
+    return filled({"memory_id": result.memory_id, "times_seen": result.times_seen})
 
 
-def _forget(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    wanted = ForgetRequest(**given)
-    desk.memory.forget(wanted.memory_id, wanted.reason)
-    return {"forgotten": wanted.memory_id}
+def _forget(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    desk.memory.forget(**arguments)
+    return {"forgotten": arguments["memory_id"]}
 
 
-def _restore(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    wanted = RestoreRequest(**given)
-    desk.memory.restore(wanted.memory_id)
-    return {"restored": wanted.memory_id}
+def _restore(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    desk.memory.restore(**arguments)
+    return {"restored": arguments["memory_id"]}
 
 
-def _update(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    desk.memory.update(**given)
-    return {"updated": given["memory_id"]}
+def _update(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    desk.memory.update(**arguments)
+    return {"updated": arguments["memory_id"]}
 
 
-def _start_session(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    started = desk.memory.start_session(**given)
+def _start_session(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    session = desk.memory.start_session(**arguments)
     return {
-        "session_id": started.session_id, "collection": started.collection, "known_facts": started.known_facts,
-        "known_perceptions": started.known_perceptions, "known_sessions": started.known_sessions,
+        "session_id": session.session_id, "collection": session.collection, "known_facts": session.known_facts,
+        "known_perceptions": session.known_perceptions, "known_sessions": session.known_sessions,
     }  # fmt: skip
 
 
-def _end_session(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    report = desk.memory.end_session(**given)
+def _end_session(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    report = desk.memory.end_session(**arguments)
     return filled({
         "session": desk.view.session(report.session), "facts": report.facts, "perceptions": report.perceptions,
         "categories": dict(report.categories), "objects": dict(report.objects),
@@ -84,60 +82,58 @@ def _end_session(desk: Desk, given: Mapping[str, Any]) -> Shown:
     })  # fmt: skip
 
 
-def _timeline(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    page = desk.memory.timeline(**given)
+def _timeline(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    page = desk.memory.timeline(**arguments)
     return {"memories": [desk.view.entry(entry) for entry in page], **filled({"cursor": page.cursor})}
 
 
-def _get_memories(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    wanted = GetMemoriesRequest(**given)
-    ids = list(wanted.ids)
-    found = desk.memory.get_memories(ids, include_forgotten=wanted.include_forgotten)
-    there = {one.memory.id for one in found}
-    missing = [one for one in ids if one not in there]
-    return {"memories": [desk.view.details(one, _NEWEST) for one in found], **filled({"not_found": missing})}
+def _get_memories(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    details = desk.memory.get_memories(**arguments)
+    ids = {entry.memory.id for entry in details}
+    unknown = [number for number in arguments["ids"] if number not in ids]
+    return {"memories": [desk.view.details(entry, _NEWEST) for entry in details], **filled({"not_found": unknown})}
 
 
-def _objects(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    wanted = ObjectsRequest(**given)
-    request = RecallRequest(
-        wanted.query,
-        wanted.n,
+def _objects(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    request = ObjectsRequest(**arguments)
+    query = RecallRequest(
+        request.query,
+        request.n,
         0.0,
         context_filter=IS_OBJECT,
-        spatial_sort=wanted.nearest_to,
-        labels=wanted.labels,
-        include_unconfirmed=wanted.include_unconfirmed,
+        spatial_sort=request.nearest_to,
+        labels=request.labels,
+        include_unconfirmed=request.include_unconfirmed,
         # That something is an object says nothing of the words.
-        min_relevance=None if wanted.labels else desk.memory.parameters.min_relevance,
+        min_relevance=None if request.labels else desk.memory.parameters.min_relevance,
         fold=False,
     )
-    found = desk.memory.offer(request)  # to list things is no use of them
-    return {"objects": [desk.view.object(one) for one in found], **filled({"reason": found.reason})}
+    result = desk.memory.offer(query)  # to list things is no use of them
+    return {"objects": [desk.view.object(hit) for hit in result], **filled({"reason": result.reason})}
 
 
-def _object_history(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    wanted = ObjectHistoryRequest(**given)
-    sightings = desk.memory.object_history(wanted.memory_id, wanted.n)
-    return {"memory_id": wanted.memory_id, "sightings": [desk.view.sighting(one) for one in sightings]}
+def _object_history(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    request = ObjectHistoryRequest(**arguments)
+    sightings = desk.memory.object_history(request.memory_id, request.n)
+    return {"memory_id": request.memory_id, "sightings": [desk.view.sighting(sighting) for sighting in sightings]}
 
 
-def _read_note(desk: Desk, given: Mapping[str, Any]) -> Shown:
-    wanted = ReadNoteRequest(**given)
-    found = desk.memory.note(wanted.path, wanted.first_line, wanted.lines)
+def _read_note(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    request = ReadNoteRequest(**arguments)
+    note = desk.memory.note(request.path, request.first_line, request.lines)
     return {
-        "path": found.path, "first_line": found.first_line, "last_line": found.last_line, "of_lines": found.lines,
-        "text": found.text,
+        "path": note.path, "first_line": note.first_line, "last_line": note.last_line, "of_lines": note.lines,
+        "text": note.text,
     }  # fmt: skip
 
 
-def doctor(desk: Desk, given: Mapping[str, Any]) -> Shown:
+def doctor(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     """Return what the memory holds, what is missing, and what the robot's clock shows."""
     return {**desk.view.status(desk.memory.status()), **desk.about()}
 
 
-def _digest(desk: Desk, given: Mapping[str, Any]) -> str:
-    return digest(desk, DigestRequest(**given))
+def _digest(desk: Desk, arguments: Mapping[str, Any]) -> str:
+    return digest(desk, DigestRequest(**arguments))
 
 
 TOOLS = (
@@ -271,7 +267,7 @@ TOOLS = (
         "Correct a memory",
         "Correct a memory that is right in the main; fields that are not given stay, and the earlier version is kept. "
         "A new context replaces the old one as a whole. What is wrong altogether is better forgotten, and the truth "
-        "learned.",
+        "result.",
         MemoryUpdate,
         _update,
         ({"memory_id": 1, "content": "a grip force of 11 N holds the red mug", "add_tags": ["preference"]},),
@@ -334,5 +330,5 @@ TOOLS = (
         ({},),
     ),
 )  # fmt: skip
-"""In the order in which agents read them: to look, then to remember."""
+"""Tools in the order in which agents read them: to look, then to remember."""
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}

@@ -21,7 +21,7 @@ PATH = "/mcp"
 BODY = 1_000_000
 """Bytes of the largest request by HTTP."""
 _LOG = logging.getLogger(__name__)
-_GONE = (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+_DISCONNECTIONS = (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 _CHUNK = 65_536
 _LONGEST_LINE = 4 * 1024 * 1024
 """Bytes of one message; a longer one is refused."""
@@ -36,7 +36,7 @@ def serve_stdio(server: Any) -> None:
         anyio.run(_serve, server)
     except BaseException as error:
         # A task group gives what went wrong in its tasks as a group; a client that reads no more is nothing wrong.
-        if not all(isinstance(leaf, _GONE) for leaf in _leaves(error)):
+        if not all(isinstance(leaf, _DISCONNECTIONS) for leaf in _leaves(error)):
             raise
         _LOG.info("the client is gone")
 
@@ -100,12 +100,12 @@ class _Messages:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line, size in _lines(0):
-            why = _unreadable(line, size)
-            if not why:
+            reason = _unreadable(line, size)
+            if not reason:
                 yield line.decode("utf-8", "replace")
                 continue
-            _LOG.warning("a message was refused: it %s", why)
-            if refusal := _refusal(line, f"the message {why}"):
+            _LOG.warning("a message was refused: it %s", reason)
+            if refusal := _refusal(line, f"the message {reason}"):
                 await self.refuse(refusal)
 
 
@@ -145,7 +145,7 @@ def _unreadable(line: bytes, size: int) -> str:
     return ""
 
 
-def _refusal(line: bytes, why: str) -> Any:
+def _refusal(line: bytes, reason: str) -> Any:
     """Return the answer to a request that was not read; None if nobody waits for one."""
     from mcp.shared.message import SessionMessage
     from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
@@ -158,5 +158,5 @@ def _refusal(line: bytes, why: str) -> Any:
     if isinstance(number, bool) or not isinstance(number, (int, str)) or "method" not in message:
         return None
     number = number.encode("utf-8", "replace").decode() if isinstance(number, str) else number
-    error = ErrorData(code=INVALID_REQUEST, message=why)
+    error = ErrorData(code=INVALID_REQUEST, message=reason)
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=error))

@@ -1,4 +1,4 @@
-"""What agents see of the values of a memory: short, without what is empty, times with their zone and how long ago."""
+"""Views of the values of a memory for agents: short, without what is empty, times with their zone and how long ago."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..memory.status import Status
 from ..memory.times import ago, iso
 
 Shown = dict[str, Any]
-"""What JSON can hold."""
+"""Values that JSON can hold."""
 
 
-_IN_OTHER_WORDS = {
+_RENAMED = {
     "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
     "frame_id", "map_id", "context_json", "similar_ids", "first_seen", "last_seen", "confirmed",
 }  # fmt: skip
-_AS_THEY_ARE = tuple(one.name for one in fields(Memory) if one.name not in _IN_OTHER_WORDS)
+_AS_THEY_ARE = tuple(field.name for field in fields(Memory) if field.name not in _RENAMED)
 """Fields of a memory that are shown under their own names, so that a new one is shown as well."""
 
 
@@ -32,14 +32,14 @@ class View:
     """Show values as they are seen at one time."""
 
     now: int
-    """By the robot's clock, in nanoseconds."""
+    """Time by the robot's clock, in nanoseconds."""
     memory_frame: str
 
     def at(self, time_ns: int) -> Shown:
         """Show a time."""
         return {"at": iso(time_ns), "ago": ago(time_ns, self.now)}
 
-    def when(self, time_ns: int) -> str:
+    def as_text(self, time_ns: int) -> str:
         """Show a time in one text."""
         return f"{iso(time_ns)} ({ago(time_ns, self.now)})"
 
@@ -47,8 +47,8 @@ class View:
         """Show a position in metres, and its frame if that is not the memory frame."""
         if pose is None:
             return {}
-        named = {} if frame_id == self.memory_frame else {"frame_id": frame_id}
-        return {"position": [rounded(number) for number in pose[:3]], **named}
+        frame = {} if frame_id == self.memory_frame else {"frame_id": frame_id}
+        return {"position": [rounded(number) for number in pose[:3]], **frame}
 
     def brief(self, short: BriefMemory, hit: Hit) -> Shown:
         """Show what of a recalled memory tells whether to read it in full."""
@@ -73,16 +73,17 @@ class View:
 
     def details(self, details: MemoryDetails, newest: int) -> Shown:
         """Show a memory in full, with its newest sightings and changes."""
-        one = details.memory
+        memory = details.memory
         data = details.data
         return filled({
-            "id": one.id, "kind": one.kind.value, "text": one.content, "summary": one.human_summary,
-            **self.at(one.observed_at), "confidence": rounded(one.confidence), "faded": one.faded or None,
-            "tags": list(one.tags),
-            **self.place(one.pose, one.frame_id), "context": one.context, "similar_ids": list(one.similar_ids),
-            **{name: getattr(one, name) for name in _AS_THEY_ARE},
-            "first_seen": "" if one.first_seen is None else self.when(one.first_seen),
-            "confirmed": one.confirmed if one.times_seen else None,
+            "id": memory.id, "kind": memory.kind.value, "text": memory.content, "summary": memory.human_summary,
+            **self.at(memory.observed_at), "confidence": rounded(memory.confidence), "faded": memory.faded or None,
+            "tags": list(memory.tags),
+            **self.place(memory.pose, memory.frame_id), "context": memory.context,
+            "similar_ids": list(memory.similar_ids),
+            **{name: getattr(memory, name) for name in _AS_THEY_ARE},
+            "first_seen": "" if memory.first_seen is None else self.as_text(memory.first_seen),
+            "confirmed": memory.confirmed if memory.times_seen else None,
             "status": "" if details.status == "active" else details.status, "status_reason": details.status_reason,
             "changes": [self.change(change) for change in details.history[:newest]],
             "sightings": [self.sighting(sighting) for sighting in details.sightings[:newest]],
@@ -101,30 +102,30 @@ class View:
         }  # fmt: skip
 
     def object(self, hit: Hit) -> Shown:
-        """Show an object that a recall found."""
-        found = hit.memory
-        seen = {name: self.when(time) for name, time in (("last_seen", found.last_seen),) if time is not None}
+        """Show an object that a recall memory."""
+        memory = hit.memory
+        last = {name: self.as_text(time) for name, time in (("last_seen", memory.last_seen),) if time is not None}
         return filled({
-            "id": found.id, "label": found.label, "text": found.content, **self.place(found.pose, found.frame_id),
-            "distance": rounded(hit.distance), **seen, "times_seen": found.times_seen,
-            "confidence": rounded(found.confidence), "faded": found.faded or None, "confirmed": found.confirmed,
+            "id": memory.id, "label": memory.label, "text": memory.content, **self.place(memory.pose, memory.frame_id),
+            "distance": rounded(hit.distance), **last, "times_seen": memory.times_seen,
+            "confidence": rounded(memory.confidence), "faded": memory.faded or None, "confirmed": memory.confirmed,
         })  # fmt: skip
 
-    def seen_object(self, found: SeenObject) -> Shown:
+    def seen_object(self, item: SeenObject) -> Shown:
         """Show an object of the list of all."""
         return filled({
-            "id": found.memory_id, "label": found.label, **self.place(found.position, found.frame_id),
-            "last_seen": self.when(found.last_seen), "times_seen": found.times_seen,
-            "confidence": rounded(found.confidence), "confirmed": found.confirmed,
-            "uncertainty": rounded(found.uncertainty),
+            "id": item.memory_id, "label": item.label, **self.place(item.position, item.frame_id),
+            "last_seen": self.as_text(item.last_seen), "times_seen": item.times_seen,
+            "confidence": rounded(item.confidence), "confirmed": item.confirmed,
+            "uncertainty": rounded(item.uncertainty),
         })  # fmt: skip
 
     def session(self, session: Session) -> Shown:
         """Show an episode."""
         return filled({
             "session_id": session.session_id, "collection": session.collection, "context": session.context,
-            "started": self.when(session.started_at),
-            "ended": "" if session.ended_at is None else self.when(session.ended_at), "end": session.end_reason,
+            "started": self.as_text(session.started_at),
+            "ended": "" if session.ended_at is None else self.as_text(session.ended_at), "end": session.end_reason,
             "outcome": session.outcome, "memories": session.memories,
         })  # fmt: skip
 

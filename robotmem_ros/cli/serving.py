@@ -38,13 +38,13 @@ _OF_THE_NODE = {
 
 def _web(arguments: argparse.Namespace) -> None:
     try:
-        from ..web.access import TOKEN_VARIABLE, given_token, new_token
+        from ..web.access import TOKEN_VARIABLE, new_token, read_token
         from ..web.app import Settings, create_console
         from ..web.server import bound, is_loopback, serve, url
     except ImportError as cause:
         raise CommandError(f"web needs {cause.name} (pip install 'robotmem_ros[web]')") from cause
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
-    token = given_token(arguments.token_file, os.environ)
+    token = read_token(arguments.token_file, os.environ)
     os.environ.pop(TOKEN_VARIABLE, None)
     with bound(arguments.host, arguments.port) as listening:
         is_made = not token and not is_loopback(listening)
@@ -63,7 +63,7 @@ def _web(arguments: argparse.Namespace) -> None:
                 write_result(message)
 
             console = create_console(memory, settings)
-            serve(console.asgi, listening, limits=console.limits, started=announce, ending=console.events.close)
+            serve(console.asgi, listening, limits=console.limits, on_start=announce, on_end=console.events.close)
 
 
 def _tools(arguments: argparse.Namespace) -> None:
@@ -108,11 +108,11 @@ def _mcp(arguments: argparse.Namespace) -> None:
 
 def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
     from ..agents import transports
-    from ..web.access import Access, given_token, new_token
+    from ..web.access import Access, new_token, read_token
     from ..web.guard import Guard, Limits
     from ..web.server import bound, serve, url
 
-    token = given_token(arguments.token_file, {})
+    token = read_token(arguments.token_file, {})
     with bound(arguments.host, arguments.port) as listening:
         message = f"MCP at {url(listening, arguments.host).rstrip('/')}{transports.PATH}\n"
         if not token:
@@ -124,7 +124,7 @@ def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
 
         limits = Limits(body=transports.BODY)
         app = Guard(transports.http_application(server), Access(token), hosts=(arguments.host,), limits=limits)
-        serve(app, listening, started=announce)
+        serve(app, listening, on_start=announce)
 
 
 def _console_memory(arguments: argparse.Namespace) -> RobotMemory:

@@ -24,8 +24,6 @@ from .yaml_file import read_yaml
 
 _CHECK_PERIOD = 1.0
 """Seconds between two checks whether the file has changed."""
-AREA_PATH = "spatial.area"
-"""The path of the area in a context."""
 _AREA = "area"
 _LOG = logging.getLogger(__name__)
 

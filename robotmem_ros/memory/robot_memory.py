@@ -54,7 +54,7 @@ from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report
 from .search.counts import Count, CountQuery, parse_counts, read_counts
-from .search.density import Density, DensityQuery, Sighted, parse_density, read_density, read_sighted
+from .search.density import Density, DensityQuery, parse_density, read_density
 from .search.details import MemoryDetails, parse_ids, read_details
 from .search.query import may_give_notes, parse_query
 from .search.request import RecallRequest, TimelineRequest
@@ -73,6 +73,7 @@ from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
 from .storage.purge_rows import Preview, Selection, preview
 from .storage.snapshot import Snapshot, Transaction
+from .storage.time_rows import Sighted, read_sighted
 from .taking import takes
 from .times import OtherUnitError, Time, moment
 

@@ -17,13 +17,13 @@ from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.validation import expanded_path
 
 TOKEN_VARIABLE = "ROBOTMEM_WEB_TOKEN"
-_LEAST = 16
-_MOST = 1024
+_MIN_LENGTH = 16
+_MAX_LENGTH = 1024
 _WINDOW = 60.0
 """Seconds for which a wrong attempt counts."""
 _ADDRESSES = 1024
 COOKIE_SECONDS = 7 * 86_400
-"""How long a login lasts."""
+"""Duration of a login."""
 _LOGINS = 1024
 _LOG = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Access:
         self._clock = clock
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
         self._logins: OrderedDict[bytes, float] = OrderedDict()
-        """When each login ends, by the digest of its cookie; the oldest first."""
+        """End of each login by the digest of its cookie; the oldest first."""
 
     @property
     def is_open(self) -> bool:
@@ -77,14 +77,14 @@ class Access:
         """Tell whether this is the cookie of a login that has not ended."""
         return self.is_open or self._clock() < self._logins.get(_digest(cookie), 0.0)
 
-    def has_token(self, given: str, address: str) -> bool:
+    def has_token(self, token: str, address: str) -> bool:
         """Tell whether this is the token, and count a wrong one against its address.
 
         Raises:
             TooManyAttemptsError: it is wrong, and too many wrong ones came from the address.
         """
         # Digests have one length, so the time does not tell that of the token.
-        if self.is_open or hmac.compare_digest(hashlib.sha256(self._token).digest(), _digest(given)):
+        if self.is_open or hmac.compare_digest(hashlib.sha256(self._token).digest(), _digest(token)):
             return True
         failures = self._recent(address)
         if len(failures) >= self._attempts:
@@ -113,7 +113,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def given_token(file: str | None, environment: Mapping[str, str]) -> str:
+def read_token(file: str | None, environment: Mapping[str, str]) -> str:
     """Return the token of a file, else of the environment; empty if neither is given.
 
     A file that does not exist is made, for its owner alone, with a new token.
@@ -122,20 +122,20 @@ def given_token(file: str | None, environment: Mapping[str, str]) -> str:
         InvalidFieldError: the file cannot be read or made, others may read it, or its token cannot be used.
     """
     if file:
-        return _checked("--token-file", _of_file(expanded_path("--token-file", file)))
-    given = environment.get(TOKEN_VARIABLE, "")
-    return _checked(TOKEN_VARIABLE, given) if given else ""
+        return _check("--token-file", _of_file(expanded_path("--token-file", file)))
+    token = environment.get(TOKEN_VARIABLE, "")
+    return _check(TOKEN_VARIABLE, token) if token else ""
 
 
 def _of_file(path: Path) -> str:
     try:
         if not path.exists():
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as made:
-                made.write(f"{new_token()}\n")
-        with path.open(encoding="utf-8") as stored:
-            _check_is_private(path, os.fstat(stored.fileno()))
-            return stored.read(_MOST + 2).strip()
+            with os.fdopen(descriptor, "w", encoding="utf-8") as new:
+                new.write(f"{new_token()}\n")
+        with path.open(encoding="utf-8") as file:
+            _check_is_private(path, os.fstat(file.fileno()))
+            return file.read(_MAX_LENGTH + 2).strip()
     except (OSError, UnicodeDecodeError) as cause:
         raise InvalidFieldError("--token-file", path, f"cannot be used ({cause})") from cause
 
@@ -144,13 +144,13 @@ def _check_is_private(path: Path, status: os.stat_result) -> None:
     # As ssh does with its keys: of a file of somebody else, such as a secret of a container, they decide.
     mode = stat.S_IMODE(status.st_mode)
     if status.st_uid == os.getuid() and mode & 0o077:
-        why = f"has mode {mode:04o}, so that others may read or change it; chmod 600 it, or give another file"
-        raise InvalidFieldError("--token-file", path, why)
+        reason = f"has mode {mode:04o}, so that others may read or change it; chmod 600 it, or give another file"
+        raise InvalidFieldError("--token-file", path, reason)
 
 
-def _checked(field: str, token: str) -> str:
+def _check(field: str, token: str) -> str:
     # The message must not show it.
-    if not _LEAST <= len(token) <= _MOST or not token.isascii() or not token.isprintable() or " " in token:
-        wanted = f"must hold a token of {_LEAST} to {_MOST} ASCII characters without blanks"
-        raise InvalidFieldError(field, "<hidden>", wanted)
+    if not _MIN_LENGTH <= len(token) <= _MAX_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
+        rule = f"must hold a token of {_MIN_LENGTH} to {_MAX_LENGTH} ASCII characters without blanks"
+        raise InvalidFieldError(field, "<hidden>", rule)
     return token

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, FastAPI
+from starlette.types import ASGIApp
 
 from ..memory import RobotMemory
 from .access import Access
 from .events import Events, event_routes
-from .guard import App, Guard, Limits
+from .guard import Guard, Limits
 from .headers import SecurityHeaders
 from .memories import changing_routes, detail_routes, list_routes
 from .overview import Searches, count_routes, overview_routes
@@ -28,10 +29,10 @@ _OPEN = ("/", "/favicon.ico", "/api/login")
 
 @dataclass(frozen=True)
 class Settings:
-    """How the console is run."""
+    """Settings of the console."""
 
     token: str = ""
-    """Empty if callers need none."""
+    """Token of callers; empty if they need none."""
     hosts: tuple[str, ...] = ()
     """Names by which it may be called, besides those of the loopback device and the address of a connection."""
     read_only: bool = False
@@ -44,7 +45,7 @@ class Settings:
 class Console:
     """The application in its guard, and what ends its streams."""
 
-    asgi: App
+    asgi: ASGIApp
     api: FastAPI
     events: Events
     limits: Limits

@@ -50,11 +50,11 @@ def add_area(parameters: Parameters, name: str, polygon: Sequence[Sequence[float
     clean = _name(name)
     checked_area("polygon", clean, corners)
 
-    def added(before: str, known: _Known) -> _Change:
-        _check_is_new(clean, known)
-        return _appended(before, clean, corners), {**known, clean: corners}
+    def add(before: str, areas: _Areas) -> _Change:
+        _check_is_new(clean, areas)
+        return _appended(before, clean, corners), {**areas, clean: corners}
 
-    return next(one for one in _changed(parameters, clean, added) if one.name == clean)
+    return next(area for area in _change(parameters, clean, add) if area.name == clean)
 
 
 def rename_area(parameters: Parameters, name: str, new_name: str) -> Area:
@@ -68,15 +68,15 @@ def rename_area(parameters: Parameters, name: str, new_name: str) -> Area:
     """
     clean = _name(new_name)
 
-    def renamed(before: str, known: _Known) -> _Change:
-        written = _as_written(name, known)
-        _check_is_new(clean, known)
-        key, _ = _place(before, written)
-        quoted = yaml.safe_dump({clean: 0}, allow_unicode=True, width=10**6).removesuffix(": 0\n")
-        text = before[: key.start_mark.index] + quoted + before[key.end_mark.index :]
-        return text, {clean if one == written else one: corners for one, corners in known.items()}
+    def rename(before: str, areas: _Areas) -> _Change:
+        old = _spelling(name, areas)
+        _check_is_new(clean, areas)
+        key, _ = _place(before, old)
+        new_key = yaml.safe_dump({clean: 0}, allow_unicode=True, width=10**6).removesuffix(": 0\n")
+        text = before[: key.start_mark.index] + new_key + before[key.end_mark.index :]
+        return text, {clean if area == old else area: corners for area, corners in areas.items()}
 
-    return next(one for one in _changed(parameters, clean, renamed) if one.name == clean)
+    return next(area for area in _change(parameters, clean, rename) if area.name == clean)
 
 
 def remove_area(parameters: Parameters, name: str) -> None:
@@ -88,51 +88,51 @@ def remove_area(parameters: Parameters, name: str) -> None:
         StorageError: the file cannot be written.
     """
 
-    def removed(before: str, known: _Known) -> _Change:
-        written = _as_written(name, known)
-        key, value = _place(before, written)
-        rest = {one: corners for one, corners in known.items() if one != written}
+    def remove(before: str, areas: _Areas) -> _Change:
+        old = _spelling(name, areas)
+        key, value = _place(before, old)
+        rest = {area: corners for area, corners in areas.items() if area != old}
         if value.start_mark.index < key.start_mark.index:
             return "", rest  # an alias: the corners stand elsewhere, so all is written anew
         lines, first = before.splitlines(keepends=True), key.start_mark.line
-        own = before[key.start_mark.index : value.end_mark.index].splitlines()
-        while own[-1].strip()[:1] in {"", "#"}:
-            own.pop()  # a list that is written line by line ends where the next thing begins
-        text = "".join([*lines[:first], *lines[first + len(own) :]])
+        entry = before[key.start_mark.index : value.end_mark.index].splitlines()
+        while entry[-1].strip()[:1] in {"", "#"}:
+            entry.pop()  # a list that is written line by line ends where the next thing begins
+        text = "".join([*lines[:first], *lines[first + len(entry) :]])
         return text, rest
 
-    _changed(parameters, name, removed)
+    _change(parameters, name, remove)
 
 
-_Known = dict[str, Any]
-"""The areas of the file, as it has them."""
-_Change = tuple[str, _Known]
-"""The text of a file with as little changed as possible, and the areas that it is to have."""
+_Areas = dict[str, Any]
+"""Areas of the file, as it has them."""
+_Change = tuple[str, _Areas]
+"""Text of a file with as little changed as possible, and the areas that it is to have."""
 
 
-def _changed(parameters: Parameters, name: str, change: Callable[[str, _Known], _Change]) -> tuple[Area, ...]:
+def _change(parameters: Parameters, name: str, change: Callable[[str, _Areas], _Change]) -> tuple[Area, ...]:
     file = _file(parameters)
     if file is None:
         raise ConflictError("areas_file", "", "is not set; start the console with --areas-file FILE")
     read_areas(file)
     try:
-        with _locked(file):
+        with _lock(file):
             read_areas(file)
             before = file.read_text(encoding="utf-8")
-            text, wanted = change(before, yaml.safe_load(before)["areas"])
-            return _written(file, name, text, wanted)
+            text, areas = change(before, yaml.safe_load(before)["areas"])
+            return _write(file, name, text, areas)
     except OSError as cause:
         raise StorageError(f"write the areas to {str(file)!r}", cause) from cause
 
 
 @contextmanager
-def _locked(file: Path) -> Iterator[None]:
+def _lock(file: Path) -> Iterator[None]:
     """Keep all other threads and processes from changing a file that is replaced by each change."""
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
-        with file.open("rb") as held:
+        with file.open("rb") as lock:
             # Whoever held the lock before has put another file there, which nobody holds yet.
-            if _is_taken(held.fileno()) and os.path.samestat(os.fstat(held.fileno()), file.stat()):
+            if _is_taken(lock.fileno()) and os.path.samestat(os.fstat(lock.fileno()), file.stat()):
                 yield
                 return
         time.sleep(_PAUSE)
@@ -149,8 +149,8 @@ def _is_taken(descriptor: int) -> bool:
     return True
 
 
-def _check_is_new(name: str, known: _Known) -> None:
-    if name in {one.strip() for one in known}:
+def _check_is_new(name: str, areas: _Areas) -> None:
+    if name in {area.strip() for area in areas}:
         raise ConflictError("name", name, "is the name of an area already; give another one")
 
 
@@ -161,11 +161,11 @@ def _name(text: str) -> str:
     return clean
 
 
-def _as_written(name: str, known: _Known) -> str:
+def _spelling(name: str, areas: _Areas) -> str:
     # In the file a name may stand between quoted blanks, which belong to no name.
-    for written in known:
-        if written.strip() == name.strip():
-            return written
+    for spelling in areas:
+        if spelling.strip() == name.strip():
+            return spelling
     raise NotThereError("name", name, "is no area of the file")
 
 
@@ -178,15 +178,15 @@ def _place(text: str, name: str) -> tuple[yaml.Node, yaml.Node]:
 
 def _file(parameters: Parameters) -> Path | None:
     # A link stays one: the file that it names is written.
-    named = parameters.areas_file
-    return validation.expanded_path("areas_file", named).resolve() if named else None
+    path = parameters.areas_file
+    return validation.expanded_path("areas_file", path).resolve() if path else None
 
 
-def _written(file: Path, name: str, text: str, wanted: _Known) -> tuple[Area, ...]:
+def _write(file: Path, name: str, text: str, areas: _Areas) -> tuple[Area, ...]:
     # Readers see the old file or the new one. It is read as they will before it takes the place of the old one.
-    whole = yaml.safe_dump({"areas": wanted}, default_flow_style=None, allow_unicode=True, width=120, sort_keys=False)
-    descriptor, made = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    new = Path(made)
+    whole = yaml.safe_dump({"areas": areas}, default_flow_style=None, allow_unicode=True, width=120, sort_keys=False)
+    descriptor, path = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    new = Path(path)
     try:
         os.close(descriptor)
         # If the file is not written in the way that was expected, all of it is written anew.
@@ -195,11 +195,11 @@ def _written(file: Path, name: str, text: str, wanted: _Known) -> tuple[Area, ..
                 unfinished.write(candidate)
                 unfinished.flush()
                 os.fsync(unfinished.fileno())
-            if _says(new, wanted):
-                areas = read_areas(new)
+            if _says(new, areas):
+                result = read_areas(new)
                 new.chmod(file.stat().st_mode & 0o777)
                 new.replace(file)
-                return areas
+                return result
     finally:
         new.unlink(missing_ok=True)
     raise InvalidFieldError("name", name, "cannot be written to the file of the areas")
@@ -217,8 +217,8 @@ def _indent(before: str) -> str:
     return inside[-1][: len(inside[-1]) - len(inside[-1].lstrip(" "))] if inside else "  "
 
 
-def _says(file: Path, wanted: _Known) -> bool:
+def _says(file: Path, areas: _Areas) -> bool:
     try:
-        return bool(read_yaml("areas_file", file).value == {"areas": wanted})
+        return bool(read_yaml("areas_file", file).value == {"areas": areas})
     except InvalidFieldError:
         return False

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Annotated
 
-from anyio import move_on_after, to_thread
-from fastapi import APIRouter, Header
-from fastapi.responses import StreamingResponse
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Header
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from ..memory.errors import RobotMemoryError
 from ..memory.storage.file_watch import FileState, FileWatch
@@ -20,7 +19,6 @@ from .responses import responses
 
 _PERIOD, _RATIO = 0.3, 20.0
 """Seconds between two looks at the file, and how many times as long as a look took it rests at least."""
-_HEARTBEAT = 15.0
 _RETRY_MS = 2000
 _LONELY = 10
 """Looks without a listener after which the poller ends: a page that is loaded again comes back before."""
@@ -32,100 +30,90 @@ def event_routes(events: Events) -> APIRouter:
     """Make the path of the events."""
     router = APIRouter(prefix="/api", tags=["live"])
 
-    @router.get(
-        "/events",
-        response_class=StreamingResponse,
-        responses=responses() | {200: {"description": "Events.", "content": {"text/event-stream": {}}}},
-    )
-    async def live(last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
+    @router.get("/events", response_class=EventSourceResponse, responses=responses())
+    async def live(
+        last_event_id: Annotated[str | None, Header()] = None,
+        # Before the headers: a client that has got them misses no change.
+        version: int = Depends(events.begin),
+    ) -> AsyncIterator[ServerSentEvent]:
         """Send an event `change` with `{"version", "newest"}` whenever any program has changed the memory."""
-        # Who has got the headers misses nothing; who returns may have missed something.
-        seen = await events.begin()
-        stream = events.stream(seen if last_event_id is None else _UNKNOWN)
-        return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        yield ServerSentEvent(comment="connected", retry=_RETRY_MS)
+        # A client that returns may have missed something.
+        async for state in events.changes(version if last_event_id is None else _UNKNOWN):
+            yield ServerSentEvent(event="change", id=str(state.version), data=state._asdict())
 
     return router
 
 
 class Events:
-    """Streams of server-sent events, all of one event loop.
+    """Changes of the file for all streams of one event loop.
 
     Args:
         watch: Opens a watch over the file.
-        heartbeat: Seconds of silence after which a comment is sent, so that nobody takes the stream for dead.
     """
 
-    def __init__(self, watch: Callable[[], FileWatch], *, heartbeat: float = _HEARTBEAT) -> None:
+    def __init__(self, watch: Callable[[], FileWatch]) -> None:
         self._watch = watch
-        self._heartbeat = heartbeat
         self._bells: set[asyncio.Event] = set()
         self._state = FileState(0, 0)
         self._poller: asyncio.Task[None] | None = None
         self._noticing = asyncio.Event()
-        self._closed = False
+        self._is_closed = False
 
     async def begin(self) -> int:
         """Wait until changes are noticed; return the version of the file, after which a stream is to tell of them."""
-        if self._poller is None and not self._closed:
+        if self._poller is None and not self._is_closed:
             self._noticing = asyncio.Event()
             self._poller = asyncio.create_task(self._poll())
         await self._noticing.wait()
         return self._state.version
 
-    async def stream(self, after: int) -> AsyncIterator[bytes]:
-        """Yield an event for each change after a version; those that come quickly one after the other are told once."""
+    async def changes(self, after: int) -> AsyncIterator[FileState]:
+        """Yield a state for each change after a version; those that come quickly one after the other are told once."""
         bell = asyncio.Event()
         self._bells.add(bell)
         try:
             if await self.begin() != after:
                 bell.set()
-            yield f"retry: {_RETRY_MS}\n: connected\n\n".encode()
-            while not self._closed:
-                with move_on_after(self._heartbeat):
-                    await bell.wait()
-                if self._closed:
-                    return
-                is_rung = bell.is_set()
+            while not self._is_closed:
+                await bell.wait()
                 bell.clear()
-                yield self._event() if is_rung else b": heartbeat\n\n"
+                if not self._is_closed:
+                    yield self._state
         finally:
             self._bells.discard(bell)
 
     def close(self) -> None:
         """End all streams."""
-        self._closed = True
+        self._is_closed = True
         if self._poller is not None:
             self._poller.cancel()
         self._noticing.set()
         self._ring()
-
-    def _event(self) -> bytes:
-        data = json.dumps(self._state._asdict())
-        return f"event: change\nid: {self._state.version}\ndata: {data}\n\n".encode()
 
     def _ring(self) -> None:
         for bell in self._bells:
             bell.set()
 
     async def _poll(self) -> None:
-        known = ""
+        outcome = ""
         watch: FileWatch | None = None
         lonely = 0
         try:
             while lonely < _LONELY:
-                began = time.monotonic()
+                start = time.monotonic()
                 try:
                     if watch is None:
                         watch = await to_thread.run_sync(self._watch)
                     state = await to_thread.run_sync(watch.look)
-                    self._note(state, is_first=not known)
-                    known = "seen"
+                    self._note(state, is_first=not outcome)
+                    outcome = "seen"
                 except RobotMemoryError as error:
-                    if known != str(error):
+                    if outcome != str(error):
                         _LOG.warning("changes cannot be told: %s", error)
-                    known = str(error)
+                    outcome = str(error)
                 self._noticing.set()
-                await asyncio.sleep(max(_PERIOD, _RATIO * (time.monotonic() - began)))
+                await asyncio.sleep(max(_PERIOD, _RATIO * (time.monotonic() - start)))
                 lonely = 0 if self._bells else lonely + 1
         finally:
             self._poller = None

@@ -1,29 +1,26 @@
 """Refuse what no page and no program of ours sends: strangers, forged requests, bodies that are too large or too slow.
 
-An ASGI middleware of its own, without a framework. What uvicorn sees before an application does, slow headers and
-clients that read nothing, is cut off in `server.py`.
+An ASGI middleware for the console and for the MCP server. Starlette's TrustedHostMiddleware knows neither the address
+of the connection nor IPv6, and FastAPI's HTTPBearer serves its own paths alone. What uvicorn sees before an application
+does, slow headers and clients that read nothing, is cut off in `server.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import json
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
-from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request, cookie_parser
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..memory.errors import shown
 from .access import Access, TooManyAttemptsError
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _DRAIN_SECONDS = 5.0
@@ -32,16 +29,16 @@ _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Limits:
-    """What a client may ask of the server."""
+    """Limits for what a client may ask of the server."""
 
     body: int = 1_000_000
     """Bytes of a body."""
     drained: int = 64_000_000
     """Bytes that are read of the body of a refused request, so that its client sees why."""
     body_seconds: float = 10.0
-    """For a whole body to arrive."""
+    """Time for a whole body to arrive."""
     requests: int = 64
-    """At once, without streams; those that wait for a worker too."""
+    """Requests at once, without streams; those that wait for a worker too."""
     workers: int = 6
     """Requests that are worked on at once, each in a thread: more would compete for two cores with the node."""
     streams: int = 32
@@ -50,9 +47,9 @@ class Limits:
     connections_of_address: int = 64
     """Fewer than all, so that one address cannot keep the others out."""
     header_seconds: float = 10.0
-    """For the headers of a request to arrive, from the connection or the first byte."""
+    """Time for the headers of a request to arrive, from the connection or the first byte."""
     stall_seconds: float = 60.0
-    """For a client to take what was written at once."""
+    """Time for a client to take what was written at once."""
     unsent: int = 32_000_000
     """Bytes of responses that clients have not taken yet, of all clients together."""
 
@@ -83,7 +80,7 @@ class Guard:
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         access: Access,
         *,
         hosts: Iterable[str] = (),
@@ -114,15 +111,15 @@ class Guard:
                 await self._serve(scope, receive, send)
         except RefusalError as refusal:
             await self._drain(scope, receive)
-            await _refuse(refusal, send)
+            await _refusal(refusal)(scope, receive, send)
 
     async def _drain(self, scope: Scope, receive: Receive) -> None:
         # Programs read the response after they have sent all, so one that comes earlier is lost to them.
-        headers = {key for key, _ in scope["headers"]}
-        if not headers & {b"content-length", b"transfer-encoding"} or b"expect" in headers:
+        headers = Headers(scope=scope)
+        if not {"content-length", "transfer-encoding"} & set(headers) or "expect" in headers:
             return
-        with suppress(RefusalError), anyio.move_on_after(_DRAIN_SECONDS):
-            await _read(receive, self._limits.drained, kept=False)
+        with suppress(RefusalError, ClientDisconnect), anyio.move_on_after(_DRAIN_SECONDS):
+            await _read(scope, receive, self._limits.drained, keep=False)
 
     async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._streams >= self._limits.streams:
@@ -138,8 +135,8 @@ class Guard:
             raise _busy(f"{self._requests} requests are being answered")
         self._requests += 1
         try:
-            body = await self._body(scope, receive)
-            if body is not None:
+            with suppress(ClientDisconnect):
+                body = await self._body(scope, receive)
                 await _run(self._answer, scope, body, receive, send)
         finally:
             self._requests -= 1
@@ -156,65 +153,58 @@ class Guard:
             await self._app(scope, receive, send_after_turn)
 
     def _check(self, scope: Scope) -> None:
-        headers = _Headers(scope)
+        headers = Headers(scope=scope)
         host = self._checked_host(scope, headers)
         _check_origin(scope, headers, host)
         if not self._open_to_all(scope["path"]):
             self._check_token(scope, headers)
         if scope["method"] in _CHANGING:
-            kind = headers.one("content-type").partition(";")[0].strip().lower()
+            kind = _single(headers, "Content-Type").partition(";")[0].strip().lower()
             if kind != "application/json":
-                wanted = "a request that changes something must have Content-Type: application/json"
-                raise RefusalError(415, wanted, "Content-Type", kind)
+                rule = "a request that changes something must have Content-Type: application/json"
+                raise RefusalError(415, rule, "Content-Type", kind)
 
-    def _checked_host(self, scope: Scope, headers: _Headers) -> str:
+    def _checked_host(self, scope: Scope, headers: Headers) -> str:
         # A page of another site can make its name point to this server (DNS rebinding), but not to one of its names.
-        host = headers.one("host")
+        host = _single(headers, "Host")
         name = _host_name(host)
         server = (scope.get("server") or ("", None))[0]
         if not name or not (name in self._hosts or name in _LOOPBACK_NAMES or name == server):
-            why = "is no name of this server; give it with --allow-host if it is meant to be"
-            raise RefusalError(403, f"Host: {shown(host)} {why}", "Host", host)
+            reason = "is no name of this server; give it with --allow-host if it is meant to be"
+            raise RefusalError(403, f"Host: {shown(host)} {reason}", "Host", host)
         return host.lower()
 
-    def _check_token(self, scope: Scope, headers: _Headers) -> None:
+    def _check_token(self, scope: Scope, headers: Headers) -> None:
         if self._access.is_open or self._access.has_cookie(_cookie(scope, headers)):
             return
-        scheme, _, given = headers.one("authorization").partition(" ")
+        scheme, _, token = _single(headers, "Authorization").partition(" ")
         address = (scope.get("client") or ("", 0))[0]
         try:
-            if scheme.lower() == "bearer" and self._access.has_token(given.strip(), address):
+            if scheme.lower() == "bearer" and self._access.has_token(token.strip(), address):
                 return
         except TooManyAttemptsError as error:
             raise RefusalError(429, str(error), "token", retry=error.seconds) from None
-        what = "token: it is wrong" if scheme else "token: there is none"
-        raise RefusalError(401, f"{what}; log in, or send it as Authorization: Bearer TOKEN", "token")
+        problem = "token: it is wrong" if scheme else "token: there is none"
+        raise RefusalError(401, f"{problem}; log in, or send it as Authorization: Bearer TOKEN", "token")
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
-        # The whole body; None if the client has gone.
-        length = _Headers(scope).one("content-length")
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        length = _single(Headers(scope=scope), "Content-Length")
         if length and (not length.isdecimal() or int(length) > self._limits.body):
             raise _too_large(length, self._limits.body)
         try:
             with anyio.fail_after(self._limits.body_seconds):
-                return await _read(receive, self._limits.body)
+                return await _read(scope, receive, self._limits.body)
         except TimeoutError:
-            wanted = f"body: it did not arrive within {self._limits.body_seconds:g} s"
-            raise RefusalError(408, wanted, "body") from None
+            late = f"body: it did not arrive within {self._limits.body_seconds:g} s"
+            raise RefusalError(408, late, "body") from None
 
 
-class _Headers:
-    """The headers of a request by name."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._headers: list[tuple[bytes, bytes]] = scope["headers"]
-
-    def one(self, name: str) -> str:
-        """Return a header that may come once at most; empty if there is none."""
-        found = [value.decode("latin-1") for key, value in self._headers if key == name.encode()]
-        if len(found) > 1:
-            raise RefusalError(400, f"{name.title()}: it is given {len(found)} times", name.title())
-        return found[0].strip() if found else ""
+def _single(headers: Headers, name: str) -> str:
+    """Return a header that may come once at most; empty if there is none."""
+    values = headers.getlist(name)
+    if len(values) > 1:
+        raise RefusalError(400, f"{name}: it is given {len(values)} times", name)
+    return values[0].strip() if values else ""
 
 
 def cookie_name(scope: Scope) -> str:
@@ -222,18 +212,18 @@ def cookie_name(scope: Scope) -> str:
     return f"robotmem_{(scope.get('server') or ('', 0))[1]}"
 
 
-async def _run(app: App, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+async def _run(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
     # A client that goes away cancels what has not begun: a request that waits for a thread never takes one.
-    gone = anyio.Event()
-    given = False
-    failed: Exception | None = None
+    disconnect = anyio.Event()
+    is_replayed = False
+    failure: Exception | None = None
 
     async def replay() -> Message:
-        nonlocal given
-        if not given:
-            given = True
+        nonlocal is_replayed
+        if not is_replayed:
+            is_replayed = True
             return {"type": "http.request", "body": body, "more_body": False}
-        await gone.wait()
+        await disconnect.wait()
         return {"type": "http.disconnect"}
 
     async with anyio.create_task_group() as group:
@@ -241,95 +231,69 @@ async def _run(app: App, scope: Scope, body: bytes, receive: Receive, send: Send
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            gone.set()
+            disconnect.set()
             group.cancel_scope.cancel()
 
         group.start_soon(watch)
         try:
             await app(scope, replay, send)
         except Exception as error:  # not as a group of one
-            failed = error
+            failure = error
         group.cancel_scope.cancel()
-    if failed is not None:
-        raise failed
+    if failure is not None:
+        raise failure
 
 
-async def _read(receive: Receive, limit: int, *, kept: bool = True) -> bytes | None:
-    # The body; None if the client has gone before its end.
+async def _read(scope: Scope, receive: Receive, limit: int, *, keep: bool = True) -> bytes:
     chunks: list[bytes] = []
     size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        chunk: bytes = message.get("body", b"")
+    async for chunk in Request(scope, receive).stream():
         size += len(chunk)
         if size > limit:
             raise _too_large(str(size), limit)
-        if kept:
+        if keep:
             chunks.append(chunk)
-        if not message.get("more_body"):
-            return b"".join(chunks)
+    return b"".join(chunks)
 
 
 def _too_large(size: str, limit: int) -> RefusalError:
     return RefusalError(413, f"body: {size[:20]} bytes are too many; at most {limit} are allowed", "body")
 
 
-def _check_origin(scope: Scope, headers: _Headers, host: str) -> None:
+def _check_origin(scope: Scope, headers: Headers, host: str) -> None:
     # Browsers tell where a request comes from; programs say nothing.
-    origin = headers.one("origin")
+    origin = _single(headers, "Origin")
     if origin and origin.lower().partition("://")[2] != host:
         raise RefusalError(403, f"Origin: {shown(origin)} is another site", "Origin", origin)
-    site = headers.one("sec-fetch-site").lower()
-    is_link = headers.one("sec-fetch-mode").lower() == "navigate" and scope["method"] == "GET"
+    site = _single(headers, "Sec-Fetch-Site").lower()
+    is_link = _single(headers, "Sec-Fetch-Mode").lower() == "navigate" and scope["method"] == "GET"
     if site in {"cross-site", "same-site"} and not (is_link and not scope["path"].startswith("/api/")):
         raise RefusalError(403, f"Sec-Fetch-Site: {shown(site)} is another site", "Sec-Fetch-Site", site)
 
 
 def _host_name(host: str) -> str:
     # Without the port, which may be that of a tunnel.
-    if host.startswith("["):
-        name, bracket, port = host[1:].partition("]")
-        port = port.removeprefix(":") if port.startswith(":") else ("" if not port else "?")
-        name = name if bracket else ""
-    else:
-        name, _, port = host.partition(":")
-    if port and not (port.isascii() and port.isdecimal()):
-        return ""
     try:
-        return str(ipaddress.ip_address(name))
+        parts = urlsplit(f"//{host}")
+        name, _ = parts.hostname or "", parts.port
     except ValueError:
-        return name.lower().removesuffix(".")
+        return ""
+    return name.removesuffix(".") if parts.netloc == host and "@" not in host else ""
 
 
-def _cookie(scope: Scope, headers: _Headers) -> str:
-    # Other programs of this machine may have set cookies that are not well-formed.
-    name = cookie_name(scope)
-    for pair in headers.one("cookie").split(";"):
-        key, _, value = pair.strip().partition("=")
-        if key == name:
-            return value
-    return ""
+def _cookie(scope: Scope, headers: Headers) -> str:
+    return cookie_parser(_single(headers, "Cookie")).get(cookie_name(scope), "")
 
 
-def _busy(why: str) -> RefusalError:
-    return RefusalError(429, f"the server is busy: {why}; try again later", "", retry=1)
+def _busy(reason: str) -> RefusalError:
+    return RefusalError(429, f"the server is busy: {reason}; try again later", "", retry=1)
 
 
-async def _refuse(refusal: RefusalError, send: Send) -> None:
+def _refusal(refusal: RefusalError) -> JSONResponse:
     value = refusal.value if isinstance(refusal.value, str) and len(refusal.value) <= 200 else None
-    told = {"error": str(refusal), "field": refusal.field, "value": value}
-    body = json.dumps(told).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        # What is left of the body is not read.
-        (b"connection", b"close"),
-    ]
+    headers = {"Connection": "close"}  # what is left of the body is not read
     if refusal.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
+        headers["WWW-Authenticate"] = "Bearer"
     if refusal.retry:
-        headers.append((b"retry-after", str(refusal.retry).encode()))
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+        headers["Retry-After"] = str(refusal.retry)
+    return JSONResponse({"error": str(refusal), "field": refusal.field, "value": value}, refusal.status, headers)

@@ -14,7 +14,18 @@ from ..memory.errors import InvalidFieldError, ReadOnlyError
 from ..memory.models import PerceptionData
 from ..memory.search.details import MemoryDetails
 from .overview import Searches
-from .requests import SYNONYMS, Id, Limit, Name, Named, ReasonIn, SearchParameters, TimelineParameters, UpdateIn, given
+from .requests import (
+    SYNONYMS,
+    Id,
+    Limit,
+    Name,
+    OfCollection,
+    ReasonIn,
+    SearchParameters,
+    TimelineParameters,
+    UpdateIn,
+    as_arguments,
+)
 from .responses import NotThereError, responses
 from .schemas import DataOut, DetailsOut, Found, FoundBriefly, Sessions, Timeline, Value
 
@@ -28,7 +39,7 @@ _IMAGES = (
 
 
 class Done(Value):
-    """What was changed."""
+    """A change that was made."""
 
     id: int
     done: Literal["updated", "forgotten", "restored"]
@@ -46,19 +57,19 @@ def list_routes(memory: RobotMemory, searches: Searches) -> APIRouter:
     @router.get("/search", responses=responses(), response_model=Found | FoundBriefly)
     def search(parameters: Annotated[SearchParameters, Query()]) -> Any:
         """Find memories, best first: a recall, which counts as use."""
-        named = given(parameters)
-        words, is_brief = named.pop("q", ""), named.pop("brief", False)
-        if words and named.get("query", words) != words:
+        arguments = as_arguments(parameters)
+        words, is_brief = arguments.pop("q", ""), arguments.pop("brief", False)
+        if words and arguments.get("query", words) != words:
             raise InvalidFieldError("q", words, "differs from `query`, which means the same; give one of them")
-        result = memory.recall(**{"query": words, **named})
-        searches.add(found=bool(result))
-        told = {"mode": result.mode.value, "reason": result.reason, "relevant": result.relevant}
+        result = memory.recall(**{"query": words, **arguments})
+        searches.add(is_empty=not result)
+        about = {"mode": result.mode.value, "reason": result.reason, "relevant": result.relevant}
         if is_brief:
-            return FoundBriefly.model_validate({**told, "memories": result.brief()})
-        return Found.model_validate({**told, "memories": result.to_dicts()})
+            return FoundBriefly.model_validate({**about, "memories": result.brief()})
+        return Found.model_validate({**about, "memories": result.to_dicts()})
 
     @router.get("/sessions", responses=responses())
-    def sessions(collection: Named = None, n: Limit = 100) -> Sessions:
+    def sessions(collection: OfCollection = None, n: Limit = 100) -> Sessions:
         """List sessions, the latest first."""
         return Sessions.model_validate({"sessions": memory.sessions(collection, n)})
 
@@ -68,8 +79,8 @@ def list_routes(memory: RobotMemory, searches: Searches) -> APIRouter:
     ) -> Any:
         """List the memories of a session, as `/api/memories` does."""
         arguments = _timeline_arguments(memory, parameters)
-        if others := set(arguments.get("session_ids", ())) - {session_id}:
-            raise InvalidFieldError("session_ids", sorted(others), "are others than the session of the path")
+        if different := set(arguments.get("session_ids", ())) - {session_id}:
+            raise InvalidFieldError("session_ids", sorted(different), "are others than the session of the path")
         return memory.timeline(**{**arguments, "session_ids": [session_id]})
 
     return router
@@ -82,11 +93,11 @@ def detail_routes(memory: RobotMemory) -> APIRouter:
     @router.get("/memory/{id}", responses=responses(404))
     def details(memory_id: MemoryId) -> DetailsOut:
         """Return a memory in full, a forgotten one too, with its history, sightings and data."""
-        found = in_full(memory, memory_id)
-        data = None if found.data is None else _data(found.data)
+        full = in_full(memory, memory_id)
+        data = None if full.data is None else _data(full.data)
         return DetailsOut.model_validate({
-            "memory": found.memory, "status": found.status, "status_reason": found.status_reason,
-            "history": found.history, "sightings": found.sightings, "data": data,
+            "memory": full.memory, "status": full.status, "status_reason": full.status_reason,
+            "history": full.history, "sightings": full.sightings, "data": data,
         })  # fmt: skip
 
     @router.get(
@@ -96,8 +107,8 @@ def detail_routes(memory: RobotMemory) -> APIRouter:
     )
     def image(memory_id: MemoryId) -> Response:
         """Return the image or thumbnail that was stored with a perception."""
-        found = in_full(memory, memory_id)
-        content = found.data.data if found.data else b""
+        data = in_full(memory, memory_id).data
+        content = data.data if data else b""
         if not (kind := _image_type(content)):
             raise NotThereError("id", memory_id, "has no image")
         headers = {"Content-Disposition": "inline", "Cache-Control": "private, max-age=3600"}
@@ -147,28 +158,32 @@ def in_full(memory: RobotMemory, memory_id: int) -> MemoryDetails:
     Raises:
         NotThereError: there is none.
     """
-    found = memory.get_memories([memory_id], include_forgotten=True)
-    if not found:
+    details = memory.get_memories([memory_id], include_forgotten=True)
+    if not details:
         raise NotThereError("id", memory_id, "is the id of no memory")
-    return found[0]
+    return details[0]
 
 
 def _timeline_arguments(memory: RobotMemory, parameters: BaseModel) -> dict[str, Any]:
-    named = given(parameters)
+    arguments = as_arguments(parameters)
     for name, full in SYNONYMS.items():
-        if name not in named:
+        if name not in arguments:
             continue
-        value = named.pop(name)
-        if full in named and not isinstance(value, list):
+        value = arguments.pop(name)
+        if full in arguments and not isinstance(value, list):
             raise InvalidFieldError(name, value, f"means the same as `{full}`; give one of them")
-        named[full] = [*named.get(full, ()), *value] if isinstance(value, list) else value
-    if (days := named.pop("days", None)) is not None:
+        arguments[full] = [*arguments.get(full, ()), *value] if isinstance(value, list) else value
+    if (days := arguments.pop("days", None)) is not None:
         begin = max(memory.decay().now - round(days * DAY), 0)
-        times = {name: memory.moment(name, named[name]) for name in ("after", "before") if named.get(name) is not None}
+        times = {
+            name: memory.moment(name, arguments[name])
+            for name in ("after", "before")
+            if arguments.get(name) is not None
+        }
         if times.get("before", begin + 1) <= begin:
             raise InvalidFieldError("days", days, "begin after the time `before`; leave one of them out")
-        named["after"] = max(begin, times.get("after", 0))
-    return named
+        arguments["after"] = max(begin, times.get("after", 0))
+    return arguments
 
 
 def _data(data: PerceptionData) -> DataOut:

@@ -12,7 +12,7 @@ from pydantic import Field
 from ..memory import RobotMemory, Status
 from ..memory.search.counts import Count, Counted
 from ..memory.search.density import MAX_BINS
-from .requests import AS_WHOLE, MOST, Limit, Named, Time
+from .requests import AS_WHOLE, MAX_ENTRIES, Limit, OfCollection, Time
 from .responses import responses
 from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
 
@@ -22,12 +22,12 @@ _BAD_OUTCOME = 0.5
 
 @filled_from(Count)
 class CountOut(Value):
-    """How many active memories have a value."""
+    """Number of active memories that have a value."""
 
 
 @filled_from(Status)
 class Doctor(Value):
-    """How the memory is, and who is at work on its file."""
+    """State of the memory, and who is at work on its file."""
 
     read_only: bool
     needs_token: bool = Field(description="Callers must log in.")
@@ -49,7 +49,7 @@ class Doctor(Value):
 
 
 class Stats(Value):
-    """How many active memories there are."""
+    """Number of active memories."""
 
     memories: int
     kinds: list[CountOut]
@@ -91,7 +91,7 @@ class MainTimesOut(Value):
 
 
 class DensityOut(Value):
-    """How many active memories were observed in each of some equal parts of a window."""
+    """Number of active memories that were observed in each of some equal parts of a window."""
 
     first: TimeNs | None = Field(description="When the oldest memory was observed, in the window or not.")
     last: TimeNs | None = Field(description="When the newest one was.")
@@ -102,7 +102,7 @@ class DensityOut(Value):
 
 
 class Failures(Value):
-    """What went wrong lately, newest first."""
+    """Failures of late, newest first."""
 
     memories: list[Entry]
     sessions: list[SessionOut]
@@ -117,21 +117,22 @@ def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool,
         """Tell how the memory is, and what is missing."""
         status = memory.status()
         values = {name: getattr(status, name) for name in Doctor.model_fields if hasattr(status, name)}
-        console = {"read_only": read_only, "needs_token": needs_token, **searches.told()}
+        console = {"read_only": read_only, "needs_token": needs_token, **searches.counts()}
         return Doctor.model_validate(values | asdict(memory.activity()) | console)
 
     @router.get("/stats", responses=responses())
     def stats() -> Stats:
         """Count the active memories: all, and by kind, category and collection."""
-        counted = {field: memory.counts(field) for field in ("kinds", "categories", "collections")}
-        return Stats.model_validate({"memories": sum(one.memories for one in counted["kinds"]), **counted})
+        counts = {field: memory.counts(field) for field in ("kinds", "categories", "collections")}
+        return Stats.model_validate({"memories": sum(kind.memories for kind in counts["kinds"]), **counts})
 
     @router.get("/recent-failures", responses=responses())
     def recent_failures(n: Limit = 20) -> Failures:
         """List the latest facts about failures, and of the last thousand sessions those with a bad outcome."""
-        found = memory.timeline(categories=_FAILURES, collection="*", n=n)
-        bad = [one for one in memory.sessions(None, MOST) if one.outcome is not None and one.outcome < _BAD_OUTCOME]
-        return Failures.model_validate({"memories": found.entries, "sessions": bad[:n]})
+        page = memory.timeline(categories=_FAILURES, collection="*", n=n)
+        sessions = memory.sessions(None, MAX_ENTRIES)
+        bad = [session for session in sessions if session.outcome is not None and session.outcome < _BAD_OUTCOME]
+        return Failures.model_validate({"memories": page.entries, "sessions": bad[:n]})
 
     return router
 
@@ -141,22 +142,22 @@ def count_routes(memory: RobotMemory) -> APIRouter:
     router = APIRouter(prefix="/api", tags=["overview"])
 
     @router.get("/collections", responses=responses())
-    def collections(n: Limit = MOST) -> Collections:
+    def collections(n: Limit = MAX_ENTRIES) -> Collections:
         """Count the memories of each collection."""
         return Collections.model_validate({"collections": memory.counts(Counted.COLLECTIONS, n=n)})
 
     @router.get("/categories", responses=responses())
-    def categories(collection: Named = None, n: Limit = MOST) -> Categories:
+    def categories(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Categories:
         """Count the memories of each category."""
         return Categories.model_validate({"categories": memory.counts(Counted.CATEGORIES, collection=collection, n=n)})
 
     @router.get("/tags", responses=responses())
-    def tags(collection: Named = None, n: Limit = MOST) -> Tags:
+    def tags(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Tags:
         """Count the memories of each tag."""
         return Tags.model_validate({"tags": memory.counts(Counted.TAGS, collection=collection, n=n)})
 
     @router.get("/labels", responses=responses())
-    def labels(collection: Named = None, n: Limit = MOST) -> Labels:
+    def labels(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Labels:
         """Count the memories of each label."""
         return Labels.model_validate({"labels": memory.counts(Counted.LABELS, collection=collection, n=n)})
 
@@ -165,7 +166,7 @@ def count_routes(memory: RobotMemory) -> APIRouter:
         bins: Annotated[int, AS_WHOLE, Query(ge=1, le=MAX_BINS, description="Equal parts of the window.")] = 100,
         after: Annotated[Time | None, Query()] = None,
         before: Annotated[Time | None, Query()] = None,
-        collection: Named = None,
+        collection: OfCollection = None,
     ) -> DensityOut:
         """Count the active memories of each kind in each part of a window, by default of all times."""
         return DensityOut.model_validate(memory.density(bins=bins, after=after, before=before, collection=collection))
@@ -178,16 +179,16 @@ class Searches:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._all = 0
+        self._searches = 0
         self._without_result = 0
 
-    def add(self, *, found: bool) -> None:
+    def add(self, *, is_empty: bool) -> None:
         """Count a search."""
         with self._lock:
-            self._all += 1
-            self._without_result += not found
+            self._searches += 1
+            self._without_result += is_empty
 
-    def told(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """Return the counts by the names of the fields of `Doctor`."""
         with self._lock:
-            return {"searches": self._all, "searches_without_result": self._without_result}
+            return {"searches": self._searches, "searches_without_result": self._without_result}

@@ -19,9 +19,9 @@ def check_query(request: Request) -> None:
     takes_many = _parameters(request)
     for name, values in ((name, query.getlist(name)) for name in query):
         if name not in takes_many:
-            others = f"it takes {', '.join(takes_many)}" if takes_many else "it takes none"
-            why = f"is for no parameter of this path{did_you_mean(name, takes_many)}; {others}"
-            raise InvalidFieldError(name, values[0], why)
+            choice = f"it takes {', '.join(takes_many)}" if takes_many else "it takes none"
+            reason = f"is for no parameter of this path{did_you_mean(name, takes_many)}; {choice}"
+            raise InvalidFieldError(name, values[0], reason)
         if len(values) > 1 and not takes_many[name]:
             raise InvalidFieldError(name, values[1], f"is given after {values[0]!r}; the parameter takes one value")
 
@@ -29,5 +29,5 @@ def check_query(request: Request) -> None:
 def _parameters(request: Request) -> dict[str, bool]:
     # Of the description: names, and whether each may be repeated.
     operation = request.app.openapi()["paths"][request.scope["route"].path_format][request.method.lower()]
-    listed = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
-    return {one["name"]: one["schema"].get("type") == "array" for one in listed}
+    in_query = [parameter for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
+    return {parameter["name"]: parameter["schema"].get("type") == "array" for parameter in in_query}

@@ -16,10 +16,10 @@ from ..memory.errors import FrameMismatchError
 from ..memory.maps import OccupancyGrid, PathPoint
 from ..memory.models import SeenObject
 from ..memory.search.counts import Counted
-from ..memory.search.density import Sighted
+from ..memory.storage.time_rows import Sighted
 from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, writable
-from .requests import AS_WHOLE, MOST, AreaIn, AreaNameIn, Id, Name, Time
+from .requests import AS_WHOLE, MAX_ENTRIES, AreaIn, AreaNameIn, Id, Name, Time
 from .responses import NotThereError, SafeJSONResponse, responses
 from .schemas import Entry, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from
 
@@ -53,7 +53,7 @@ class AreaRemoved(Value):
 
 @filled_from(SeenObject)
 class ObjectOut(Value):
-    """What is known of an object."""
+    """An object, in brief."""
 
     uncertainty: float | None = Field(default=None, description="Standard deviation along the floor, in metres.")
 
@@ -108,7 +108,7 @@ class SightedOut(Value):
 
 
 class Moment(Value):
-    """What was known and seen at a time."""
+    """Memories, objects and sessions of a time."""
 
     time: TimeNs
     sessions: list[SessionOut] = Field(description="Those that were open.")
@@ -124,10 +124,10 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
     @router.get("/areas", responses=responses())
     def areas() -> Areas:
         """List the named areas: those of `areas_file`, and those that memories name themselves."""
-        counts = {one.value: one.memories for one in memory.counts(Counted.AREAS)}
-        drawn = {one.name: one for one in areas_of(memory.parameters)}
-        found = [drawn.get(name, Area(name, ())) for name in sorted({*drawn, *counts})]
-        return Areas(areas=[_area(memory, one, counts.get(one.name, 0)) for one in found])
+        counts = {area.value: area.memories for area in memory.counts(Counted.AREAS)}
+        polygons = {area.name: area for area in areas_of(memory.parameters)}
+        all_areas = [polygons.get(name, Area(name, ())) for name in sorted({*polygons, *counts})]
+        return Areas(areas=[_area(memory, area, counts.get(area.name, 0)) for area in all_areas])
 
     @router.post("/areas", responses=responses(409), dependencies=[Depends(writable(read_only))], status_code=201)
     def name_area(body: AreaIn) -> AreaOut:
@@ -158,20 +158,20 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         limit: Annotated[int, AS_WHOLE, Query(ge=1, le=_MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
     ) -> Response:
         """List the objects of the current map in all collections, those seen last first."""
-        found = Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
+        content = Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
         # Of thousands, FastAPI would check each a second time.
-        return SafeJSONResponse(found.model_dump(mode="json"))
+        return SafeJSONResponse(content.model_dump(mode="json"))
 
     @router.get("/objects/{id}", responses=responses(404))
     def object_in_full(memory_id: Annotated[Id, InPath(alias="id")]) -> ObjectDetails:
         """Return an object with its sightings, a forgotten one too."""
-        found = in_full(memory, memory_id)
-        known = found.memory
-        if known.pose is None or known.first_seen is None or known.last_seen is None:
+        full = in_full(memory, memory_id)
+        item = full.memory
+        if item.pose is None or item.first_seen is None or item.last_seen is None:
             raise NotThereError("id", memory_id, "is the id of no object")
-        told: dict[str, Any] = {name: getattr(known, name, None) for name in ObjectDetails.model_fields}
-        about = {"id": known.id, "position": list(known.pose[:3]), "description": known.content}
-        return ObjectDetails.model_validate({**told, **about, "sightings": found.sightings[:_SIGHTINGS]})
+        values: dict[str, Any] = {name: getattr(item, name, None) for name in ObjectDetails.model_fields}
+        about = {"id": item.id, "position": list(item.pose[:3]), "description": item.content}
+        return ObjectDetails.model_validate({**values, **about, "sightings": full.sightings[:_SIGHTINGS]})
 
     return router
 
@@ -179,16 +179,16 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
 def past_routes(memory: RobotMemory) -> APIRouter:
     """Make the paths over a memory."""
     router = APIRouter(prefix="/api", tags=["places"])
-    drawn = _Drawn()
+    images = _LastImage()
 
     @router.get("/map", responses=responses(404))
     def occupancy_grid(map_id: MapId = None) -> MapOut:
         """Describe the occupancy grid of a map."""
         grid = _grid(memory, map_id)
         version = {"v": grid.digest().hex()} | ({"map_id": map_id} if map_id is not None else {})
-        told: dict[str, Any] = {name: getattr(grid, name, None) for name in MapOut.model_fields}
+        values: dict[str, Any] = {name: getattr(grid, name, None) for name in MapOut.model_fields}
         about = {"origin": list(grid.origin), "image": f"/api/map.png?{urlencode(version)}"}
-        return MapOut.model_validate(told | about)
+        return MapOut.model_validate(values | about)
 
     @router.get(
         "/map.png",
@@ -202,7 +202,7 @@ def past_routes(memory: RobotMemory) -> APIRouter:
         grid = _grid(memory, map_id)
         digest = grid.digest()
         headers = {"ETag": f'"{digest.hex()}"', "Cache-Control": _FOREVER if v == digest.hex() else "no-cache"}
-        return Response(drawn.png(grid, digest), media_type="image/png", headers=headers)
+        return Response(images.png(grid, digest), media_type="image/png", headers=headers)
 
     @router.get("/path", responses=responses())
     def path(
@@ -215,29 +215,29 @@ def past_routes(memory: RobotMemory) -> APIRouter:
     ) -> PathOut:
         """Return where the robot drove, oldest first."""
         points = memory.robot_path(after=after, before=before, map_id=map_id, n=n)
-        return PathOut(path=[_point(one) for one in points])
+        return PathOut(path=[_point(point) for point in points])
 
     @router.get("/at", responses=responses(), response_model=Moment)
     def moment(time: Annotated[Time, Query()]) -> Any:
         """Tell what was known and seen at a time."""
         at = memory.moment("time", time)
-        open_then = [
-            one
-            for one in memory.sessions(None, MOST)
-            if one.started_at <= at and (one.ended_at is None or at < one.ended_at)
+        sessions = [
+            session
+            for session in memory.sessions(None, MAX_ENTRIES)
+            if session.started_at <= at and (session.ended_at is None or at < session.ended_at)
         ]
         begin, end = max(at - _MINUTE, 0), max(at, 1)  # a clock of a simulation begins at 0
         last = memory.robot_path(before=end, n=1)
         return Moment.model_validate({
-            "time": at, "sessions": open_then, "path_point": _point(last[0]) if last else None,
-            "memories": memory.timeline(after=begin, before=end, collection="*", n=MOST).entries,
-            "objects": memory.sighted(begin, end, MOST),
+            "time": at, "sessions": sessions, "path_point": _point(last[0]) if last else None,
+            "memories": memory.timeline(after=begin, before=end, collection="*", n=MAX_ENTRIES).entries,
+            "objects": memory.sighted(begin, end, MAX_ENTRIES),
         })  # fmt: skip
 
     return router
 
 
-class _Drawn:
+class _LastImage:
     """The image that was drawn last: maps are large, and seldom change."""
 
     def __init__(self) -> None:
@@ -253,10 +253,10 @@ class _Drawn:
 
 
 def _grid(memory: RobotMemory, map_id: str | None) -> OccupancyGrid:
-    found = memory.occupancy_grid(map_id)
-    if found is None:
+    grid = memory.occupancy_grid(map_id)
+    if grid is None:
         raise NotThereError("map_id", map_id or "", "has no occupancy grid in this memory")
-    return found
+    return grid
 
 
 def _point(point: PathPoint) -> PathPointOut:
@@ -264,5 +264,5 @@ def _point(point: PathPoint) -> PathPointOut:
 
 
 def _area(memory: RobotMemory, area: Area, memories: int = 0) -> AreaOut:
-    corners = [list(one) for one in area.corners]
+    corners = [list(corner) for corner in area.corners]
     return AreaOut(name=area.name, polygon=corners, frame_id=memory.parameters.memory_frame, memories=memories)

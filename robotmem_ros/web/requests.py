@@ -18,7 +18,7 @@ from ..memory.search.request import RecallRequest, TimelineRequest
 from ..memory.times import MAX_TIME
 from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE
 
-MOST = 1000
+MAX_ENTRIES = 1000
 """Entries of a list."""
 SPELLING = "spelling"
 """The type of an error that says itself how a value is to be written."""
@@ -53,8 +53,8 @@ KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kin
 Coordinate = Annotated[float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, AS_NUMBER, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Limit = Annotated[int, AS_WHOLE, Query(ge=1, le=MOST, description="Largest number of entries.")]
-Named = Annotated[Name | None, Query(description="Only of this collection; by default of all.")]
+Limit = Annotated[int, AS_WHOLE, Query(ge=1, le=MAX_ENTRIES, description="Largest number of entries.")]
+OfCollection = Annotated[Name | None, Query(description="Only of this collection; by default of all.")]
 SYNONYMS = {
     "type": "kinds", "kind": "kinds", "category": "categories", "session": "session_ids",
     "confidence": "min_confidence",
@@ -72,7 +72,7 @@ _IN_QUERY: Mapping[str, Any] = {
     "Iterable[int] | int | None": list[Id],
     "Mapping[str, object] | str | None": str | None,
 }
-"""By the type of a field of a request: that of the query parameter."""
+"""Types of query parameters, by the type of the field of the request."""
 _IN_BODY: Mapping[str, Any] = {
     "str | None": str | None,
     "float | None": Share | None,
@@ -81,7 +81,7 @@ _IN_BODY: Mapping[str, Any] = {
     "Iterable[str]": list[str],
     "Iterable[float] | None": list[Finite] | None,
 }
-"""By the type of a field of a correction: that of the field of the body."""
+"""Types of fields of a body, by the type of the field of the correction."""
 
 
 class Strict(BaseModel):
@@ -96,10 +96,10 @@ class _InQuery(BaseModel):
 
 
 def _model(
-    request: type, name: str, types: Mapping[str, Any], *, base: type[BaseModel] = _InQuery, **more: Any
+    request: type, name: str, types: Mapping[str, Any], *, base: type[BaseModel] = _InQuery, **extra: Any
 ) -> type[BaseModel]:
-    # Of the fields of a request, but for what the path names, and of more.
-    made: dict[str, Any] = {}
+    # Of the fields of a request, but for what the path names, and of extra ones.
+    shapes: dict[str, Any] = {}
     for entry in fields(request):
         kind = list[KindName] if entry.name == "kinds" else types.get(str(entry.type))
         about: str = entry.metadata.get("about", "")
@@ -112,10 +112,10 @@ def _model(
         elif isinstance(length := entry.metadata.get("limit"), int):
             limits["json_schema_extra"] = {"maxLength": length}
         if entry.default == ():
-            made[entry.name] = (kind, Field(default_factory=list, description=about, **limits))
+            shapes[entry.name] = (kind, Field(default_factory=list, description=about, **limits))
         elif entry.default is not MISSING:
-            made[entry.name] = (kind, Field(default=entry.default, description=about, **limits))
-    model: type[BaseModel] = create_model(name, __base__=base, **(made | more))
+            shapes[entry.name] = (kind, Field(default=entry.default, description=about, **limits))
+    model: type[BaseModel] = create_model(name, __base__=base, **(shapes | extra))
     return model
 
 
@@ -158,12 +158,12 @@ else:
     UpdateIn = _model(MemoryUpdate, "UpdateIn", _IN_BODY, base=Strict)
 
 
-def given(parameters: BaseModel) -> dict[str, Any]:
+def as_arguments(parameters: BaseModel) -> dict[str, Any]:
     """Return the parameters that a caller gave; memories of all collections are meant if no collection is named."""
-    named = {name: getattr(parameters, name) for name in parameters.model_fields_set}
-    if "collection" not in named and "collections" not in named:
-        named["collection"] = ALL_COLLECTIONS
-    return named
+    arguments = {name: getattr(parameters, name) for name in parameters.model_fields_set}
+    if "collection" not in arguments and "collections" not in arguments:
+        arguments["collection"] = ALL_COLLECTIONS
+    return arguments
 
 
 class LoginIn(Strict):

@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 _LONGEST = 200
 """Characters of a bad value that an error tells."""
 _OF_ALL = (400, 401, 403, 405, 408, 413, 415, 429)
-_WHY = {
+_DESCRIPTIONS = {
     400: "A parameter, a field or a header cannot be used.",
     401: "The token is missing or wrong.",
     403: "Another site asks, or the console is read-only.",
@@ -58,23 +58,23 @@ class SafeJSONResponse(JSONResponse):
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the errors that a path may answer with, besides those of all paths."""
-    return {one: {"model": Error, "description": _WHY[one]} for one in sorted({*_OF_ALL, *statuses})}
+    return {status: {"model": Error, "description": _DESCRIPTIONS[status]} for status in sorted({*_OF_ALL, *statuses})}
 
 
 class ConflictError(RobotMemoryError):
-    """What was asked for cannot be done as things are."""
+    """The request cannot be fulfilled as things are."""
 
-    def __init__(self, field: str, value: object, why: str) -> None:
-        super().__init__(f"{field}: {shown(value)} {why}")
+    def __init__(self, field: str, value: object, reason: str) -> None:
+        super().__init__(f"{field}: {shown(value)} {reason}")
         self.field = field
         self.value = value
 
 
 class NotThereError(RobotMemoryError):
-    """What was asked for does not exist."""
+    """The thing that a request names does not exist."""
 
-    def __init__(self, field: str, value: object, why: str) -> None:
-        super().__init__(f"{field}: {shown(value)} {why}")
+    def __init__(self, field: str, value: object, reason: str) -> None:
+        super().__init__(f"{field}: {shown(value)} {reason}")
         self.field = field
         self.value = value
 
@@ -106,22 +106,22 @@ def describe(api: FastAPI) -> None:
 def _answer(
     status: int, error: str, field: str = "", value: object = None, headers: Mapping[str, str] | None = None
 ) -> SafeJSONResponse:
-    content = {"error": error, "field": field, "value": _told(value)}
+    content = {"error": error, "field": field, "value": _brief(value)}
     return SafeJSONResponse(content, status, headers=dict(headers or {}))
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> SafeJSONResponse:
     first = error.errors()[0]
     kind, (_, *path), value = first["type"], first["loc"], first.get("input")
-    why = {"missing": "is missing", "extra_forbidden": "is no field here", SPELLING: first["msg"]}.get(kind, "")
+    reason = {"missing": "is missing", "extra_forbidden": "is no field here", SPELLING: first["msg"]}.get(kind, "")
     if kind == "json_invalid":
-        why = f"is no JSON: {first['ctx']['error']} at character {path[0]}"
+        reason = f"is no JSON: {first['ctx']['error']} at character {path[0]}"
         path, value = [], None
     if kind == "missing":
         value = None
     field = ".".join(map(str, path))[:_LONGEST] or "body"
-    what = why or f"cannot be used: {first['msg']}"
-    return _answer(400, f"{field}: {what}" if value is None else f"{field}: {shown(value)} {what}", field, value)
+    problem = reason or f"cannot be used: {first['msg']}"
+    return _answer(400, f"{field}: {problem}" if value is None else f"{field}: {shown(value)} {problem}", field, value)
 
 
 async def _http(request: Request, error: HTTPException) -> SafeJSONResponse:
@@ -161,16 +161,16 @@ async def _unexpected(request: Request, error: Exception) -> SafeJSONResponse:
 
 def _methods_of(api: FastAPI, path: str) -> list[str]:
     # Those of all paths of the description that it matches.
-    found = {
+    methods = {
         method.upper()
         for template, operations in api.openapi()["paths"].items()
         if compile_path(template)[0].match(path)
         for method in operations
     }
-    return sorted(found)
+    return sorted(methods)
 
 
-def _told(value: object) -> object:
+def _brief(value: object) -> object:
     """Return a bad value as an error tells it: itself if it is short and JSON has it, else its beginning as text."""
     if value is None or isinstance(value, bool) or (isinstance(value, float) and math.isfinite(value)):
         return value

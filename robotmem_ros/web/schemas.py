@@ -57,23 +57,23 @@ def filled_from(value: type, *, without: Container[str] = ()) -> Callable[[type[
     """Give a model the fields of a value of the memory that it does not declare, so that new ones are served, too."""
 
     def fill(model: type[M]) -> type[M]:
-        added: dict[str, Any] = {}
+        shapes: dict[str, Any] = {}
         for name, hint in get_type_hints(value).items():
             if name == "pose":
-                added |= {"position": (PositionOfPose, ...), "orientation": (OrientationOfPose, ...)}
+                shapes |= {"position": (PositionOfPose, ...), "orientation": (OrientationOfPose, ...)}
             elif name == "memory_id":
-                added["id"] = (int, Field(validation_alias="memory_id"))
+                shapes["id"] = (int, Field(validation_alias="memory_id"))
             elif name.endswith("_json"):
-                added[name.removesuffix("_json")] = (dict[str, Any], ...)
+                shapes[name.removesuffix("_json")] = (dict[str, Any], ...)
             else:
-                added[name] = (_served(name, hint), ...)
-        own = {name: field for name, field in added.items() if name not in model.model_fields and name not in without}
-        return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **own)
+                shapes[name] = (_shape(name, hint), ...)
+        new = {name: field for name, field in shapes.items() if name not in model.model_fields and name not in without}
+        return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **new)
 
     return fill
 
 
-def _served(name: str, hint: Any) -> Any:
+def _shape(name: str, hint: Any) -> Any:
     if name.endswith("_at") or name in _TIMES:
         return TimeNs if hint is int else TimeNs | None
     if hint == tuple[float, float, float]:
@@ -156,7 +156,7 @@ class SightingOut(Value):
 
 
 class DataOut(Value):
-    """What was stored with a perception and is not searched."""
+    """Data that was stored with a perception and is not searched."""
 
     perception_type: str
     bytes: int
@@ -178,7 +178,7 @@ class DetailsOut(Value):
 
 @filled_from(TimelineEntry)
 class Entry(Value):
-    """What of a memory tells whether to read it in full."""
+    """A memory in brief, to tell whether to read it in full."""
 
     snippet: str = Field(description="The first 100 characters of the content.")
 

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..memory.errors import InvalidFieldError
-from .guard import App, Limits
+from .guard import Limits
 
 _BACKLOG = 128
 _SEND_BUFFER = 262_144
@@ -33,24 +34,21 @@ def bound(host: str, port: int) -> socket.socket:
         InvalidFieldError: the host is unknown, or the port is used already.
     """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as cause:
         raise InvalidFieldError("--host", host, f"is no address of this machine ({cause})") from cause
-    made = socket.socket(family, kind, protocol)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # What clients do not read stays in the system, by itself up to megabytes for each of them.
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-        made.bind(address)
-        made.listen(_BACKLOG)
+        ipv6 = family == socket.AF_INET6
+        listening = socket.create_server(address[:2], family=family, backlog=_BACKLOG, dualstack_ipv6=ipv6)
     except OSError as cause:
-        made.close()
         if cause.errno == errno.EADDRINUSE:
             raise InvalidFieldError("--port", port, f"is used already on {host}; give another one") from cause
         if cause.errno == errno.EACCES:
             raise InvalidFieldError("--port", port, "is for root alone; give one from 1024 on") from cause
         raise InvalidFieldError("--host", host, f"cannot be used ({cause.strerror})") from cause
-    return made
+    # What clients do not read stays in the system, by itself up to megabytes for each of them.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    return listening
 
 
 def is_loopback(bound_socket: socket.socket) -> bool:
@@ -67,14 +65,14 @@ def url(bound_socket: socket.socket, host: str) -> str:
 
 
 def serve(
-    app: App,
+    app: ASGIApp,
     bound_socket: socket.socket,
     *,
     limits: Limits | None = None,
-    started: Callable[[], None] = lambda: None,
-    ending: Callable[[], None] = lambda: None,
+    on_start: Callable[[], None] = lambda: None,
+    on_end: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; call `started` once requests are answered, and `ending` to end streams."""
+    """Serve until SIGINT or SIGTERM; call `on_start` once requests are answered, and `on_end` to end streams."""
     config = uvicorn.Config(
         app,
         http=type("LimitedProtocol", (_PatientProtocol,), {"limits": limits or Limits()}),
@@ -87,34 +85,34 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
     )
-    _Server(config, started, ending).run(sockets=[bound_socket])
+    _Server(config, on_start, on_end).run(sockets=[bound_socket])
 
 
 class _Server(uvicorn.Server):
     """Ends the streams of events when it is to end; else it would wait for their clients."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None], ending: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None], on_end: Callable[[], None]) -> None:
         super().__init__(config)
-        self._tell_started = started
-        self._end_streams = ending
+        self._on_start = on_start
+        self._on_end = on_end
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._tell_started()
+        self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._end_streams()
+        self._on_end()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         # uvicorn would raise the signal again at its end, and the memory would not be closed.
-        before = {one: signal.signal(one, self._end) for one in _SIGNALS}
+        before = {number: signal.signal(number, self._end) for number in _SIGNALS}
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit
@@ -174,19 +172,19 @@ class _PatientProtocol(H11Protocol):
 
     def _of_address(self) -> int:
         # Connections of this address, this one too.
-        others = (one for one in self.connections if isinstance(one, _PatientProtocol))
-        return sum(one._address() == self._address() for one in others)
+        peers = (peer for peer in self.connections if isinstance(peer, _PatientProtocol))
+        return sum(peer._address() == self._address() for peer in peers)
 
     def _bound_unsent(self) -> None:
         # The address that holds most loses its connection that has waited longest: one that reads loses none to others.
-        stalled = [one for one in self.connections if isinstance(one, _PatientProtocol) and one._stalled is not None]
-        stalled.sort(key=lambda one: one._stalled.when() if one._stalled else 0.0)
-        while len(stalled) > 1 and sum(one._unsent() for one in stalled) > self.limits.unsent:
-            of_address: Counter[str] = Counter()
-            for one in stalled:
-                of_address[one._address()] += one._unsent()
-            ((largest, _),) = of_address.most_common(1)
-            longest = next(one for one in stalled if one._address() == largest)
+        stalled = [peer for peer in self.connections if isinstance(peer, _PatientProtocol) and peer._stalled]
+        stalled.sort(key=lambda peer: peer._stalled.when() if peer._stalled else 0.0)
+        while len(stalled) > 1 and sum(peer._unsent() for peer in stalled) > self.limits.unsent:
+            unsent: Counter[str] = Counter()
+            for peer in stalled:
+                unsent[peer._address()] += peer._unsent()
+            ((address, _),) = unsent.most_common(1)
+            longest = next(peer for peer in stalled if peer._address() == address)
             stalled.remove(longest)
             longest._reset()
 

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from robotmem_ros.agents.tool import Tool, checked, json_schema
+from robotmem_ros.agents.tool import Tool, check_arguments, json_schema
 from robotmem_ros.agents.toolbox import Answer, Toolbox, opened
 from robotmem_ros.agents.tools import BY_NAME, TOOLS
 from robotmem_ros.memory import RobotMemory
@@ -40,7 +40,7 @@ def test_each_schema_is_one_and_tells_of_each_argument(tool: Tool) -> None:
 @pytest.mark.parametrize(("tool", "example"), EXAMPLES)
 def test_examples_are_valid_and_are_taken(tool: Tool, example: dict[str, Any]) -> None:
     jsonschema.validate(example, json_schema(tool), jsonschema.Draft202012Validator)
-    assert checked(tool, example).keys() >= example.keys()
+    assert check_arguments(tool, example).keys() >= example.keys()
 
 
 @pytest.mark.parametrize(("tool", "example"), EXAMPLES)

@@ -54,12 +54,11 @@ def test_each_kind_of_change_is_told_and_counting_a_recall_is_not(db: Path) -> N
 
 def test_a_stream_that_is_silent_has_a_heartbeat(db: Path) -> None:
     code = (
-        "import sys\nfrom functools import partial\nfrom robotmem_ros.web import app\n"
-        "app.Events = partial(app.Events, heartbeat=0.2)\n"
+        "import sys\nfrom fastapi import routing\nrouting._PING_INTERVAL = 0.2\n"
         "from robotmem_ros.cli.main import main\nsys.exit(main())\n"
     )
     with console(db, code=code) as server, listening(server) as listener:
-        until(lambda: listener.lines.count(": heartbeat") >= 2, "heartbeat")
+        until(lambda: listener.lines.count(": ping") >= 2, "heartbeat")
         assert listener.changes == []
 
 

@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..storage import bulk
+from ..storage.collection_rows import sizes
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from .condition import Condition
 from .conditions import Collections
-from .names import check_names, sizes
+from .names import check_names
 from .spatial_conditions import SinceLastVisit
 from .sql import Source, Sql, all_of
 from .visits import last_visit

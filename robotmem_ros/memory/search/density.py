@@ -1,46 +1,17 @@
-"""How much was observed when: the bars of a timeline, and the objects that were sighted in a window."""
+"""How much was observed when: the bars of a timeline."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from .. import validation
 from ..errors import InvalidFieldError
 from ..models import Kind
+from ..storage import time_rows
 from ..storage.snapshot import Snapshot
 from ..times import Time
-from .main_times import MainTimes, main_times
 
 MAX_BINS = 1000
-_EDGE = """
-    SELECT m.observed_at FROM memories AS m INDEXED BY idx_mem_observed WHERE m.status = 'active' AND {here}
-    ORDER BY m.observed_at {order} LIMIT 1
-"""
-_FIRST_SIGHTING = """
-    SELECT min(o.first_seen) FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
-    WHERE m.status = 'active' AND {here}
-"""
-# An object counts whenever it was sighted; its memory has the time of the last sighting alone.
-_COUNT = """
-    SELECT (m.observed_at - ?1) / ?2 AS bin, m.type, count(*) FROM memories AS m INDEXED BY idx_mem_observed
-    WHERE m.observed_at >= ?1 AND m.observed_at < ?3 AND m.status = 'active' AND {here}
-    AND NOT EXISTS (SELECT 1 FROM objects AS o WHERE o.memory_id = m.id) GROUP BY bin, m.type
-    UNION ALL
-    SELECT (s.observed_at - ?1) / ?2 AS bin, m.type, count(*) FROM objects AS o
-    CROSS JOIN memories AS m ON m.id = o.memory_id
-    CROSS JOIN sightings AS s INDEXED BY idx_sightings_memory ON s.memory_id = o.memory_id
-    AND s.observed_at >= ?1 AND s.observed_at < ?3
-    WHERE o.last_seen >= ?1 AND o.first_seen < ?3 AND m.status = 'active' AND {here} GROUP BY bin, m.type
-"""
-_SIGHTED = """
-    SELECT m.id, m.label, max(s.observed_at), s.x, s.y, s.z, s.confidence FROM objects AS o
-    CROSS JOIN memories AS m ON m.id = o.memory_id
-    CROSS JOIN sightings AS s INDEXED BY idx_sightings_memory ON s.memory_id = o.memory_id
-    AND s.observed_at >= ?1 AND s.observed_at < ?2
-    WHERE o.last_seen >= ?1 AND o.first_seen < ?2 AND m.status = 'active'
-    GROUP BY m.id ORDER BY max(s.observed_at) DESC, m.id LIMIT ?3
-"""
 
 
 @dataclass(frozen=True)
@@ -54,7 +25,7 @@ class Density:
     """When the first thing was observed, in nanoseconds, bins or not; None if there is none."""
     last: int | None
     """When the last one was."""
-    main: MainTimes | None
+    main: time_rows.MainTimes | None
     """The times in which nearly all was observed; None if there is nothing."""
     start: int
     """Where the first bin begins, in nanoseconds."""
@@ -89,46 +60,16 @@ def parse_density(
     return DensityQuery(wanted, since, until, validation.collection("collection", collection, every=""))
 
 
-def read_density(connection: Snapshot, query: DensityQuery, now: int) -> Density:
+def read_density(snapshot: Snapshot, query: DensityQuery, now: int) -> Density:
     """Count the active memories of each bin; without a window the bins reach from the oldest to the newest memory."""
-    here, arguments = ("m.collection = ?4", (query.collection,)) if query.collection else ("true", ())
-    first, last = _edges(connection, query)
+    first, last = time_rows.edges(snapshot, query.collection)
     main = None
     if first is not None and last is not None:
-        main = main_times(connection, query.collection, first, last, now)
+        main = time_rows.main_times(snapshot, query.collection, first, last, now)
     start = query.after if query.after is not None else (first or 0)
     end = query.before if query.before is not None else (start if last is None else last) + 1
     width = max(1, -(-(end - start) // query.bins))
     counts = {kind: [0] * query.bins for kind in Kind}
-    rows = connection.rows(_COUNT.format(here=here), (start, width, end, *arguments))
-    for place, kind, memories in rows:
+    for place, kind, memories in time_rows.binned(snapshot, query.collection, start, width, end):
         counts[Kind(kind)][place] += memories
     return Density(first, last, main, start, width, {kind: tuple(values) for kind, values in counts.items()})
-
-
-def _edges(connection: Snapshot, query: DensityQuery) -> tuple[int | None, int | None]:
-    here, arguments = ("m.collection = ?", (query.collection,)) if query.collection else ("true", ())
-    oldest, newest = (connection.row(_EDGE.format(order=order, here=here), arguments) for order in ("ASC", "DESC"))
-    if oldest is None:
-        return None, None
-    (sighted,) = connection.row(_FIRST_SIGHTING.format(here=here), arguments)
-    return min(one for one in (oldest[0], sighted) if one is not None), newest[0]
-
-
-class Sighted(NamedTuple):
-    """An object that was sighted in some window, as it was at the last sighting there."""
-
-    memory_id: int
-    label: str
-    observed_at: int
-    """Nanoseconds since the epoch, by the robot's clock."""
-    position: tuple[float, float, float]
-    """Metres, in the frame of the object."""
-    confidence: float
-    """Of the sighting."""
-
-
-def read_sighted(connection: Snapshot, after: int, before: int, n: int) -> tuple[Sighted, ...]:
-    """Return the objects that were sighted in `[after, before)`, those sighted last first."""
-    rows = connection.rows(_SIGHTED, (after, before, n))
-    return tuple(Sighted(one, label, at, (x, y, z), confidence) for one, label, at, x, y, z, confidence in rows)

@@ -41,15 +41,15 @@ def parse_ids(values: object) -> tuple[int, ...]:
 
 
 def read_details(
-    connection: Snapshot, ids: tuple[int, ...], decay: Decay, *, include_forgotten: bool
+    snapshot: Snapshot, ids: tuple[int, ...], decay: Decay, *, include_forgotten: bool
 ) -> tuple[MemoryDetails, ...]:
     """Read memories in the order of their ids, in one query for each kind of detail; ids of no memory are left out."""
-    memories = rows.read(connection, ids, decay, include_inactive=include_forgotten)
+    memories = rows.read(snapshot, ids, decay, include_inactive=include_forgotten)
     found = [one for one in ids if one in memories]
-    statuses = rows.statuses(connection, found)
-    histories = changes.histories(connection, found)
-    sightings = sighting_rows.histories(connection, found, _SIGHTINGS)
-    data = rows.all_perception_data(connection, found)
+    statuses = rows.statuses(snapshot, found)
+    histories = changes.histories(snapshot, found)
+    sightings = sighting_rows.histories(snapshot, found, _SIGHTINGS)
+    data = rows.all_perception_data(snapshot, found)
     return tuple(
         MemoryDetails(
             memories[one], *statuses[one], histories.get(one, ()), sightings.get(one, ()), data.get(one)

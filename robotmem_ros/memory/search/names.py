@@ -5,11 +5,10 @@ What cannot be compared is an error. What no memory has is told if nothing was f
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..areas import AREA_PATH
 from ..errors import InvalidFieldError, did_you_mean, shown
+from ..storage import collection_rows, value_rows
 from ..storage.snapshot import Snapshot
 from .comparison import OWN_FIELDS, Compare
 from .condition import And, Condition
@@ -43,18 +42,9 @@ _OTHER_NAMES = {
     **dict.fromkeys(("pose", "position", "distance", "x", "y", "z"), "`near`, `within` or `spatial_sort`"),
 }
 """Names that mean something of the memory, and what asks for it: a field of the request, or a name in a filter."""
-_LIST_ON_PATH = """
-    SELECT path FROM json_paths AS p WHERE path = ?
-    AND EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id AND value = x'5b')
-"""
-"""Whether a path leads to a list in some memory."""
-_SIZES = """
-    SELECT name, facts + perceptions + notes, notes FROM collections WHERE name IN (SELECT value FROM json_each(?))
-"""
-_OTHER_COLLECTIONS = "SELECT name FROM collections WHERE facts + perceptions + notes > 0 AND name <> ? LIMIT ?"
 
 
-def check_names(connection: Snapshot, conditions: Iterable[Condition]) -> None:
+def check_names(snapshot: Snapshot, conditions: Iterable[Condition]) -> None:
     """Check that conditions can be met in a database.
 
     Raises:
@@ -63,71 +53,64 @@ def check_names(connection: Snapshot, conditions: Iterable[Condition]) -> None:
     """
     for leaf in And(tuple(conditions)).leaves():
         if (field := _field(leaf)) is not None:
-            find_space(connection, field)
+            find_space(snapshot, field)
         elif isinstance(leaf, Compare):
-            _check_path(connection, leaf)
+            _check_path(snapshot, leaf)
         elif isinstance(leaf, InAreas):
             for name in leaf.names:
-                _check_area(connection, leaf, name)
+                _check_area(snapshot, leaf, name)
 
 
-def notes(connection: Snapshot, conditions: Iterable[Condition]) -> Iterator[str]:
+def notes(snapshot: Snapshot, conditions: Iterable[Condition]) -> Iterator[str]:
     """Say what the caller should know of conditions, whatever was found."""
     for condition in conditions:
-        if isinstance(condition, SinceLastVisit) and last_visit(connection, condition) == NEVER:
+        if isinstance(condition, SinceLastVisit) and last_visit(snapshot, condition) == NEVER:
             yield "since_last_visit: nothing tells of an earlier visit, so the time is not limited"
     comparisons = [leaf for leaf in And(tuple(conditions)).leaves() if isinstance(leaf, Compare)]
     paths = {comparison.context_path: comparison.path for comparison in comparisons if comparison.context_path}
-    unknown_paths = [path for path in paths if not _is_known(connection, path)]
+    unknown_paths = [path for path in paths if value_rows.path_id(snapshot, path) is None]
     for path in unknown_paths[:_PATHS]:
-        rows = connection.rows("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (_SEARCHED,))
-        near = did_you_mean(path, [*OWN_FIELDS, *(name for (name,) in rows)])
+        near = did_you_mean(path, [*OWN_FIELDS, *value_rows.paths(snapshot, _SEARCHED)])
         yield f"context_filter: no memory ever had {shown(paths[path])}{near}"
     if len(unknown_paths) > _PATHS:
         yield f"nor {len(unknown_paths) - _PATHS} other paths of the filter"
 
 
-def unknown(connection: Snapshot, conditions: Iterable[Condition], collections: Collections) -> Iterator[str]:
+def unknown(snapshot: Snapshot, conditions: Iterable[Condition], collections: Collections) -> Iterator[str]:
     """Say what conditions name that no memory of the collections has, and name near ones."""
     for condition in conditions:
         if (field := _field(condition)) is not None:
-            yield from unknown_positions(connection, field)
+            yield from unknown_positions(snapshot, field)
         elif isinstance(condition, Collections):
-            yield from _empty(connection, condition)
+            yield from _empty(snapshot, condition)
         elif isinstance(condition, Ids):
-            yield from _forgotten(connection, condition, collections)
+            yield from _forgotten(snapshot, condition, collections)
         elif isinstance(condition, OneOf):
             names = {name: OneOf(condition.name, (name,)) for name in condition.values}
-            yield from _absent(connection, condition.name, names, collections, f"memories.{condition.column}")
+            yield from _absent(snapshot, condition.name, names, collections, f"memories.{condition.column}")
         elif isinstance(condition, Tags):
             tags = {tag: Tags((tag,)) for tag in condition.tags}
-            yield from _absent(connection, "tag", tags, collections, "memory_tags.tag")
+            yield from _absent(snapshot, "tag", tags, collections, "memory_tags.tag")
 
 
-def unsure(connection: Snapshot, condition: Confidence, collections: Collections) -> Iterator[str]:
+def unsure(snapshot: Snapshot, condition: Confidence, collections: Collections) -> Iterator[str]:
     """Say so if memories of the collections are less sure; of each, those that were stored first are looked at."""
     sure = condition.sql()
     for test in [Collections((name,), True).sql() for name in collections.names] or [Sql("1")]:
         first = f"SELECT * FROM memories AS m WHERE {test.sql} ORDER BY id LIMIT ?"
         sql = f"SELECT 1 FROM ({first}) AS m WHERE status = 'active' AND NOT {sure.sql} LIMIT 1"
-        if connection.row(sql, (*test.arguments, _CHECKED, *sure.arguments)):
+        if snapshot.row(sql, (*test.arguments, _CHECKED, *sure.arguments)):
             yield f"some memories have less confidence now than min_confidence {condition.least:g}"
             return
 
 
-def searched(connection: Snapshot, collections: Collections) -> tuple[str, ...]:
+def searched(snapshot: Snapshot, collections: Collections) -> tuple[str, ...]:
     """Return all collections to search, those of notes if there are any; none for all."""
     if not collections.of_notes:
         return collections.names
-    counts = sizes(connection, collections.of_notes)
+    counts = collection_rows.sizes(snapshot, collections.of_notes)
     with_notes = (name for name in collections.of_notes if counts.get(name, (0, 0))[1])
     return tuple(dict.fromkeys((*collections.names, *with_notes)))
-
-
-def sizes(connection: Snapshot, collections: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return how many active memories some collections have, and how many of them are notes."""
-    names = json.dumps([*collections])
-    return {name: (size, notes) for name, size, notes in connection.rows(_SIZES, (names,))}
 
 
 def _field(condition: Condition) -> Field | None:
@@ -136,18 +119,18 @@ def _field(condition: Condition) -> Field | None:
     return condition.place.field if isinstance(condition, (Circle, SinceLastVisit)) else None
 
 
-def _empty(connection: Snapshot, collections: Collections) -> Iterator[str]:
-    counts = sizes(connection, collections.names)
+def _empty(snapshot: Snapshot, collections: Collections) -> Iterator[str]:
+    counts = collection_rows.sizes(snapshot, collections.names)
     for name in collections.names:
         if not counts.get(name, (0, 0))[0]:
-            others = [other for (other,) in connection.rows(_OTHER_COLLECTIONS, (name, _SEARCHED))]
+            others = collection_rows.others(snapshot, name, _SEARCHED)
             yield f"there is no memory in the collection {name!r}{did_you_mean(name, others)}"
 
 
-def _forgotten(connection: Snapshot, condition: Ids, collections: Collections) -> Iterator[str]:
+def _forgotten(snapshot: Snapshot, condition: Ids, collections: Collections) -> Iterator[str]:
     for memory_id in condition.ids:
         test = And((Ids((memory_id,)), _only(collections))).sql()
-        row = connection.row(f"SELECT status FROM memories AS m WHERE {test.sql}", test.arguments)
+        row = snapshot.row(f"SELECT status FROM memories AS m WHERE {test.sql}", test.arguments)
         if row is None:
             yield f"no memory{collections} has the id {memory_id!r}"
         elif row[0] != "active":
@@ -155,15 +138,15 @@ def _forgotten(connection: Snapshot, condition: Ids, collections: Collections) -
 
 
 def _absent(
-    connection: Snapshot, name: str, singles: Mapping[str, Condition], collections: Collections, column: str
+    snapshot: Snapshot, name: str, singles: Mapping[str, Condition], collections: Collections, column: str
 ) -> Iterator[str]:
     test, arguments, _ = And((_only(collections),)).sql()
     for value, condition in singles.items():
         if (source := condition.sql().source) is None:
             continue
         sql = f"SELECT 1 FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {test} LIMIT 1"
-        if connection.row(sql, (*source.arguments, *arguments)) is None:
-            values = _distinct(connection, column, f"{column} <> ''")
+        if snapshot.row(sql, (*source.arguments, *arguments)) is None:
+            values = value_rows.distinct(snapshot, column, f"{column} <> ''", _SEARCHED)
             near = did_you_mean(value, (other for other in values if other != value))
             yield f"no memory{collections} has the {name} {value!r}{near}"
 
@@ -172,14 +155,14 @@ def _only(collections: Collections) -> Collections:
     return Collections(collections.names, collections.suffices)
 
 
-def _check_area(connection: Snapshot, condition: InAreas, name: str) -> None:
+def _check_area(snapshot: Snapshot, condition: InAreas, name: str) -> None:
     if name in condition.polygons:
         return
     test = InAreas((name,), {}, condition.field).sql()
-    if test.source and connection.row(f"{test.source.sql} LIMIT 1", test.source.arguments):
+    if test.source and snapshot.row(f"{test.source.sql} LIMIT 1", test.source.arguments):
         return
-    path = connection.row("SELECT id FROM json_paths WHERE path = ?", (AREA_PATH,)) or (0,)
-    values = _distinct(connection, "json_values.value", f"path_id = {int(path[0])}")
+    path_id = value_rows.path_id(snapshot, value_rows.AREA_PATH) or 0
+    values = value_rows.distinct(snapshot, "json_values.value", f"path_id = {path_id}", _SEARCHED)
     areas = sorted({*condition.polygons, *values})
     if not areas:
         why = "is unknown; there are no areas: the parameter areas_file names a file with some"
@@ -189,10 +172,10 @@ def _check_area(connection: Snapshot, condition: InAreas, name: str) -> None:
     raise InvalidFieldError("areas", name, why)
 
 
-def _check_path(connection: Snapshot, comparison: Compare) -> None:
+def _check_path(snapshot: Snapshot, comparison: Compare) -> None:
     path = comparison.context_path
     prefixes = [path[:at] for at, character in enumerate(path) if character == "."]
-    if (not prefixes and comparison.path not in _OTHER_NAMES) or _is_known(connection, path):
+    if (not prefixes and comparison.path not in _OTHER_NAMES) or value_rows.path_id(snapshot, path) is not None:
         return
     if comparison.path in _OTHER_NAMES:
         right = _OTHER_NAMES[comparison.path]
@@ -200,22 +183,6 @@ def _check_path(connection: Snapshot, comparison: Compare) -> None:
         raise InvalidFieldError("context_filter", path, why)
     # A path may end at a list, but not go through one.
     for prefix in prefixes:
-        if connection.row(_LIST_ON_PATH, (prefix,)):
+        if value_rows.has_list(snapshot, prefix):
             why = f"goes into the list {prefix!r}; a path leads through objects only"
             raise InvalidFieldError("context_filter", path, why)
-
-
-def _is_known(connection: Snapshot, path: str) -> bool:
-    return connection.row("SELECT 1 FROM json_paths WHERE path = ?", (path,)) is not None
-
-
-def _distinct(connection: Snapshot, column: str, where: str) -> list[str]:
-    # The texts in an indexed column of a table, from one to the next.
-    table, _, column = column.partition(".")
-    next_one = f"SELECT min({column}) FROM {table} WHERE {where}"
-    rows = connection.rows(
-        f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "
-        "WHERE one.value IS NOT NULL) SELECT value FROM one WHERE value IS NOT NULL LIMIT ?",
-        (_SEARCHED,),
-    )
-    return [value for (value,) in rows if isinstance(value, str)]

@@ -14,6 +14,7 @@ from .. import validation
 from ..bounds import MAX_CONTEXT
 from ..config.parameters import Parameters
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
+from ..storage import position_rows
 from ..storage.position_rows import POSE_FIELD, context_field
 from ..storage.snapshot import Snapshot
 from .sql import Source, Sql
@@ -92,30 +93,27 @@ def parse_corners(argument: str, value: object, parameters: Parameters) -> tuple
     return _field(f"{argument}.frame_id", given, parameters), least, most
 
 
-def find_space(connection: Snapshot, field: Field) -> Space:
+def find_space(snapshot: Snapshot, field: Field) -> Space:
     """Find the space of a field.
 
     Raises:
         FrameMismatchError: no memory has a position in the frame, and it is not the frame of the memory.
     """
-    rows = connection.rows(
-        "SELECT frame_id, id FROM spaces WHERE field = ? AND map_id = ? ORDER BY frame_id", (field.name, field.map_id)
-    )
-    spaces = dict(rows)
+    spaces = position_rows.spaces(snapshot, field.name, field.map_id)
     if field.frame_id not in spaces and field.frame_id != field.memory_frame:
         raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
     others = tuple(frame for frame in spaces if frame != field.frame_id)
     return Space(spaces.get(field.frame_id), others)
 
 
-def unknown_positions(connection: Snapshot, field: Field) -> Iterable[str]:
+def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
     """Say that no memory has a field, and name near ones, or that its positions in other frames were not compared."""
-    space = find_space(connection, field)
+    space = find_space(snapshot, field)
     if space.others:
         yield f"positions in {', '.join(map(repr, space.others))} were not compared"
     if space.id is not None:
         return
-    fields = [name for (name,) in connection.rows("SELECT DISTINCT field FROM spaces")]
+    fields = position_rows.fields(snapshot)
     if field.name not in fields:
         yield f"no memory has a {field.name!r}{did_you_mean(field.name, fields)}"
 

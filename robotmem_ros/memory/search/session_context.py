@@ -5,7 +5,6 @@ Evidence is spread over an episode: one memory names the pump, the next one tell
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -14,7 +13,7 @@ import numpy as np
 
 from ..config.parameters import Parameters
 from ..embedding import Vector, Vectors
-from ..storage import bulk
+from ..storage import session_rows
 from ..storage.snapshot import Snapshot
 from .result import DISTANCE_DIGITS
 from .scoring import Floats, Gain, Measured, Scores
@@ -28,14 +27,6 @@ _FLOOR = 0.5
 """Only what a score has above this part of the best one counts for others: any query is a little like most memories."""
 _JOINED = 5
 """The neighbours of so many best memories are scored as well if no search found them."""
-_BESIDE = f"""(SELECT group_concat(id) FROM (
-    SELECT p.id FROM memories AS p INDEXED BY idx_mem_session WHERE p.session_id = m.session_id AND p.session_id <> ''
-    AND p.id {{before}} m.id ORDER BY p.id {{order}} LIMIT {_REACH}))"""
-_PLACES = f"""
-    SELECT m.id AS id, m.session_id AS session, coalesce({_BESIDE.format(before="<", order="DESC")}, '') AS before,
-    coalesce({_BESIDE.format(before=">", order="ASC")}, '') AS after
-    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE m.session_id <> ''
-"""
 
 
 class Place(NamedTuple):
@@ -60,18 +51,16 @@ Places = Mapping[int, Place]
 """By memory id; memories outside of sessions have none."""
 
 
-def read_places(connection: Snapshot, ids: Collection[int]) -> dict[int, Place]:
+def read_places(snapshot: Snapshot, ids: Collection[int]) -> dict[int, Place]:
     """Read where memories stand in their sessions. Withdrawn memories keep their places."""
-    rows = zip(
-        *bulk.read(connection, _PLACES, (json.dumps(list(ids)),), "id", "session", "before", "after"), strict=True
-    )
+    rows = session_rows.neighbors(snapshot, ids, _REACH)
     return {memory_id: Place(session, _ids(before), _ids(after)) for memory_id, session, before, after in rows}
 
 
-def neighbors_of_best(connection: Snapshot, scores: Scores) -> set[int]:
+def neighbors_of_best(snapshot: Snapshot, scores: Scores) -> set[int]:
     """Find the neighbours of the best memories that have no score."""
     best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[:_JOINED]
-    places = read_places(connection, best).values()
+    places = read_places(snapshot, best).values()
     return {neighbor for place in places for neighbor in (*place.before, *place.after)} - scores.keys()
 
 

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..areas import AREA_PATH, Area
+from ..areas import Area
+from ..storage.value_rows import AREA_PATH
 from ..validation import MAX_COORDINATE
 from .comparison import at_path
 from .condition import Condition, Row

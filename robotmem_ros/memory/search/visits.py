@@ -15,22 +15,22 @@ from .places import POSITION, find_space, greatest_square, squared_distance
 from .spatial_conditions import NEVER, Circle, SinceLastVisit
 
 
-def last_visit(connection: Snapshot, visit: SinceLastVisit) -> int:
+def last_visit(snapshot: Snapshot, visit: SinceLastVisit) -> int:
     """Return when it ended, in nanoseconds, or NEVER; a snapshot looks for it once."""
-    return connection.once(partial(_last_visit, visit=visit), visit)
+    return snapshot.once(partial(_last_visit, visit=visit), visit)
 
 
-def _last_visit(connection: Snapshot, visit: SinceLastVisit) -> int:
-    times = np.sort(_times(connection, visit))[::-1]
+def _last_visit(snapshot: Snapshot, visit: SinceLastVisit) -> int:
+    times = np.sort(_times(snapshot, visit))[::-1]
     starts = np.concatenate(([visit.now], times[:-1])) if len(times) else times
     (gaps,) = np.nonzero(starts - times > visit.gap)
     return int(times[gaps[0]]) if len(gaps) else NEVER
 
 
-def _times(connection: Snapshot, visit: SinceLastVisit) -> npt.NDArray[np.int64]:
+def _times(snapshot: Snapshot, visit: SinceLastVisit) -> npt.NDArray[np.int64]:
     place = visit.place
     there = Circle(place).sql().source
-    if there is None or find_space(connection, place.field).id is None:
+    if there is None or find_space(snapshot, place.field).id is None:
         return np.array([], np.int64)
     check, arguments, _ = And((replace(visit.collections, of_notes=()),)).sql()
     memories = f"({there.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id"
@@ -44,4 +44,4 @@ def _times(connection: Snapshot, visit: SinceLastVisit) -> npt.NDArray[np.int64]
             f"WHERE {active} AND p.observed_at <= ? AND {squared} <= ?"
         )
         limits += (*limits, *square_arguments, greatest_square(place.max_distance))
-    return bulk.array(connection, sql, limits)
+    return bulk.array(snapshot, sql, limits)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from ..models import Kind
 from .indexed_row import Rows
@@ -13,6 +15,20 @@ _ADD = """
 """
 _TOTALS = "SELECT total(facts), total(perceptions), total(notes), total(vectors) FROM collections"
 _KINDS = (Kind.FACT, Kind.PERCEPTION, Kind.NOTE)
+_SIZES = """
+    SELECT name, facts + perceptions + notes, notes FROM collections WHERE name IN (SELECT value FROM json_each(?))
+"""
+_STATISTICS = """
+    SELECT coalesce(sum(memories), 0), coalesce(sum(words), 0), (
+        SELECT json_group_object(word, n) FROM (
+            SELECT word, sum(memories) AS n FROM words
+            WHERE collection_id IN (SELECT id FROM collections WHERE {these})
+            AND word IN (SELECT value FROM json_each(?1)) GROUP BY word
+        )
+    ) FROM collections WHERE {these}
+"""
+_OF_THESE = _STATISTICS.format(these="name IN (SELECT value FROM json_each(?2))")
+_OF_ALL = _STATISTICS.format(these="true")
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
@@ -35,3 +51,23 @@ def size(snapshot: Snapshot, collection: str) -> int:
     sql = "SELECT facts + perceptions + notes FROM collections WHERE name = ?"
     row = snapshot.row(sql, (collection,))
     return int(row[0]) if row else 0
+
+
+def sizes(snapshot: Snapshot, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return how many active memories some collections have, and how many of them are notes."""
+    return {name: (size, notes) for name, size, notes in snapshot.rows(_SIZES, (json.dumps([*names]),))}
+
+
+def others(snapshot: Snapshot, name: str, limit: int) -> list[str]:
+    """Return the names of other collections with active memories."""
+    sql = "SELECT name FROM collections WHERE facts + perceptions + notes > 0 AND name <> ? LIMIT ?"
+    return [other for (other,) in snapshot.rows(sql, (name, limit))]
+
+
+def frequencies(
+    snapshot: Snapshot, words: Iterable[str], collections: Sequence[str]
+) -> tuple[int, int, dict[str, int]]:
+    """Count over some collections, or over all: memories, words, and the memories that hold each of some words."""
+    arguments = (json.dumps(list(words)), *((json.dumps(collections),) if collections else ()))
+    memories, total, counts = snapshot.row(_OF_THESE if collections else _OF_ALL, arguments)
+    return memories, total, json.loads(counts)

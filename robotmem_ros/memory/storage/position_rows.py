@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .indexed_row import IndexedRow, Rows
-from .snapshot import Transaction
+from .snapshot import Snapshot, Transaction
 from .value_rows import points, values_of
 
 POSE_FIELD = "position"
@@ -111,3 +111,14 @@ def _box(row: IndexedRow) -> Iterator[float]:
     for at in (row.x, row.y, row.z):
         assert at is not None  # an object has a position
         yield from (at - _HALF_BOX, at + _HALF_BOX)
+
+
+def spaces(snapshot: Snapshot, field: str, map_id: str) -> dict[str, int]:
+    """Return the spaces of a field on a map, by their frames."""
+    sql = "SELECT frame_id, id FROM spaces WHERE field = ? AND map_id = ? ORDER BY frame_id"
+    return dict(snapshot.rows(sql, (field, map_id)))
+
+
+def fields(snapshot: Snapshot) -> list[str]:
+    """Return the fields in which any memory has a position."""
+    return [name for (name,) in snapshot.rows("SELECT DISTINCT field FROM spaces")]

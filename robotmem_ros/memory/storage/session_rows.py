@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..models import ENDED, EXPIRED, Session
@@ -34,6 +34,14 @@ _BOTH_UNCHANGED = """
     WHERE m.id = ?1 AND m.content = ?2 AND m.status = 'active'
 """
 _JOIN_GROUP = f"INSERT INTO group_members (memory_id, representative_id) SELECT m.id, r.id {_BOTH_UNCHANGED}"
+_BESIDE = """(SELECT group_concat(id) FROM (
+    SELECT p.id FROM memories AS p INDEXED BY idx_mem_session WHERE p.session_id = m.session_id AND p.session_id <> ''
+    AND p.id {before} m.id ORDER BY p.id {order} LIMIT ?))"""
+_PLACES = f"""
+    SELECT m.id AS id, m.session_id AS session, coalesce({_BESIDE.format(before="<", order="DESC")}, '') AS before,
+    coalesce({_BESIDE.format(before=">", order="ASC")}, '') AS after
+    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE m.session_id <> ''
+"""
 
 
 class EndedSession(NamedTuple):
@@ -256,3 +264,12 @@ def note_recalls(transaction: Transaction, ranks: Mapping[int, int]) -> None:
         "ON CONFLICT DO UPDATE SET share = max(share, ?1)",
         [(1.0 / rank, memory_id) for memory_id, rank in ranks.items()],
     )
+
+
+def neighbors(snapshot: Snapshot, ids: Collection[int], reach: int) -> Iterable[tuple[int, str, str, str]]:
+    """Return those of some memories that belong to a session: id, session, and the ids before and after, with commas.
+
+    There are at most `reach` on each side, the nearest first.
+    """
+    arguments = (reach, reach, json.dumps(list(ids)))
+    return zip(*snapshot.columns(_PLACES, arguments, "id", "session", "before", "after"), strict=True)

@@ -11,12 +11,14 @@ from functools import lru_cache
 
 from ..validation import MAX_COORDINATE
 from .indexed_row import Rows
-from .snapshot import Transaction
+from .snapshot import Snapshot, Transaction
 
 _INT64 = 2**63
 _PATH_IDS = "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value"
 # By the whole key: `(path_id, value) IN (SELECT ...)` would find it by the path alone, and read the values of all
 # memories.
+AREA_PATH = "spatial.area"
+"""The path of the area in a context."""
 _DELETE = "DELETE FROM json_values WHERE path_id = ? AND value = ? AND memory_id = ?"
 _Values = Sequence[tuple[str, object]]
 
@@ -103,3 +105,32 @@ def _path_ids(transaction: Transaction, paths: Collection[str]) -> dict[str, int
         "INSERT INTO json_paths (path) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", (listed,)
     )
     return dict(transaction.rows(_PATH_IDS, (listed,)))
+
+
+def path_id(snapshot: Snapshot, path: str) -> int | None:
+    """Return the id of a path; None if no memory ever had it."""
+    row = snapshot.row("SELECT id FROM json_paths WHERE path = ?", (path,))
+    return None if row is None else int(row[0])
+
+
+def paths(snapshot: Snapshot, limit: int) -> list[str]:
+    """Return the first paths that memories have or had."""
+    return [path for (path,) in snapshot.rows("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (limit,))]
+
+
+def has_list(snapshot: Snapshot, path: str) -> bool:
+    """Tell whether a path leads to a list in some memory."""
+    number = path_id(snapshot, path)
+    return snapshot.row("SELECT 1 FROM json_values WHERE path_id = ? AND value = x'5b'", (number,)) is not None
+
+
+def distinct(snapshot: Snapshot, column: str, where: str, limit: int) -> list[str]:
+    """Return the first texts in an indexed `table.column`, from one to the next."""
+    table, _, column = column.partition(".")
+    next_one = f"SELECT min({column}) FROM {table} WHERE {where}"
+    rows = snapshot.rows(
+        f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "
+        "WHERE one.value IS NOT NULL) SELECT value FROM one WHERE value IS NOT NULL LIMIT ?",
+        (limit,),
+    )
+    return [value for (value,) in rows if isinstance(value, str)]

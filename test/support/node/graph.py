@@ -23,7 +23,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from robotmem_ros.msg import MemoryStatus
 
 EXECUTABLE = Path(__file__).resolve().parents[3] / "scripts" / "memory_node"
-DEADLINE = 120.0
+DEADLINE = 60.0
 """Seconds after which a test gives up: on a machine that does much else, all takes long."""
 _FIRST_PORT = 27_300
 

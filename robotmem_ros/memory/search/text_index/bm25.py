@@ -10,7 +10,6 @@ as much as the rarest of them.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -18,23 +17,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...storage import collection_rows
 from ...storage.snapshot import Snapshot
 
 _COMMON = 4.0
 """Rarity of a word that all memories hold: to be about what most memories are about is something, too."""
 _AS_OF_MANY = 1000
 """Rarity is that of a word among at least so many memories: in the first few, hardly a word is known yet."""
-_STATISTICS = """
-    SELECT coalesce(sum(memories), 0), coalesce(sum(words), 0), (
-        SELECT json_group_object(word, n) FROM (
-            SELECT word, sum(memories) AS n FROM words
-            WHERE collection_id IN (SELECT id FROM collections WHERE {these})
-            AND word IN (SELECT value FROM json_each(?1)) GROUP BY word
-        )
-    ) FROM collections WHERE {these}
-"""
-_OF_THESE = _STATISTICS.format(these="name IN (SELECT value FROM json_each(?2))")
-_OF_ALL = _STATISTICS.format(these="true")
 
 
 class Formula(NamedTuple):
@@ -83,9 +72,7 @@ class Statistics(NamedTuple):
         return _COMMON + math.log((max(self.memories, _AS_OF_MANY) + 1) / (self.frequencies.get(word, 0) + 0.5))
 
 
-def read_statistics(connection: Snapshot, words: Iterable[str], collections: Sequence[str]) -> Statistics:
+def read_statistics(snapshot: Snapshot, words: Iterable[str], collections: Sequence[str]) -> Statistics:
     """Read the statistics for some words over some collections together; none for all."""
-    arguments = (json.dumps(list(words)), *((json.dumps(collections),) if collections else ()))
-    sql = _OF_THESE if collections else _OF_ALL
-    memories, total, frequencies = connection.row(sql, arguments)
-    return Statistics(memories, total / max(memories, 1), json.loads(frequencies))
+    memories, total, frequencies = collection_rows.frequencies(snapshot, words, collections)
+    return Statistics(memories, total / max(memories, 1), frequencies)

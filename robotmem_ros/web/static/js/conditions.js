@@ -6,16 +6,12 @@ import { field } from "./dialog.js";
 import { metres } from "./marks.js";
 import { namesInput } from "./names_input.js";
 import { countConditions } from "./question.js";
-import { change, onChange, state } from "./state.js";
+import { change, CONDITIONS, FLAGS, LISTS, onChange, state } from "./state.js";
 import { brief, fromInput, toInput, toNs } from "./time.js";
 import { named, number, onLanguage, t } from "./words.js";
 
 const KINDS = ["fact", "perception", "note"];
-const NAMES = [
-  ["collections", "collections"], ["labels", "labels"], ["categories", "categories"], ["tags", "tags"], ["any_tags", "tags"],
-  ["areas", "areas"], ["session_ids", "sessions"], ["excluded_session_ids", "sessions"],
-];
-const FLAGS = ["include_unconfirmed", "in_view", "best_first", "since_visit", "representatives_only", "unfolded", "include_forgotten"];
+const NAMES = LISTS.filter((row) => row.name !== "kinds");
 const QUICK = { last_hour: 3600e3, last_day: 86400e3, last_week: 7 * 86400e3 };
 
 let sim = () => false;
@@ -88,7 +84,7 @@ function kindButtons() {
 function controls() {
   const now = state();
   return [
-    NAMES.map(([name, source]) =>
+    NAMES.map(({ name, source }) =>
       namesInput({
         label: t(name), names: now[name], offered: () => offered(source), onChange: (names) => change({ [name]: names }),
       }).element,
@@ -99,7 +95,7 @@ function controls() {
     place(now),
     text("context_filter", now, '{"task.success": true}', "filter_hint"),
     text("ids", now, "12, 15"),
-    h("fieldset.flags", {}, h("legend", {}, t("more_conditions")), FLAGS.map((name) => flag(name, now))),
+    h("fieldset.flags", {}, h("legend", {}, t("more_conditions")), FLAGS.map(({ name }) => flag(name, now))),
     countConditions() > 0 && h("button", { type: "button", onclick: clear }, t("clear_all")),
   ];
 }
@@ -171,8 +167,7 @@ function chips() {
   const found = [];
   const chip = (text, patch) =>
     found.push(h("button.chip", { type: "button", "aria-label": t("remove", { text }), onclick: () => change(patch) }, text, h("span", { "aria-hidden": "true" }, "×")));
-  for (const [name] of NAMES) {
-    const sign = { excluded_session_ids: "≠ ", any_tags: "# ", tags: "#" }[name] ?? "";
+  for (const { name, sign } of NAMES) {
     for (const value of now[name]) chip(sign + value, { [name]: now[name].filter((other) => other !== value) });
   }
   if (now.after) chip(t("from_time", { time: brief(now.after) }), { after: "" });
@@ -182,16 +177,11 @@ function chips() {
   if (now.radius) chip(`≤ ${metres(Number(now.radius))}`, { radius: "" });
   if (now.context_filter) chip(now.context_filter, { context_filter: "" });
   if (now.ids) chip(`id ${now.ids}`, { ids: "" });
-  for (const name of FLAGS) if (now[name]) chip(t(name), { [name]: false });
+  for (const { name } of FLAGS) if (now[name]) chip(t(name), { [name]: false });
   replace(byId("condition-chips"), found);
 }
 
 function clear() {
-  const lists = Object.fromEntries(NAMES.map(([name]) => [name, []]));
-  const flags = Object.fromEntries(FLAGS.map((name) => [name, false]));
-  change({
-    ...lists, ...flags, kinds: [], after: "", before: "", min_confidence: "", min_relevance: "", context_filter: "", ids: "",
-    n: "", radius: "", target: null,
-  });
+  change({ ...Object.fromEntries(CONDITIONS.map(({ name, empty }) => [name, empty])), n: "", radius: "", target: null });
   byId("conditions").querySelector(".toggle").focus();
 }

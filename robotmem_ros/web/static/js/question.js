@@ -1,8 +1,7 @@
 // Turns the state of the page into the question that the server is asked.
-import { state } from "./state.js";
+import { CONDITIONS, LISTS, state } from "./state.js";
 
-const ONLY_SEARCH = ["context_filter", "ids", "min_relevance", "representatives_only", "in_view", "since_visit", "radius", "target"];
-const SHARED = ["categories", "labels", "tags", "any_tags", "areas", "session_ids", "excluded_session_ids", "kinds"];
+const ONLY_SEARCH = [...CONDITIONS.filter((row) => row.needsSearch).map((row) => row.name), "radius", "target"];
 
 export const PAGE = 50;
 
@@ -12,17 +11,12 @@ const given = (value) => value !== "" && value !== false && value !== null && !(
 export const isSearch = (from = state()) => given(from.q.trim()) || ONLY_SEARCH.some((name) => given(from[name]));
 
 /** Returns how many conditions hold, without the text. */
-export function countConditions(from = state()) {
-  const lists = ["collections", ...SHARED].reduce((sum, name) => sum + from[name].length, 0);
-  const single = ["after", "before", "min_confidence", "include_unconfirmed", "include_forgotten", "unfolded", "min_relevance",
-    "context_filter", "ids", "representatives_only", "in_view", "since_visit", "best_first"];
-  return lists + single.filter((name) => given(from[name])).length;
-}
+export const countConditions = (from = state()) =>
+  CONDITIONS.reduce((sum, { name, isList }) => sum + (isList ? from[name].length : Number(given(from[name]))), 0);
 
 function shared(from) {
-  const values = Object.fromEntries(SHARED.map((name) => [name, from[name]]));
   return {
-    ...values,
+    ...Object.fromEntries(LISTS.map(({ name }) => [name, from[name]])),
     collections: from.collections.length ? from.collections : ["*"],
     after: from.after,
     before: from.before,

@@ -1,12 +1,21 @@
 // What the page shows: one object, which the address of the page holds, so that it can be shared and gone back to.
 
-const LISTS = [
-  "kinds", "collections", "categories", "labels", "tags", "any_tags", "areas", "session_ids", "excluded_session_ids",
+const list = (name, source = name, sign = "") => ({ name, source, sign, isList: true, empty: [] });
+const flag = (name, needsSearch = false) => ({ name, needsSearch, isFlag: true, empty: false });
+const text = (name, needsSearch = false) => ({ name, needsSearch, empty: "" });
+
+/** The conditions, one row each: where the names of a list come from, the sign before them, what only a search can do. */
+export const CONDITIONS = [
+  list("kinds"), list("collections"), list("labels"), list("categories"), list("tags", "tags", "#"), list("any_tags", "tags", "# "),
+  list("areas"), list("session_ids", "sessions"), list("excluded_session_ids", "sessions", "≠ "),
+  text("after"), text("before"), text("min_confidence"), text("min_relevance", true), text("context_filter", true), text("ids", true),
+  flag("include_unconfirmed"), flag("in_view", true), flag("best_first"), flag("since_visit", true),
+  flag("representatives_only", true), flag("unfolded"), flag("include_forgotten"),
 ];
-const FLAGS = ["include_unconfirmed", "include_forgotten", "representatives_only", "unfolded", "in_view", "since_visit", "best_first"];
+export const LISTS = CONDITIONS.filter((row) => row.isList);
+export const FLAGS = CONDITIONS.filter((row) => row.isFlag);
 const TEXTS = [
-  "q", "after", "before", "min_confidence", "min_relevance", "context_filter", "ids", "n", "radius",
-  "memory", "panel", "at", "view",
+  ...CONDITIONS.filter((row) => row.empty === ""), ...["q", "n", "radius", "memory", "panel", "at", "view"].map((name) => text(name)),
 ];
 
 const listeners = [];
@@ -16,9 +25,9 @@ let current = parse(location.search);
 export function parse(search) {
   const query = new URLSearchParams(search);
   const state = { target: null };
-  for (const name of TEXTS) state[name] = query.get(name) ?? "";
-  for (const name of LISTS) state[name] = query.getAll(name).filter(Boolean);
-  for (const name of FLAGS) state[name] = query.get(name) === "1";
+  for (const { name } of TEXTS) state[name] = query.get(name) ?? "";
+  for (const { name } of LISTS) state[name] = query.getAll(name).filter(Boolean);
+  for (const { name } of FLAGS) state[name] = query.get(name) === "1";
   for (const name of ["after", "before", "at"]) if (!/^-?\d{1,19}$/.test(state[name])) state[name] = "";
   if (!/^\d+$/.test(state.memory)) state.memory = "";
   const target = (query.get("target") ?? "").split(",").map(Number);
@@ -28,9 +37,9 @@ export function parse(search) {
 
 function address(state) {
   const query = new URLSearchParams();
-  for (const name of TEXTS) if (state[name]) query.set(name, state[name]);
-  for (const name of LISTS) for (const value of state[name]) query.append(name, value);
-  for (const name of FLAGS) if (state[name]) query.set(name, "1");
+  for (const { name } of TEXTS) if (state[name]) query.set(name, state[name]);
+  for (const { name } of LISTS) for (const value of state[name]) query.append(name, value);
+  for (const { name } of FLAGS) if (state[name]) query.set(name, "1");
   if (state.target) query.set("target", state.target.map((metres) => metres.toFixed(2)).join(","));
   const text = query.toString();
   return text ? `?${text}` : location.pathname;

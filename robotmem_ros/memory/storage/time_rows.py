@@ -1,0 +1,128 @@
+"""When memories were observed: the first and the last, how many in each bin of time, and the objects sighted meanwhile.
+
+Of the times, the main ones are those in which nearly all was observed: one wrong stamp hides no timeline.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ..clocks import DAY
+from .snapshot import Snapshot
+
+_WEEK = 7 * DAY
+_TAIL = 0.05
+"""Share of the memories at each end that does not decide what is usual."""
+_REACH = 10
+"""An outlier lies farther away than this many times the span of all but the tails."""
+# Forgotten memories count for what is usual: so the index alone answers, without a look at the rows.
+_NUMBER = "SELECT count(*) FROM memories WHERE {here}"
+_AT = "SELECT observed_at FROM memories WHERE {here} ORDER BY observed_at LIMIT 1 OFFSET :offset"
+_ACTIVE = "FROM memories INDEXED BY idx_mem_observed WHERE status = 'active' AND {here} AND observed_at"
+_EARLIER, _LATER = (f"SELECT count(*) {_ACTIVE} {than} :edge" for than in "<>")
+_LAST = f"SELECT max(observed_at) {_ACTIVE} <= :edge"
+# A memory of an object has the time of its last sighting alone.
+_FIRST = f"""
+    SELECT min(at) FROM (SELECT min(observed_at) AS at {_ACTIVE} >= :edge UNION ALL
+    SELECT min(first_seen) FROM objects JOIN memories ON memories.id = objects.memory_id
+    WHERE status = 'active' AND {{here}} AND first_seen >= :edge)
+"""
+_EDGE = """
+    SELECT m.observed_at FROM memories AS m INDEXED BY idx_mem_observed WHERE m.status = 'active' AND {here}
+    ORDER BY m.observed_at {order} LIMIT 1
+"""
+_FIRST_SIGHTING = """
+    SELECT min(o.first_seen) FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
+    WHERE m.status = 'active' AND {here}
+"""
+# An object counts whenever it was sighted; its memory has the time of the last sighting alone.
+_COUNT = """
+    SELECT (m.observed_at - ?1) / ?2 AS bin, m.type, count(*) FROM memories AS m INDEXED BY idx_mem_observed
+    WHERE m.observed_at >= ?1 AND m.observed_at < ?3 AND m.status = 'active' AND {here}
+    AND NOT EXISTS (SELECT 1 FROM objects AS o WHERE o.memory_id = m.id) GROUP BY bin, m.type
+    UNION ALL
+    SELECT (s.observed_at - ?1) / ?2 AS bin, m.type, count(*) FROM objects AS o
+    CROSS JOIN memories AS m ON m.id = o.memory_id
+    CROSS JOIN sightings AS s INDEXED BY idx_sightings_memory ON s.memory_id = o.memory_id
+    AND s.observed_at >= ?1 AND s.observed_at < ?3
+    WHERE o.last_seen >= ?1 AND o.first_seen < ?3 AND m.status = 'active' AND {here} GROUP BY bin, m.type
+"""
+_SIGHTED = """
+    SELECT m.id, m.label, max(s.observed_at), s.x, s.y, s.z, s.confidence FROM objects AS o
+    CROSS JOIN memories AS m ON m.id = o.memory_id
+    CROSS JOIN sightings AS s INDEXED BY idx_sightings_memory ON s.memory_id = o.memory_id
+    AND s.observed_at >= ?1 AND s.observed_at < ?2
+    WHERE o.last_seen >= ?1 AND o.first_seen < ?2 AND m.status = 'active'
+    GROUP BY m.id ORDER BY max(s.observed_at) DESC, m.id LIMIT ?3
+"""
+
+
+class MainTimes(NamedTuple):
+    """The times in which all was observed but a few outliers: much older memories, and some from the future."""
+
+    start: int
+    """Nanoseconds; when the first thing was observed that is no outlier."""
+    end: int
+    """When the last one was."""
+    earlier: int
+    """How many active memories were observed before `start`."""
+    later: int
+    """How many were observed after `end`."""
+
+
+def main_times(snapshot: Snapshot, collection: str, first: int, last: int, now: int) -> MainTimes:
+    """Return the main times of what was observed from `first` until `last`; without a collection of all memories."""
+    if last - first <= _WEEK:
+        return MainTimes(first, last, 0, 0)
+    here, named = ("collection = :collection", {"collection": collection}) if collection else ("true", {})
+
+    def number(sql: str, **values: int) -> int | None:
+        value: int | None = snapshot.row(sql.format(here=here), {**named, **values})[0]
+        return value
+
+    greatest = (number(_NUMBER) or 1) - 1
+    low = number(_AT, offset=math.ceil(_TAIL * greatest)) or 0
+    high = number(_AT, offset=math.floor((1 - _TAIL) * greatest)) or 0
+    reach = max(_REACH * (high - low), _WEEK)
+    since, until = low - reach, max(high + reach, now)
+    start = number(_FIRST, edge=since) if first < since else first
+    end = number(_LAST, edge=until) if last > until else last
+    if start is None or end is None:  # what is usual was forgotten
+        return MainTimes(first, last, 0, 0)
+    return MainTimes(start, end, number(_EARLIER, edge=start) or 0, number(_LATER, edge=end) or 0)
+
+
+def edges(snapshot: Snapshot, collection: str) -> tuple[int | None, int | None]:
+    """Return when the first thing was observed or sighted, and the last; without a collection of all memories."""
+    here, arguments = ("m.collection = ?", (collection,)) if collection else ("true", ())
+    oldest, newest = (snapshot.row(_EDGE.format(order=order, here=here), arguments) for order in ("ASC", "DESC"))
+    if oldest is None:
+        return None, None
+    (sighted,) = snapshot.row(_FIRST_SIGHTING.format(here=here), arguments)
+    return min(one for one in (oldest[0], sighted) if one is not None), newest[0]
+
+
+def binned(snapshot: Snapshot, collection: str, start: int, width: int, end: int) -> list[tuple[int, str, int]]:
+    """Count what was observed in `[start, end)`: number of the bin, kind and memories, perhaps more than once."""
+    here, arguments = ("m.collection = ?4", (collection,)) if collection else ("true", ())
+    return snapshot.rows(_COUNT.format(here=here), (start, width, end, *arguments))
+
+
+class Sighted(NamedTuple):
+    """An object that was sighted in some window, as it was at the last sighting there."""
+
+    memory_id: int
+    label: str
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    position: tuple[float, float, float]
+    """Metres, in the frame of the object."""
+    confidence: float
+    """Of the sighting."""
+
+
+def read_sighted(snapshot: Snapshot, after: int, before: int, n: int) -> tuple[Sighted, ...]:
+    """Return the objects that were sighted in `[after, before)`, those sighted last first."""
+    rows = snapshot.rows(_SIGHTED, (after, before, n))
+    return tuple(Sighted(one, label, at, (x, y, z), confidence) for one, label, at, x, y, z, confidence in rows)

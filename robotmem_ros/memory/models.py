@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -241,8 +241,20 @@ class ScoreExplanation:
     """After all steps; that of the memory is relative to the best result."""
 
 
+class Observed:
+    """What was observed at a time of the robot's clock."""
+
+    if TYPE_CHECKING:  # a field of what derives from it, in the order of that
+        observed_at: int
+
+    @property
+    def observed_datetime(self) -> datetime:
+        """Return `observed_at` in UTC, to the microsecond."""
+        return utc(self.observed_at)
+
+
 @dataclass(frozen=True)
-class Memory:
+class Memory(Observed):
     """One memory as it is stored; only its confidence follows from the time."""
 
     id: int
@@ -289,11 +301,6 @@ class Memory:
             StorageError: it is damaged.
         """
         return parsed_object(f"context of memory {self.id}", self.context_json)
-
-    @property
-    def observed_datetime(self) -> datetime:
-        """Return `observed_at` in UTC, to the microsecond."""
-        return utc(self.observed_at)
 
     @property
     def created_datetime(self) -> datetime:
@@ -446,7 +453,7 @@ class Contradiction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sighting:
+class Sighting(Observed):
     """One observation of an object."""
 
     observed_at: int
@@ -521,6 +528,16 @@ class Session:
     def is_open(self) -> bool:
         """Return whether the session has not ended."""
         return self.ended_at is None
+
+    @property
+    def started_datetime(self) -> datetime:
+        """Return `started_at` in UTC, to the microsecond."""
+        return utc(self.started_at)
+
+    @property
+    def ended_datetime(self) -> datetime | None:
+        """Return `ended_at` in UTC, to the microsecond; None while the session is open."""
+        return None if self.ended_at is None else utc(self.ended_at)
 
     @property
     def duration(self) -> float | None:

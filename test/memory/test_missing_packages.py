@@ -21,7 +21,7 @@ with RobotMemory(sys.argv[1]) as memory:
     memory.flush()
     for query in ("mug", "杯子", "最近的红色杯子", "force"):
         answer = memory.recall(query, n=1)
-        print(answer.mode.value, answer[0].content)
+        print(answer.mode.value, answer[0].memory.content)
     near = memory.recall("杯子", spatial_sort={"field": "position", "target": [3.0, 4.0]})
     print([(found.memory.content, found.distance) for found in near])
     print(len(memory.recall(context_filter={"task.success": True})))

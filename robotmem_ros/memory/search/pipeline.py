@@ -268,14 +268,14 @@ class _Recall:
         # The newest of a group is shown, with what was measured of the best.
         scores = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
         spelling = analyse(self.query.text).spellings
+        unscored = _UNSCORED if self.query.explain and self.query.text else None
         memories = read(self.connection, [group.shown for group in groups], self.query.decay)
 
         def hit(memory: Memory, best: int, others: tuple[int, ...]) -> Hit:
             evidence = ranked.evidence_of(best)
             return Hit(
                 memory, scores[best], evidence.relevance, evidence.similarity,
-                tuple(spelling.get(word, word) for word in evidence.words),
-                ranked.explanations.get(best, _UNSCORED) if self.query.explain and self.query.text else None,
+                tuple(spelling.get(word, word) for word in evidence.words), evidence.explanation or unscored,
                 distances.get(best, math.nan), len(others), others[:_LISTED],
             )  # fmt: skip
 

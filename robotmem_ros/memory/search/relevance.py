@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import compress
 from typing import NamedTuple
@@ -63,6 +63,8 @@ class Evidence(NamedTuple):
     """Cosine; NaN without a vector."""
     words: tuple[str, ...] = ()
     """The words of the query that it contains, as they are indexed."""
+    explanation: ScoreExplanation | None = None
+    """Why it has its score, if the recall was to explain."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,6 @@ class Ranked:
     """By memory id; None if the query has no text."""
     is_relevant: bool = True
     """Whether one of them is as relevant as the query wants, if they were judged."""
-    explanations: Mapping[int, ScoreExplanation] = field(default_factory=dict)
-    """By memory id, if they are wanted."""
 
     def replaced_by(self, others: Ranked) -> Ranked:
         """Return the ranking of other memories, judged and explained as these."""
@@ -161,7 +161,7 @@ class Relevance:
         self.lap("scoring")
         mode, reason = _mode_and_reason(text, vector, has_text=self.has_text)
         explanations = {} if parts is None else self._explanations(scores, parts, measured, text, vector)
-        return Ranked(scores, mode, reason, self._evidence(measured), explanations=explanations)
+        return Ranked(scores, mode, reason, self._evidence(measured, explanations))
 
     def _fused(self, measured: Measured, text: Ranking, vector: Ranking) -> Scores:
         if self.parameters.fusion == "rrf":
@@ -293,7 +293,7 @@ class Relevance:
         except StorageError:
             return False  # the text search failed, and has said so
 
-    def _evidence(self, measured: Measured) -> Mapping[int, Evidence]:
+    def _evidence(self, measured: Measured, explanations: Mapping[int, ScoreExplanation]) -> Mapping[int, Evidence]:
         ids: list[int] = measured.ids.tolist()
         if not ids:
             return {}
@@ -301,7 +301,7 @@ class Relevance:
         cosine = measured.cosine if tells_meaning(self.query) else np.full(len(ids), math.nan)
         probable = relevance(cosine, self.text.shares(words), is_unknown=self._is_unknown)
         names = [tuple(compress(query_words, row)) for row in words.tolist()]
-        rows = zip(probable.tolist(), measured.cosine.tolist(), names, strict=True)
+        rows = zip(probable.tolist(), measured.cosine.tolist(), names, map(explanations.get, ids), strict=True)
         return {one: Evidence(*row) for one, row in zip(ids, rows, strict=True)}
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..display import html_table, place_text, time_text
 from ..errors import RobotMemoryError
-from ..models import Hit, Kind, Memory, Pose
+from ..models import Hit, Kind, Memory, Observed, Pose
 from ..text.graphemes import clusters, one_line
 from ..text.tokens import WrittenWord, written_words
 
@@ -41,7 +41,8 @@ class Mode(str, Enum):
     STRUCTURED = "structured"
 
 
-class BriefMemory(NamedTuple):
+@dataclass(frozen=True)
+class BriefMemory(Observed):
     """What of a memory tells whether to read it in full."""
 
     id: int

@@ -18,7 +18,7 @@ from .. import validation
 from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
-from ..models import Kind, Pose
+from ..models import Kind, Observed, Pose
 from ..storage.decay import Decay
 from ..storage.snapshot import Snapshot
 from ..text.graphemes import beginning
@@ -42,7 +42,7 @@ _COLUMNS = f"""
 
 
 @dataclass(frozen=True)
-class TimelineEntry:
+class TimelineEntry(Observed):
     """What of a memory tells whether to read it in full."""
 
     id: int

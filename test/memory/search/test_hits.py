@@ -39,10 +39,13 @@ def test_a_dict_has_the_fields_of_the_memory_and_of_the_hit_as_json_holds_them(r
     assert (first["pose"]["x"], first["distance"], first["similarity"]) == (3.0, 3.0, None)
 
 
-def test_times_are_datetimes_too(result: RecallResult) -> None:
+def test_times_are_datetimes_too(result: RecallResult, memory: RobotMemory) -> None:
     found = result.memories[0]
     assert found.observed_datetime == datetime(2026, 9, 21, 14, 13, 20, 123456, timezone.utc)
     assert abs(datetime.now(timezone.utc) - found.created_datetime).total_seconds() < 3600
+    (entry, _), (sighting,) = memory.timeline(), memory.object_history(1)
+    seen = (entry, sighting, result.brief()[0])
+    assert {one.observed_datetime for one in seen} == {found.observed_datetime}
 
 
 def test_a_hit_and_a_memory_are_shown_in_one_line(result: RecallResult) -> None:

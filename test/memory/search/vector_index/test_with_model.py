@@ -21,7 +21,7 @@ with RobotMemory(sys.argv[1]) as memory:
     memory.learn("the couch is in the parlour")
     memory.flush()
     result = memory.recall("sofa in the living room", n=1)
-    print(result.mode.value, result[0].content)
+    print(result.mode.value, result[0].memory.content)
 """
 
 

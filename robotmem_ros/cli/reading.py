@@ -38,22 +38,22 @@ _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 
 def _recall(arguments: argparse.Namespace) -> None:
-    given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
+    request = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
     with open_memory(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
-        found = memory.recall(**given)
+        result = memory.recall(**request)
     if arguments.brief:
-        brief = found.brief()
+        brief = result.brief()
         memories: Sequence[object] = brief
-        lines = [_brief_line(one) for one in brief]
+        lines = [_brief_line(memory) for memory in brief]
     else:
-        memories = found.to_dicts()
-        lines = [line for hit in found for line in _hit_lines(hit)]
-    if not found:
+        memories = result.to_dicts()
+        lines = [line for hit in result for line in _hit_lines(hit)]
+    if not result:
         lines.append("nothing found")
-    if found.reason:
-        lines.append(f"({found.mode.value}: {found.reason})")
-    result = {"mode": found.mode, "reason": found.reason, "relevant": found.relevant, "memories": memories}
-    show_list(arguments, result, "memories", "\n".join(lines) + "\n")
+    if result.reason:
+        lines.append(f"({result.mode.value}: {result.reason})")
+    fields = {"mode": result.mode, "reason": result.reason, "relevant": result.relevant, "memories": memories}
+    show_list(arguments, fields, "memories", "\n".join(lines) + "\n")
 
 
 def _model(arguments: argparse.Namespace) -> str:
@@ -61,8 +61,8 @@ def _model(arguments: argparse.Namespace) -> str:
 
 
 def _brief_line(memory: BriefMemory) -> str:
-    when = f"{time_text(memory.observed_at)}, id {memory.id}{', faded' if memory.faded else ''}"
-    return f"{memory.score:.2f}  {memory.snippet}{place_text(memory.pose, memory.frame_id)}  [{when}]"
+    details = f"{time_text(memory.observed_at)}, id {memory.id}{', faded' if memory.faded else ''}"
+    return f"{memory.score:.2f}  {memory.snippet}{place_text(memory.pose, memory.frame_id)}  [{details}]"
 
 
 def _hit_lines(hit: Hit) -> Iterator[str]:
@@ -71,16 +71,16 @@ def _hit_lines(hit: Hit) -> Iterator[str]:
     if explanation is None:
         return
     ranks = ((explanation.text_rank, "in words"), (explanation.vector_rank, "in meaning"))
-    placed = "".join(f", number {rank} {where}" for rank, where in ranks if rank)
+    ranks_text = "".join(f", number {rank} {search}" for rank, search in ranks if rank)
     words = "holds no word"
     if hit.matched_terms:
         bm25 = f"BM25 {explanation.bm25:.2f}, {explanation.bm25_share:.0%} of each word once"
         words = f"holds {' '.join(hit.matched_terms)} ({bm25})"
     meaning = "no vector" if math.isnan(hit.similarity) else f"cosine {hit.similarity:.3f}"
-    yield f"      {words}, {meaning}{placed}"
+    yield f"      {words}, {meaning}{ranks_text}"
     rows = [
-        (one.name, _SIGNS[one.operation].format(one.value), f"= {one.score:.3f}", one.reason)
-        for one in explanation.parts
+        (part.name, _SIGNS[part.operation].format(part.value), f"= {part.score:.3f}", part.reason)
+        for part in explanation.parts
     ]
     yield from (f"      {line}" for line in table((), rows).splitlines())
 
@@ -95,9 +95,9 @@ def _hit_line(hit: Hit) -> str:
     memory = hit.memory
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
-    folded = f", and {hit.folded_count} older of the same text and place" if hit.folded_count else ""
+    duplicates = f", and {hit.folded_count} older of the same text and place" if hit.folded_count else ""
     faded = f", faded to confidence {memory.confidence:.2f}" if memory.faded else ""
-    about = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{doubt}{similar}{folded}"
+    about = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{doubt}{similar}{duplicates}"
     place = place_text(memory.pose, memory.frame_id)
     return f"{hit.score:.2f}  {memory.content}{place}  [relevance {hit.relevance:.2f}, {about}]"
 

@@ -20,13 +20,13 @@ _HEAD = ("time", "id", "kind", "what", "")
 
 
 def _timeline(arguments: argparse.Namespace) -> None:
-    given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(TimelineRequest)}
+    request = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(TimelineRequest)}
     with open_memory(arguments.db, read_only=True) as memory:
-        page = memory.timeline(**given)
-        known = memory.counts("collections")
-    text = table(_HEAD, [_entry_row(one) for one in page]) or "nothing found\n"
-    if not page and known:
-        text += f"(there are the collections {', '.join(f'{name!r} ({n})' for name, n in known)})\n"
+        page = memory.timeline(**request)
+        collections = memory.counts("collections")
+    text = table(_HEAD, [_entry_row(entry) for entry in page]) or "nothing found\n"
+    if not page and collections:
+        text += f"(there are the collections {', '.join(f'{name!r} ({n})' for name, n in collections)})\n"
     if page.cursor:
         text += f"(more: --cursor {page.cursor})\n"
     show_list(arguments, {"entries": page.entries, "cursor": page.cursor}, "entries", text)

@@ -100,12 +100,12 @@ class Sampler:
 
     def sample(self, stamp_ns: int, observations: Iterable[Observation]) -> Sample:
         """Split the observations of one message into those to store and the others, in their order."""
-        seen = list(observations)
+        items = list(observations)
         sample = Sample([], [], Counter())
         if self.too_soon(stamp_ns):
-            sample.reasons.update({DropReason.MIN_INTERVAL: len(seen)} if seen else {})
+            sample.reasons.update({DropReason.MIN_INTERVAL: len(items)} if items else {})
             return sample
-        for observation in seen:
+        for observation in items:
             label = label_key(observation.new.label)
             if (self._labels and label not in self._labels) or label in self._ignored:
                 sample.reasons[DropReason.LABEL_NOT_WANTED] += 1

@@ -46,7 +46,7 @@ def tags(holding: Sequence[Rule], category: str, taxonomy: Taxonomy) -> list[Dec
 _MAX_PARAMETERS = 32
 
 
-def physical_parameters(found: Sequence[Quantity]) -> tuple[dict[str, dict[str, object]], list[Decision]]:
+def physical_parameters(numbers: Sequence[Quantity]) -> tuple[dict[str, dict[str, object]], list[Decision]]:
     """Return the parameters by name, and how each got its name. A range has `min` and `max` instead of `value`.
 
     A number without a unit is a parameter only if its name is written with it, as in `max_retries=3`. A second value
@@ -54,7 +54,7 @@ def physical_parameters(found: Sequence[Quantity]) -> tuple[dict[str, dict[str, 
     """
     parameters: dict[str, dict[str, object]] = {}
     decisions = []
-    for number in found:
+    for number in numbers:
         if not number.name or len(parameters) >= _MAX_PARAMETERS:
             continue
         name, count = number.name, 1
@@ -154,9 +154,9 @@ def classifier_loader(rules_file: str, taxonomy_file: str) -> Callable[[], Class
 
 def _features(reading: Reading, numbers: Sequence[Quantity], names: Scope, *, has_context: bool) -> frozenset[str]:
     present = {
-        "measurement": any(one.unit for one in numbers),
+        "measurement": any(number.unit for number in numbers),
         "number": bool(numbers),
-        "parameter": any(one.rule == "written" for one in numbers),
+        "parameter": any(number.rule == "written" for number in numbers),
         "path": bool(names.files),
         "code": names.has_code,
         "identifier": any("_" in entity for entity in names.entities),

@@ -26,10 +26,6 @@ class WordVectors:
 
     def embed_one(self, text: str) -> Vector:
         """Return the unit vector of one text."""
-        self.embedded.append(text)
-        return self._vector(text)
-
-    def _vector(self, text: str) -> Vector:
         words = sorted(text.lower().split()) or ["nothing"]
         total = np.sum([self._direction(word) for word in words], axis=0)
         vector: Vector = (total / np.linalg.norm(total)).astype(np.float32)
@@ -38,7 +34,7 @@ class WordVectors:
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """Return the unit vectors of texts, in order."""
         self.embedded += texts
-        return np.stack([self._vector(text) for text in texts])
+        return np.stack([self.embed_one(text) for text in texts])
 
     def close(self) -> None:
         """Release nothing."""

@@ -136,8 +136,8 @@ class RecallResult:
         head = ("id", "text", "place", "time", "relevance", "score")
         rows = [
             (
-                one.id, one.content, place_text(one.pose, one.frame_id), time_text(one.observed_at),
-                f"{hit.relevance:.2f}", f"{hit.score:.2f}",
+                one.id, one.content, place_text(one.pose, one.frame_id).removeprefix(" at "),
+                time_text(one.observed_at), f"{hit.relevance:.2f}", f"{hit.score:.2f}",
             )
             for hit in self.hits
             for one in [hit.memory]

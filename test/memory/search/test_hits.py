@@ -64,6 +64,7 @@ def test_a_table_shows_what_texts_say_as_text(result: RecallResult) -> None:
     assert html.count("<tr>") == 3
     assert "mug &lt;b&gt;" in html
     assert "<b>" not in html
+    assert "<td>(3.00, 0.00, 0.00) in map</td>" in html
 
 
 def test_what_is_missing_is_shown_under_the_table(memory: RobotMemory) -> None:

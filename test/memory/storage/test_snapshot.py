@@ -1,13 +1,15 @@
-"""Many rows read or inserted with few calls are what they are when that is done one by one."""
+"""A snapshot reads rows as SQLite does one by one, says what fails, and reads once what it was asked to read once."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robotmem_ros.memory.errors import StorageError
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 
 WHOLE = st.integers(-(2**63), 2**63 - 1)
@@ -44,4 +46,42 @@ def test_so_many_rows_are_inserted_as_are_given_and_in_their_order(number: int) 
     rows = [(number - index, f"row {index}", index / 2) for index in range(number)]
     Transaction(connection).insert("rows (id, words, measure)", "(?, ?, ?)", rows)
     assert connection.execute("SELECT id, words, measure FROM rows ORDER BY rowid").fetchall() == rows
+    connection.close()
+
+
+@given(ROWS, st.integers(1, 9))
+def test_batches_together_are_all_rows(rows: list[tuple[int, str, float]], size: int) -> None:
+    connection = table(rows)
+    batches = list(Snapshot(connection).batches("SELECT * FROM rows ORDER BY rowid", (), size))
+    assert [row for batch in batches for row in batch] == rows
+    assert all(len(batch) == size for batch in batches[:-1])
+    connection.close()
+
+
+def first_batch(snapshot: Snapshot, sql: str) -> object:
+    return next(snapshot.batches(sql, (), 1))
+
+
+@pytest.mark.parametrize(
+    "read", [Snapshot.rows, Snapshot.row, Snapshot.named, Snapshot.ids, Snapshot.array, first_batch]
+)
+def test_what_sqlite_raises_is_a_storage_error_that_says_what_failed(read: Callable[[Snapshot, str], object]) -> None:
+    connection = table([])
+    with pytest.raises(StorageError, match=r"^could not read 'a': no such table: missing$") as raised:
+        read(Snapshot(connection, "read 'a'"), "SELECT id FROM missing")
+    assert isinstance(raised.value.cause, sqlite3.OperationalError)
+    assert not raised.value.is_damage
+    connection.close()
+
+
+def test_only_a_snapshot_takes_what_it_read_for_what_is_there() -> None:
+    connection = table([(1, "a", 0.5)])
+
+    def count(snapshot: Snapshot) -> int:
+        return int(snapshot.row("SELECT count(*) FROM rows")[0])
+
+    snapshot, transaction = Snapshot(connection), Transaction(connection)
+    assert (snapshot.once(count), transaction.once(count)) == (1, 1)
+    transaction.execute("DELETE FROM rows")
+    assert (snapshot.once(count), transaction.once(count)) == (1, 0)
     connection.close()

@@ -18,7 +18,6 @@ from robotmem_ros.memory import Kind, Parameters, RobotMemory, Stored
 from robotmem_ros.memory.embedding import Vector, Vectors
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, collection_rows, rows
 from robotmem_ros.memory.storage.migrations import MIGRATIONS
 from robotmem_ros.memory.storage.snapshot import Transaction
@@ -55,9 +54,6 @@ def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]
                 _store(database, memories, vectors)
                 print(f"\r  {number} stored in {time.perf_counter() - start:.0f} s", end="", file=sys.stderr)
         print(file=sys.stderr)
-        if model:
-            VectorIndex(database).flush()
-            print(f"  indexed after {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
 def vectors_by_text(path: Path) -> dict[str, Vector]:

@@ -18,6 +18,7 @@ from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.storage.followers import catch_up
 from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
 from robotmem_ros.memory.text.analysis import analyse
@@ -49,9 +50,9 @@ class Stages:
         parameters = Parameters(db_path=str(path), embedding_model="")
         with closing(Database(parameters)) as database:
             index = TextIndex(database, _POSTINGS)
-            vectors = VectorIndex(database)
+            vectors = VectorIndex()
             if postings:
-                index.flush()
+                catch_up(database, index)
             with database.snapshot() as snapshot:
                 yield cls(parameters, snapshot, index.blocks if postings else (), vectors)
 

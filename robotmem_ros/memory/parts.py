@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from functools import partial
 
 from .areas import Areas
 from .background import MaintenanceLoop, Step
@@ -26,6 +27,7 @@ from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
 from .storage import Database, vector_rows
+from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
 from .text import scripts
 
@@ -79,14 +81,14 @@ class Parts:
             else:
                 self.embedder = _in_background(embedder, at_start, patience, self.maintenance, self.database)
                 made.callback(self.embedder.close)
-            self.vectors = VectorIndex(self.database)
+            self.vectors = VectorIndex()
             self.texts = TextIndex(self.database, _INDEXED)
             self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
             self.notes = Notes(self.database, at_start, self.maintenance.notify)
             made.callback(self.notes.close)
-            self.faded = FadedWatch(self.database, lambda: parameters().decay_rate)
+            self.faded = FadedWatch(lambda: parameters().decay_rate)
             self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
             made.callback(self.maintenance.close)
@@ -107,7 +109,7 @@ class Parts:
         """Load dictionaries, vectors and the model, so that the first query is as quick as the next."""
         scripts.warm_up()
         self.learning.warm_up()
-        self.vectors.flush()
+        catch_up(self.database, self.vectors.matrix)
         # There may be no model, or none any more.
         with suppress(ModelUnavailableError):
             self.embedder.wait()
@@ -128,12 +130,15 @@ class Parts:
         with self._closing:
             self._open.close()
 
+    def _following(self, follower: Follower, **rest: float) -> Step:
+        return Step(follower.name, partial(feed, self.database, follower), period=10.0, **rest)
+
     def _steps(self, parameters: Parameters) -> list[Step]:
         # In this order, since each may make work for the next. Retention rests long because it scans all memories.
         indexes = [
-            Step("index texts", self.texts.update, period=10.0, rest=0.25),
-            Step("read vectors", self.vectors.update, period=10.0, rest=0.25),
-            Step("look for faded memories", self.faded.update, period=60.0, rest=1.0, rest_ratio=100.0),
+            self._following(self.texts, rest=0.25),
+            self._following(self.vectors.matrix, rest=0.25),
+            self._following(self.faded, rest=1.0, rest_ratio=100.0),
         ]
         if self.database.read_only:
             return indexes

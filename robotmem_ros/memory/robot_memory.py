@@ -498,7 +498,6 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
         """
         self._write(changes.restore, self._own(memory_id)).result()
-        self._parts.faded.reset()
         self._parts.maintenance.notify()
 
     @by_id
@@ -528,7 +527,6 @@ class RobotMemory:
         """
         self.others.check_own(values.memory_id)
         self._writable.learning.correct(parse_correction(self.parameters, values))
-        self._parts.faded.reset()
         if values.content is not None:
             self._parts.maintenance.notify()
 

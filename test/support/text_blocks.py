@@ -21,16 +21,16 @@ texts_behind_three = st.dictionaries(st.integers(4, 63), st.lists(st.sampled_fro
 """Texts of some ids behind 3, with gaps between them."""
 
 
-def block_of(texts: Texts, low: int, high: int, *, piece: int = 5, changes: int = 0) -> Block:
+def block_of(texts: Texts, low: int, high: int, *, piece: int = 5, revision: int = 0) -> Block:
     """Make the block of the ids in (`low`, `high`] of pieces of so many texts."""
     ids = [one for one in texts if low < one <= high]
     pieces = (ids[start : start + piece] for start in range(0, len(ids), piece))
-    return build(low, high, [(part, [" ".join(texts[one]) for one in part]) for part in pieces], changes=changes)
+    return build(low, high, [(part, [" ".join(texts[one]) for one in part]) for part in pieces], revision=revision)
 
 
-def build(low: int, high: int, pieces: Iterable[tuple[Sequence[int], Sequence[str]]], *, changes: int = 0) -> Block:
+def build(low: int, high: int, pieces: Iterable[tuple[Sequence[int], Sequence[str]]], *, revision: int = 0) -> Block:
     """Make the block of the ids in (`low`, `high`] of pieces of ids and texts."""
-    builder = BlockBuilder(low, high, changes)
+    builder = BlockBuilder(low, high, revision)
     for ids, texts in pieces:
         builder.add(ids, [f"{text} | | |" for text in texts])
     return builder.block()

@@ -52,7 +52,7 @@ def opened(path: Path | str) -> Iterator[tuple[Database, VectorIndex]]:
     """Open a database and the index of its vectors."""
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
     try:
-        yield database, VectorIndex(database)
+        yield database, VectorIndex()
     finally:
         database.close()
 

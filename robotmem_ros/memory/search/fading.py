@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-from ..storage import Database, bulk
+from ..storage import bulk
 from ..storage.decay import Decay
+from ..storage.followers import Place
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
@@ -25,35 +26,43 @@ ALL_FADED = "nothing fresh matches: what is returned has faded"
 """Reason of a result of faded memories."""
 _FEW, _MANY = 100, 2000
 """How many memories are checked for having faded: few if the result is full, many if it is not."""
-_ANY = "SELECT 1 FROM memories AS m WHERE m.status = 'active' AND m.type <> 'note' AND"
+_ANY = """
+    SELECT 1 FROM collections AS c CROSS JOIN memories AS m INDEXED BY idx_mem_collection ON m.collection = c.name
+    WHERE m.revision > ? AND m.status = 'active' AND m.type <> 'note' AND {has_faded} LIMIT 1
+"""
 _OLDEST = "SELECT id FROM memories ORDER BY id LIMIT ?"
 
 
 class FadedWatch:
     """Tell whether any memory may have faded, so that most recalls need not count. Safe to use from several threads."""
 
-    def __init__(self, database: Database, rate: Callable[[], float]) -> None:
-        self._database = database
-        self._rate = rate
-        self._without: tuple[int, float] | None = None
+    name = "look for faded memories"
 
-    def update(self) -> bool:
-        """Look for a faded memory; a step of the maintenance loop."""
-        rate = self._rate()
-        sql, arguments = Decay(rate, 0).has_faded()
-        with self._database.snapshot() as connection:
-            day = overview(connection).lived_days
-            found = connection.row(f"SELECT EXISTS ({_ANY} {sql})", arguments)[0]
-        self._without = None if found else (day, rate)
+    def __init__(self, rate: Callable[[], float]) -> None:
+        self.seen = Place()
+        self._rate = rate
+        self._none_until: tuple[float, int, int] | None = None
+        """Rate of decay, lived day, and the last revision without a faded memory then."""
+
+    def apply(self, snapshot: Snapshot, place: Place) -> bool:
+        """Look for a faded memory, from the start if time has passed or one was there."""
+        rate, day = self._rate(), overview(snapshot).lived_days
+        since = self._none_until[2] if self._none_until and self._none_until[:2] == (rate, day) else 0
+        self._none_until = None if _any_faded(snapshot, rate, since) else (rate, day, place.revision)
+        self.seen = place
         return False
 
-    def reset(self) -> None:
-        """Note that a memory was corrected or restored, so that it may have faded already."""
-        self._without = None
+    def may_find(self, snapshot: Snapshot) -> bool:
+        """Tell whether there may be a faded memory."""
+        rate, none_until = self._rate(), self._none_until
+        if none_until is None or none_until[:2] != (rate, overview(snapshot).lived_days):
+            return True
+        return _any_faded(snapshot, rate, none_until[2])
 
-    def may_find(self, connection: Snapshot) -> bool:
-        """Tell whether there may be a faded memory: none had faded when it was looked for last on this lived day."""
-        return self._without != (overview(connection).lived_days, self._rate())
+
+def _any_faded(snapshot: Snapshot, rate: float, since: int) -> bool:
+    sql, arguments = Decay(rate, 0).has_faded()
+    return snapshot.row(_ANY.format(has_faded=sql), (since, *arguments)) is not None
 
 
 def of_faded(query: Query) -> Query | None:

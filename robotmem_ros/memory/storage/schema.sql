@@ -56,6 +56,7 @@ CREATE TABLE memories (
     -- Identity and change: see "Feed"
     uuid BLOB NOT NULL,
     revision INTEGER NOT NULL,
+    text_revision INTEGER NOT NULL DEFAULT 0,  -- that last changed its indexed texts; 0 if they are as they came
     origin BLOB,
     adopted INTEGER NOT NULL DEFAULT 0,  -- whether another file made it: then its UUID does not have this id in it
     created_at TEXT NOT NULL,
@@ -76,6 +77,8 @@ CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by 
 -- Few memories as a rule, which are counted off where all are counted from an index.
 CREATE INDEX idx_mem_inactive ON memories (collection) WHERE status <> 'active';
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
+-- For the postings: the revision of an object changes with each sighting, and its texts seldom do.
+CREATE INDEX idx_mem_text_revision ON memories (text_revision) WHERE text_revision > 0;
 
 CREATE TRIGGER memories_insert AFTER INSERT ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
     SELECT 1;
@@ -139,17 +142,12 @@ CREATE TABLE words (
     PRIMARY KEY (collection_id, word)
 ) WITHOUT ROWID;
 
--- Which texts have changed, numbered in the order of their last changes, for indexes in RAM that were read before. Rows
--- stay when memories are deleted, so that a number is never used again.
-CREATE TABLE text_changes (memory_id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
-CREATE INDEX idx_text_changes ON text_changes (number);
-
 -- The postings of the memories in ranges of ids, made from the text index, so that a start need not read all texts. No
 -- two ranges overlap. A block that is damaged or lost is made anew; a purge drops those that are out of step.
 CREATE TABLE text_blocks (
     low INTEGER PRIMARY KEY,  -- the range begins behind this id
     high INTEGER NOT NULL,
-    changes INTEGER NOT NULL,  -- text_changes.number of the last change before the texts were read
+    revision INTEGER NOT NULL,  -- the last one before the texts were read
     memories INTEGER NOT NULL,
     postings BLOB NOT NULL  -- packed by postings.py
 );

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..errors import StorageError
 from ..text.tokens import indexed_text
+from . import revisions
 from .indexed_row import IndexedRow, Rows
 from .snapshot import Snapshot, Transaction, json_array
 
@@ -34,7 +36,11 @@ _UNUSED_WORDS = """
     DELETE FROM words WHERE collection_id = (SELECT id FROM collections WHERE name = ?)
     AND word IN (SELECT value FROM json_each(?)) AND memories = 0
 """
-_NUMBER = "INSERT OR REPLACE INTO text_changes VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM text_changes))"
+_NOTE_CHANGE = f"UPDATE memories SET text_revision = {revisions.NEXT} WHERE id IN (SELECT value FROM json_each(?))"
+_CHANGED = """
+    SELECT id, text_revision FROM memories INDEXED BY idx_mem_text_revision
+    WHERE text_revision > 0 AND text_revision > ?
+"""
 
 _TEXT = "c.c0 || ' | ' || c.c1 || ' | ' || c.c2 || ' | ' || c.c3 AS text"
 _TEXTS = f"SELECT c.id, {_TEXT} FROM memories_fts_content AS c WHERE c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?"
@@ -43,12 +49,13 @@ BARS = 3
 """How many bars stand between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
 _IN_STEP = """
     {memories} = (SELECT count(*) FROM memories_fts_content WHERE id > {low} AND id <= {high}) AND NOT EXISTS (
-        SELECT 1 FROM text_changes WHERE number > {changes} AND +memory_id > {low} AND +memory_id <= {high}
+        SELECT 1 FROM memories INDEXED BY idx_mem_text_revision
+        WHERE text_revision > 0 AND text_revision > {revision} AND +id > {low} AND +id <= {high}
     )
 """
 _KEEP = f"""
-    INSERT INTO text_blocks (low, high, changes, memories, postings) SELECT ?1, ?2, ?3, ?4, ?5
-    WHERE {_IN_STEP.format(low="?1", high="?2", changes="?3", memories="?4")}
+    INSERT INTO text_blocks (low, high, revision, memories, postings) SELECT ?1, ?2, ?3, ?4, ?5
+    WHERE {_IN_STEP.format(low="?1", high="?2", revision="?3", memories="?4")}
     AND NOT EXISTS (SELECT 1 FROM text_blocks WHERE low < ?2 AND high > ?1)
 """
 _TOTAL_CHANGES = "SELECT total_changes()"
@@ -66,7 +73,8 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     rows = [(memory_id, *indexed) for memory_id, indexed in texts.items()]
     transaction.insert(_INDEXED, "(?, ?, ?, ?, ?)", rows)
     _count(transaction, _alike(old, outdated), _alike(new, texts))
-    transaction.executemany(_NUMBER, [(memory_id,) for memory_id in texts if memory_id in outdated])
+    if changed := texts.keys() & outdated.keys():
+        transaction.execute(_NOTE_CHANGE, (json_array(changed),))
 
 
 def clear(transaction: Transaction) -> None:
@@ -154,16 +162,9 @@ def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:
     return dict(zip(*snapshot.columns(_TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
 
 
-def changes(snapshot: Snapshot) -> int:
-    """Return the number of the last change of a text."""
-    return int(snapshot.row("SELECT coalesce(max(number), 0) FROM text_changes")[0])
-
-
-def changed(snapshot: Snapshot, since: int, low: int, high: int) -> list[tuple[int, int]]:
-    """Return the memories behind the id `low` up to `high` whose texts changed after `since`, with their numbers."""
-    # By number: of what changed since there is little, of what ever changed there may be much.
-    sql = "SELECT memory_id, number FROM text_changes WHERE number > ? AND +memory_id > ? AND +memory_id <= ?"
-    return snapshot.rows(sql, (since, low, high))
+def changed(snapshot: Snapshot, since: int) -> list[tuple[int, int]]:
+    """Return the memories whose texts changed after a revision, each with the revision that changed them last."""
+    return snapshot.rows(_CHANGED, (since,))
 
 
 class KeptBlock(NamedTuple):
@@ -171,34 +172,39 @@ class KeptBlock(NamedTuple):
 
     low: int
     high: int
-    changes: int
-    """The number of the last change of a text before they were read."""
+    revision: int
+    """The last one before they were read."""
     memories: int
     """How many there were."""
 
 
 def kept_blocks(snapshot: Snapshot) -> list[KeptBlock]:
-    """Return the kept blocks, ascending; no two overlap."""
-    sql = "SELECT low, high, changes, memories FROM text_blocks ORDER BY low"
-    return [*map(KeptBlock._make, snapshot.rows(sql))]
+    """Return the kept blocks, ascending; no two overlap. On a damaged page there are none."""
+    sql = "SELECT low, high, revision, memories FROM text_blocks ORDER BY low"
+    with suppress(StorageError):
+        return [*map(KeptBlock._make, snapshot.rows(sql))]
+    return []
 
 
 def postings(snapshot: Snapshot, block: KeptBlock) -> bytes:
-    """Return the postings of a kept block; empty if it is gone."""
-    found = snapshot.rows("SELECT postings FROM text_blocks WHERE (low, high, changes) = (?, ?, ?)", block[:3])
-    return next((bytes(packed) for (packed,) in found if isinstance(packed, bytes)), b"")
+    """Return the postings of a kept block; empty if it is gone, or lies on a damaged page."""
+    sql = "SELECT postings FROM text_blocks WHERE (low, high, revision) = (?, ?, ?)"
+    with suppress(StorageError):
+        for (packed,) in snapshot.rows(sql, block[:3]):
+            return packed if isinstance(packed, bytes) else b""
+    return b""
 
 
 def keep(transaction: Transaction, block: KeptBlock, packed: bytes) -> None:
     """Keep a block that is in step instead of those that it contains; not if another one overlaps it."""
-    contained = "DELETE FROM text_blocks WHERE low >= ? AND high <= ? AND changes <= ?"
-    transaction.execute(contained, (block.low, block.high, block.changes))
+    contained = "DELETE FROM text_blocks WHERE low >= ? AND high <= ? AND revision <= ?"
+    transaction.execute(contained, (block.low, block.high, block.revision))
     transaction.execute(_KEEP, (*block, packed))
 
 
 def drop_blocks(transaction: Transaction, *, only_outdated: bool = False) -> None:
     """Drop the kept blocks; or only those that hold traces of what was deleted or changed."""
-    outdated = f"NOT ({_IN_STEP.format(low='low', high='high', changes='changes', memories='memories')})"
+    outdated = f"NOT ({_IN_STEP.format(low='low', high='high', revision='text_blocks.revision', memories='memories')})"
     transaction.execute(f"DELETE FROM text_blocks WHERE {outdated if only_outdated else 'true'}")
 
 

@@ -37,7 +37,10 @@ PARTS = {
 """What belongs to a memory alone, by the names of the lists."""
 LINKS = {"neighbours": "neighbours", "contradictions": "contradictions", "similar": "similar_facts"}
 """What links a memory with others from both sides: names of lists, and the tables of their rows."""
-_LOCAL = {"text_key", "label_key", "content_hash", "evidence_day", "superseded_by", "origin", "adopted", "digest"}
+_LOCAL = {
+    "text_key", "label_key", "content_hash", "evidence_day", "superseded_by", "text_revision", "origin", "adopted",
+    "digest",
+}  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""
 _TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids"}
 _LISTED = "IN (SELECT value FROM json_each(?))"

@@ -65,8 +65,8 @@ def newest_memory(snapshot: Snapshot) -> int:
 
 
 def newest(snapshot: Snapshot) -> int:
-    """Return the id of the newest vector; 0 if there is none."""
-    return int(snapshot.row("SELECT coalesce(max(id), 0) FROM vectors")[0])
+    """Return the id of the newest vector that there ever was; 0 if there was none."""
+    return int(snapshot.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'vectors'")[0] or 0)
 
 
 def model(snapshot: Snapshot) -> str | None:

@@ -19,6 +19,7 @@ from robotmem_ros.memory.search.sql import Source, Sql
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
+from robotmem_ros.memory.storage.followers import catch_up
 from robotmem_ros.memory.storage.functions import missing_sqlite_vec
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 
@@ -86,7 +87,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     encoded = codec.encode(vectors)
     shares = np.random.default_rng(3).random(count)
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
-    index = VectorIndex(database)
+    index = VectorIndex()
     patch = pytest.MonkeyPatch()
     if where == "in place":
         patch.setattr("robotmem_ros.memory.search.vector_index.matrix.available_bytes", lambda: 1000)
@@ -99,7 +100,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             vector_rows.store(transaction, [(rows.insert(transaction, new), new.content, encoded[text])])
 
     database.write(fill).result()
-    index.flush()
+    catch_up(database, index.matrix)
     assert bool(index.missing) is (where == "in place")
     yield World(database, index, vectors[texts], shares)
     database.close()
@@ -147,7 +148,7 @@ def test_the_nearest_of_few_are_exactly_those_of_the_vectors_as_they_are_kept(
 
 def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path: Path) -> None:
     database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
-    index = VectorIndex(database)
+    index = VectorIndex()
     query = clustered(1, 8)[0]
     encoded = codec.encode(np.stack([np.zeros_like(query), -query, query, *clustered(7, 9)]))
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import pairwise
 
 from ...errors import StorageError
 from ...storage import Database, text_rows
+from ...storage.followers import Place
 from ...storage.snapshot import Snapshot, Transaction
 from ...storage.text_rows import KeptBlock
 from .postings import SPAN, Block, BlockBuilder
-from .reader import outdated
 
 _READ = 256
 _FRESH = 64
@@ -35,9 +34,12 @@ _LOG = logging.getLogger(__name__)
 class TextIndex:
     """The postings of a database, from `minimum` memories on. Safe to use from several threads. None in memory."""
 
+    name = "index texts"
+
     def __init__(self, database: Database, minimum: int) -> None:
         self._database = database
         self._minimum = minimum
+        self.seen = Place()
         self.blocks: tuple[Block, ...] = ()
         """In the order of their ids; they cover all ids up to the last one of the last block.
 
@@ -45,123 +47,94 @@ class TextIndex:
         """
         self._detached: tuple[Block, ...] = ()
         """Blocks that were kept, behind a gap that is to be filled."""
-        self._is_loaded = False
+        self._kept: list[KeptBlock] | None = None
+        """The blocks in the file that are not read yet; None before the first look."""
+        self._builder: BlockBuilder | None = None
         self._updating = threading.Lock()
-        self._work: Iterator[None] | None = None
 
-    def update(self) -> bool:
-        """Read a few hundred texts that the postings lack; return whether there is more to do.
+    def apply(self, snapshot: Snapshot, place: Place) -> bool:
+        """Note which texts have changed, or read a kept block or a few hundred texts that the postings lack.
 
-        Call it until it returns False: then the postings cover all they should. Texts too few to be worth it are left.
+        Texts too few to be worth a block are left.
         """
         if self._database.in_memory:
             return False
         with self._updating:
-            work, self._work = self._work or self._build_missing(), None
-            if next(work, self) is self:
-                return False
-            self._work = work
+            if self._kept is None:
+                self._kept = text_rows.kept_blocks(snapshot)
+            if self._kept:
+                self._load(snapshot, self._kept.pop(0))
+            elif self._builder is not None:
+                self._read(snapshot, self._builder)
+            else:
+                self._note_changes(snapshot, place)
+                if (missing := self._missing(snapshot)) is None:
+                    return False
+                self._builder = BlockBuilder(*missing, place.revision)
             return True
 
-    def flush(self) -> None:
-        """Update the postings until they cover all they should."""
-        while self.update():
-            pass
+    def _load(self, snapshot: Snapshot, kept: KeptBlock) -> None:
+        packed = text_rows.postings(snapshot, kept)
+        if block := Block.unpack(kept.low, kept.high, kept.revision, packed):
+            self._detached += (block,)
+        else:
+            _LOG.warning("postings of the memories %d to %d are damaged, and made anew", kept.low + 1, kept.high)
 
-    def _build_missing(self) -> Iterator[None]:
-        if not self._is_loaded:
-            yield from self._load()
-            self._is_loaded = True
-        while missing := self._missing():
-            for low, high in missing:
-                yield from self._build(low, high)
+    def _note_changes(self, snapshot: Snapshot, place: Place) -> None:
+        blocks = *self.blocks, *self._detached
+        if 2 * text_rows.count(snapshot) < sum(block.memories for block in blocks):
+            blocks = ()  # more than half of the memories are gone
+            self._try(text_rows.drop_blocks)
+        changes = text_rows.changed(snapshot, min((block.revision for block in blocks), default=place.revision))
+        self._hold(
+            (replace(block, revision=place.revision, outdated=block.outdated_by(changes)) for block in blocks),
+            behind=text_rows.first_and_last(snapshot)[0] - 1,
+        )
+        self.seen = place
 
-    def _missing(self) -> list[tuple[int, int]]:
-        with self._database.snapshot() as connection:
-            blocks = self.blocks
-            if 2 * text_rows.count(connection) < sum(block.memories for block in (*blocks, *self._detached)):
-                blocks = self._detached = ()  # more than half of the memories are gone
-                self._try(text_rows.drop_blocks)
-            self.blocks = _renumbered(connection, blocks)
-            return [*_changed(connection, self.blocks), *self._behind(connection)]
-
-    def _behind(self, connection: Snapshot) -> Iterator[tuple[int, int]]:
-        # From what the last block covers on, as in a log-structured merge tree.
-        first, last = text_rows.first_and_last(connection)
+    def _missing(self, snapshot: Snapshot) -> tuple[int, int] | None:
+        # The ids of the next block to make: from what the last block covers on, as in a log-structured merge tree.
+        for block in self.blocks:
+            if len(block.outdated) >= _CHANGED:
+                return block.low, block.high
+        first, last = text_rows.first_and_last(snapshot)
         low = self.blocks[-1].high if self.blocks else first - 1
         held = last - low
         if self._detached:
             last = self._detached[0].low
         elif held < (min(self._minimum, _FRESH) if self.blocks else self._minimum):
-            return
+            return None
         else:
             for block in reversed(self.blocks):
                 size = len(block.ids)
                 if size >= min(_RATIO * held, SPAN):
                     break
                 low, held = block.low, held + size
-        while low < last:
-            high = min(text_rows.after(connection, low, SPAN) or last, last)
-            yield low, high
-            low = high
+        return low, min(text_rows.after(snapshot, low, SPAN) or last, last)
 
-    def _build(self, low: int, high: int) -> Iterator[None]:
-        with self._database.snapshot() as connection:
-            builder = BlockBuilder(low, high, text_rows.changes(connection))
-        last = low
-        while last < high:
-            self._database.query_priority.yield_to_queries()
-            # A connection for each piece: a long read would keep the write-ahead log from being emptied.
-            with self._database.snapshot() as connection:
-                ids, texts = text_rows.texts(connection, last, high, _READ)
-            if not ids:
-                break
-            builder.add(ids, texts)
-            last = ids[-1]
-            yield
-        others = (other for other in self.blocks if other.high <= low or other.low >= high)
-        block = builder.block()
-        self._hold(sorted((*others, block, *self._detached), key=lambda one: one.low))
+    def _read(self, snapshot: Snapshot, builder: BlockBuilder) -> None:
+        ids, texts = text_rows.texts(snapshot, builder.last, builder.high, _READ)
+        builder.add(ids, texts)
+        if ids and builder.last < builder.high:
+            return
+        self._builder, block = None, builder.block()
+        others = (other for other in self.blocks if other.high <= block.low or other.low >= block.high)
+        self._hold((*others, block, *self._detached), behind=block.low)
         self._keep(block)
 
-    def _hold(self, blocks: Sequence[Block]) -> None:
+    def _hold(self, blocks: Iterable[Block], *, behind: int) -> None:
         # Blocks behind a gap cover nothing yet.
-        gaps = (at for at, (one, other) in enumerate(pairwise(blocks), 1) if one.high != other.low)
-        count = next(gaps, len(blocks))
-        self.blocks, self._detached = tuple(blocks[:count]), tuple(blocks[count:])
-
-    def _load(self) -> Iterator[None]:
-        blocks: list[Block] = []
-        try:
-            with self._database.snapshot() as connection:
-                kept_blocks = text_rows.kept_blocks(connection)
-                first, _ = text_rows.first_and_last(connection)
-            for kept_block in kept_blocks:
-                with self._database.snapshot() as connection:
-                    block = Block.unpack(
-                        kept_block.low, kept_block.high, kept_block.changes, text_rows.postings(connection, kept_block)
-                    )
-                if block is None:
-                    _LOG.warning(
-                        "postings of the memories %d to %d are damaged, and made anew",
-                        kept_block.low + 1,
-                        kept_block.high,
-                    )
-                else:
-                    blocks.append(block)
-                yield
-        except StorageError as error:
-            _LOG.warning("postings that were kept cannot be read, and are made anew: %s", error)
-        if blocks and blocks[0].low < first:
-            self._hold(blocks)
-        else:
-            self._detached = tuple(blocks)
+        ordered = sorted(blocks, key=lambda block: block.low)
+        ends = [behind, *(block.high for block in ordered)]
+        gaps = (at for at, block in enumerate(ordered) if block.low > ends[at])
+        count = next(gaps, len(ordered))
+        self.blocks, self._detached = tuple(ordered[:count]), tuple(ordered[count:])
 
     def _keep(self, block: Block) -> None:
         if len(block.ids) < _LARGE or self._database.read_only:
             return
-        kept_block, packed = KeptBlock(block.low, block.high, block.changes, len(block.ids)), block.pack()
-        self._try(lambda connection: text_rows.keep(connection, kept_block, packed))
+        kept_block, packed = KeptBlock(block.low, block.high, block.revision, len(block.ids)), block.pack()
+        self._try(lambda transaction: text_rows.keep(transaction, kept_block, packed))
 
     def _try(self, work: Callable[[Transaction], None]) -> None:
         # Without what is kept, the next start takes longer, and that is all.
@@ -170,15 +143,3 @@ class TextIndex:
                 self._database.write(work, background=True).result()
             except StorageError as error:
                 _LOG.warning("postings could not be kept: %s", error)
-
-
-def _renumbered(connection: Snapshot, blocks: Sequence[Block]) -> tuple[Block, ...]:
-    # A block without a changed text is as right as a new one; for the others each search reads what has changed.
-    number = text_rows.changes(connection)
-    return tuple(block if outdated(connection, [block]) else replace(block, changes=number) for block in blocks)
-
-
-def _changed(connection: Snapshot, blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
-    for block in blocks:
-        if len(outdated(connection, [block])) - len(block.unheld) >= _CHANGED:
-            yield block.low, block.high

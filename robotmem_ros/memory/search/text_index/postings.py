@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from itertools import chain
@@ -56,8 +56,8 @@ class Block:
 
     low: int
     high: int
-    changes: int
-    """The number of the last change of a text before the block was read; some texts may be newer."""
+    revision: int
+    """The last one of which each change of a text is in the block or `outdated`; some texts may be newer."""
     ids: Ids
     unheld: Ids
     """The memories whose texts are too long for the block."""
@@ -69,10 +69,12 @@ class Block:
     """Where each word stands, ascending by word and by place: the doc, then the number of the word in the text."""
     lengths: npt.NDArray[Any]
     """How many words each memory has, by doc."""
+    outdated: frozenset[int] = field(default=frozenset(), kw_only=True)
+    """The memories whose texts have changed since the block was read."""
     _frequent: dict[str, Postings] = field(default_factory=dict, kw_only=True)
 
     @classmethod
-    def unpack(cls, low: int, high: int, changes: int, packed: bytes) -> Block | None:
+    def unpack(cls, low: int, high: int, revision: int, packed: bytes) -> Block | None:
         """Read what `pack` gave; None if it is damaged or of another format."""
         if packed[:8] != _FORMAT or zlib.crc32(memoryview(packed)[:-4]) != int.from_bytes(packed[-4:], "little"):
             return None
@@ -81,13 +83,21 @@ class Block:
         for dtype, size in zip(_COLUMNS.values(), sizes.tolist(), strict=True):
             columns.append(np.frombuffer(packed, dtype, size, at))
             at += columns[-1].nbytes
-        return cls(low, high, changes, *columns)
+        return cls(low, high, revision, *columns)
 
     def pack(self) -> bytes:
-        """Return all but the ids that it reaches over and `changes` as bytes."""
+        """Return all but the ids that it reaches over, `revision` and `outdated` as bytes."""
         columns = [np.ascontiguousarray(getattr(self, name), dtype) for name, dtype in _COLUMNS.items()]
         packed = b"".join((_FORMAT, bytes(np.array([*map(len, columns)], "<i8")), *map(bytes, columns)))
         return packed + zlib.crc32(packed).to_bytes(4, "little")
+
+    def outdated_by(self, changes: Iterable[tuple[int, int]]) -> frozenset[int]:
+        """Return the memories that are outdated after changes of texts: of which memory, and in which revision."""
+        return self.outdated.union(
+            memory_id
+            for memory_id, revision in changes
+            if self.low < memory_id <= self.high and revision > self.revision
+        )
 
     @cached_property
     def memories(self) -> int:
@@ -190,9 +200,12 @@ class BlockBuilder:
     """
 
     def __init__(
-        self, low: int, high: int, changes: int, *, words: Sequence[str] | None = None, wide: bool = False
+        self, low: int, high: int, revision: int, *, words: Sequence[str] | None = None, wide: bool = False
     ) -> None:
-        self._range = low, high, changes
+        self.high = high
+        self.last = low
+        """The last memory that was added."""
+        self._range = low, high, revision
         self._codes = None if words is None else np.array([code(word) for word in words], np.int64)
         self._place, self._length = (np.int64, np.int64) if wide else (np.uint32, np.uint16)
         self._bits = 32 if wide else 16
@@ -214,6 +227,7 @@ class BlockBuilder:
             (numbers, lengths, numbers[~is_held], codes[chosen], (docs << self._bits | offsets)[chosen])
         )
         self._count += len(ids)
+        self.last = ids[-1] if ids else self.last
 
     def block(self) -> Block:
         """Return the block of all that was added."""

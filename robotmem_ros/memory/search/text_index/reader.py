@@ -256,12 +256,10 @@ class TextReader:
 
 def outdated(connection: Snapshot, blocks: Sequence[Block]) -> list[int]:
     """Find the memories whose texts have changed since their blocks were made, or do not fit into them."""
-    unheld = [one for block in blocks for one in block.unheld.tolist()]
-    if not blocks or text_rows.changes(connection) <= min(block.changes for block in blocks):
-        return unheld
-    changed = text_rows.changed(connection, min(block.changes for block in blocks), 0, blocks[-1].high)
-    changes = (one for one, number in changed if any(b.low < one <= b.high and number > b.changes for b in blocks))
-    return [*{*unheld, *changes}]
+    if not blocks:
+        return []
+    changes = text_rows.changed(connection, min(block.revision for block in blocks))
+    return [*{one for block in blocks for one in (*block.unheld.tolist(), *block.outdated_by(changes))}]
 
 
 def _sorted(hits: Iterable[Measurement]) -> Ranking:

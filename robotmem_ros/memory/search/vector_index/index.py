@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ...embedding import Vector, Vectors
-from ...storage import Database, bulk, codec, vector_rows
+from ...storage import bulk, codec, vector_rows
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from ..candidates import Candidates, enumerate_if_few, filter_ids, only
@@ -53,9 +53,8 @@ _FACTS = Candidates((Sql("m.status = 'active'"), Sql("m.type = 'fact'")))
 class VectorIndex:
     """The vectors of a database. Safe to use from several threads."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._matrix = MatrixFollower()
+    def __init__(self) -> None:
+        self.matrix = MatrixFollower()
 
     def search(self, connection: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
         """Find the `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite).
@@ -67,7 +66,7 @@ class VectorIndex:
             return []
         if candidates.ids is not None:
             return self.rank(connection, query, candidates.ids, depth)
-        matrix = self._matrix.current(connection, len(query))
+        matrix = self.matrix.current(connection, len(query))
         if matrix is None:
             return nearest_in_place(connection, query, candidates, depth)
         memories, width = overview(connection).vectors, 2 * depth + 16
@@ -133,7 +132,7 @@ class VectorIndex:
         Raises:
             VectorsUnreadError: too many vectors are not in RAM yet.
         """
-        matrix = self._matrix.current(connection, len(query))
+        matrix = self.matrix.current(connection, len(query))
         if matrix is None:
             hits = nearest_in_place(connection, query, _FACTS, most)
             return [hit.memory_id for hit in hits if hit.measure <= distance]
@@ -151,27 +150,11 @@ class VectorIndex:
     @property
     def missing(self) -> str:
         """Say what makes the search slower than it could be; empty if nothing does."""
-        return "; ".join(filter(None, (self._matrix.no_room, "" if products.HAS_NUMKONG else products.MISSING)))
-
-    def update(self) -> bool:
-        """Read some of the vectors that are not in RAM yet, or let go of those that are gone.
-
-        Return whether there is more to do. Searches read the newest vectors by themselves.
-
-        Raises:
-            StorageError: the database cannot be read.
-        """
-        with self._database.snapshot() as connection:
-            return self._matrix.update(connection)
-
-    def flush(self) -> None:
-        """Read all vectors that there are now."""
-        while self.update():
-            pass
+        return "; ".join(filter(None, (self.matrix.no_room, "" if products.HAS_NUMKONG else products.MISSING)))
 
     def _preselected(self, connection: Snapshot, query: Vector, ids: Collection[int], depth: int) -> Collection[int]:
         # Those that may be among the nearest, as their upper bytes tell.
-        matrix = self._matrix.current(connection, len(query))
+        matrix = self.matrix.current(connection, len(query))
         if matrix is None:
             return ids
         sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector {_VECTORS_OF}"

@@ -1,8 +1,8 @@
 """All vectors of a database in RAM, as signed bytes, in blocks of rows: 384 bytes for one of 384 components.
 
-The matrix follows the database by the ids of vectors, which grow and are never used again: a row whose id is still in
-the database is the right one, and what is newer than the last row is read by whoever searches. A row that is gone from
-the database costs a lookup, never a wrong result; maintenance masks such rows, and packs the blocks when half are gone.
+A row whose id is still in the database is the right one, and what is newer than the last row is read by whoever
+searches. A row that is gone from the database costs a lookup, never a wrong result; maintenance masks such rows, and
+packs the blocks when half are gone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ...embedding import Vector
 from ...errors import RobotMemoryError
 from ...storage import codec, vector_rows
 from ...storage.codec import Bytes
+from ...storage.followers import Place
 from ...storage.snapshot import Snapshot
 from .products import products
 from .room import available_bytes
@@ -104,11 +105,13 @@ class Matrix:
 class MatrixFollower:
     """Keeps the matrix in step with the vectors of a database. Thread-safe."""
 
+    name = "read vectors"
+
     def __init__(self) -> None:
+        self.seen = Place()
         self._lock = threading.Lock()
         self._blocks: list[_GrowingBlock] = []
         self._dim = 0
-        self._last = 0
         self.no_room = ""
         """Why the vectors are not in RAM; empty if they may be."""
 
@@ -120,50 +123,52 @@ class MatrixFollower:
         """
         with self._lock:
             self._begin(dim)
-            missing = self._missing(connection)
+            newest = vector_rows.newest(connection)
+            missing = self._missing(newest)
             if missing > _AT_ONCE and not self.no_room:
                 raise VectorsUnreadError(self._count(), missing)
-            while missing and not self.no_room and self._read(connection):
+            while missing and not self.no_room and self._read(connection, newest):
                 pass
             return None if self.no_room else Matrix([block.view() for block in self._blocks])
 
-    def update(self, connection: Snapshot) -> bool:
-        """Read a few thousand vectors that the matrix lacks, or mask those that are gone; return whether more is left.
-
-        To be called on a connection that sees the latest state.
-        """
+    def apply(self, connection: Snapshot, place: Place) -> bool:
+        """Read a few thousand vectors that the matrix lacks, or mask those that are gone."""
         with self._lock:
             # The length that queries have is the right one; what stands in the file may be anything.
             self._begin(self._dim or vector_rows.dimension(connection))
-            if self._missing(connection) and not self.no_room and self._read(connection):
+            if self._missing(place.vector) and not self.no_room and self._read(connection, place.vector):
                 return True
-            if not self.no_room and vector_rows.count_all(connection) != self._count(masked=False):
-                self._keep(vector_rows.all_ids(connection))
+            # A vector goes with the last memory of its text. A search may have read newer ones than this place has.
+            if place.revision != self.seen.revision and place.vector >= self.seen.vector and not self.no_room:
+                if vector_rows.count_all(connection) != self._count(masked=False):
+                    self._keep(vector_rows.all_ids(connection))
+                self.seen = self.seen._replace(revision=place.revision)
             return False
 
     def _begin(self, dim: int) -> None:
         if dim != self._dim:
-            self._blocks, self._dim, self._last = [], dim, 0
+            self._blocks, self._dim, self.seen = [], dim, Place()
 
-    def _missing(self, connection: Snapshot) -> int:
+    def _missing(self, newest: int) -> int:
         # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.
-        missing = max(vector_rows.newest(connection) - self._last, 0)
+        missing = max(newest - self.seen.vector, 0)
         if missing and (not self._blocks or self._blocks[-1].room < missing):
             self.no_room = _no_room(missing * self._dim)
             if self.no_room:
-                self._blocks, self._last = [], 0
+                self._blocks, self.seen = [], Place()
         return missing
 
-    def _read(self, connection: Snapshot) -> bool:
+    def _read(self, connection: Snapshot, newest: int) -> bool:
         # Returns whether there may be more to read.
-        kept = vector_rows.after(connection, self._last, _PIECE)
+        kept = vector_rows.after(connection, self.seen.vector, _PIECE)
         if kept:
             # What is no vector of this model keeps its row, so that the rows can be counted.
             size = codec.size(self._dim)
             codes = codec.upper_bytes([blob if len(blob) == size else bytes(size) for _, blob in kept], self._dim)
             self._append(np.array([row_id for row_id, _ in kept], np.int64), codes)
-            self._last = kept[-1][0]
-        return len(kept) == _PIECE
+        is_all = len(kept) < _PIECE
+        self.seen = self.seen._replace(vector=newest if is_all else kept[-1][0])
+        return not is_all
 
     def _append(self, ids: Ids, rows: Bytes) -> None:
         while len(ids):

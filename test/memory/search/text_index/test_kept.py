@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -12,8 +12,9 @@ import pytest
 
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.search.text_index import TextIndex
-from robotmem_ros.memory.search.text_index.postings import Block, code
+from robotmem_ros.memory.search.text_index.postings import Block, BlockBuilder, code
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.followers import catch_up, feed
 
 from ....support import corpus
 
@@ -33,7 +34,7 @@ def path(tmp_path: Path) -> Path:
     """A file with two full blocks, which are kept, and a small one."""
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, COUNT)
-        index.flush()
+        catch_up(database, index)
     return tmp_path / "memory.db"
 
 
@@ -52,17 +53,16 @@ def change(path: Path, sql: str, *arguments: object) -> None:
 def built(path: Path, monkeypatch: pytest.MonkeyPatch, *, read_only: bool = False) -> tuple[list[tuple[int, int]], int]:
     """The ranges of which the texts are read after a start, and the last id that is covered then."""
     read: list[tuple[int, int]] = []
-    build = TextIndex._build
 
-    def noted(self: TextIndex, low: int, high: int) -> Iterator[None]:
+    def noted(low: int, high: int, revision: int) -> BlockBuilder:
         read.append((low, high))
-        return build(self, low, high)
+        return BlockBuilder(low, high, revision)
 
     with monkeypatch.context() as patched:
-        patched.setattr(TextIndex, "_build", noted)
+        patched.setattr("robotmem_ros.memory.search.text_index.index.BlockBuilder", noted)
         with closing(Database(Parameters(db_path=str(path)), read_only=read_only)) as database:
             index = TextIndex(database, corpus.MINIMUM)
-            index.flush()
+            catch_up(database, index)
             corpus.check(database, index.blocks, QUERIES)
             return read, corpus.covered(index.blocks)
 
@@ -96,8 +96,8 @@ def test_what_is_damaged_or_lost_is_made_anew_and_nothing_else(
 def test_until_a_gap_is_filled_the_blocks_behind_it_cover_nothing(path: Path) -> None:
     change(path, "DELETE FROM text_blocks WHERE low = 0")
     with corpus.opened(path) as (database, index):
-        while index.update():
-            assert corpus.covered(index.blocks) in (0, 300, 600)
+        while feed(database, index):
+            assert corpus.covered(index.blocks) in (0, 300, 600, COUNT)
             corpus.check(database, index.blocks, QUERIES)
         assert corpus.covered(index.blocks) == COUNT
 
@@ -116,7 +116,7 @@ def test_texts_that_changed_since_are_read_again(path: Path, monkeypatch: pytest
 def test_nothing_is_kept_of_blocks_of_which_more_than_half_is_gone(path: Path) -> None:
     with corpus.opened(path) as (database, index):
         corpus.delete(database, range(1, 500))
-        index.flush()
+        catch_up(database, index)
         corpus.check(database, index.blocks, QUERIES)
     assert kept(path) == [(499, 700)]
 
@@ -124,7 +124,7 @@ def test_nothing_is_kept_of_blocks_of_which_more_than_half_is_gone(path: Path) -
 def words_kept(path: Path) -> set[int]:
     """The words in all kept blocks."""
     with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT low, high, changes, postings FROM text_blocks").fetchall()
+        rows = connection.execute("SELECT low, high, revision, postings FROM text_blocks").fetchall()
     blocks = [Block.unpack(*row) for row in rows]
     return {word for block in blocks if block for word in block.codes.tolist()}
 
@@ -151,14 +151,14 @@ def test_a_purge_leaves_no_word_of_what_is_gone(tmp_path: Path, purge: Callable[
     path = tmp_path / "memory.db"
     with corpus.opened(path) as (database, index):
         corpus.fill(database, 0, texts=["secretword" if number == 7 else "red mug" for number in range(1, COUNT + 1)])
-        index.flush()
+        catch_up(database, index)
         assert code("secretword") in words_kept(path)
         with RobotMemory(path, embedding_model="") as memory:
             purge(memory)
             memory.flush()
         # Blocks in RAM that hold it still are not kept again.
         corpus.fill(database, 500)
-        index.flush()
+        catch_up(database, index)
     assert kept(path)
     assert code("secretword") not in words_kept(path)
     with closing(sqlite3.connect(path)) as connection:
@@ -170,15 +170,15 @@ def test_two_programs_keep_blocks_that_do_not_overlap(tmp_path: Path, monkeypatc
     path = tmp_path / "memory.db"
     with corpus.opened(path) as (database, index), corpus.opened(path) as (other, other_index):
         corpus.fill(database, 210)
-        index.flush()
+        catch_up(database, index)
         corpus.fill(other, 70)
-        other_index.flush()
+        catch_up(other, other_index)
         assert kept(path) == [(0, 280)]
         corpus.fill(database, 80)
-        index.flush()
+        catch_up(database, index)
         corpus.fill(other, 200)
-        for one in (other_index, index, other_index, index):
-            one.flush()
+        for follower in (other_index, index, other_index, index):
+            catch_up(database, follower)
         ranges = kept(path)
         assert all(high <= low for (_, high), (low, _) in pairwise(ranges))
         corpus.check(other, other_index.blocks, QUERIES)

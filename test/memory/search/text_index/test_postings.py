@@ -54,7 +54,7 @@ def test_a_block_is_packed_and_unpacked_as_it_is(texts: Texts) -> None:
     block = block_of(texts, LOW, HIGH)
     other = Block.unpack(LOW, HIGH, 7, block.pack())
     assert other is not None
-    assert (other.low, other.high, other.changes) == (LOW, HIGH, 7)
+    assert (other.low, other.high, other.revision) == (LOW, HIGH, 7)
     assert all(np.array_equal(getattr(block, name), getattr(other, name)) for name in COLUMNS)
 
 
@@ -91,12 +91,12 @@ def test_a_block_of_some_words_holds_no_others() -> None:
 
 @given(texts=texts_behind_three)
 def test_a_block_tells_how_long_each_memory_is(texts: Texts) -> None:
-    block = block_of(texts, LOW, HIGH, changes=7)
+    block = block_of(texts, LOW, HIGH, revision=7)
     lengths = [len(held) for held in texts.values()]
     assert block.lengths.tolist() == lengths
     assert block.memories == sum(length > 0 for length in lengths)
     assert block.shortest == min(filter(None, lengths), default=0)
-    assert (block.low, block.high, block.changes) == (LOW, HIGH, 7)
+    assert (block.low, block.high, block.revision) == (LOW, HIGH, 7)
 
 
 @given(texts=texts_behind_three, words=asked_words)

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.search.text_index.postings import Block
+from robotmem_ros.memory.storage.followers import catch_up
 
 from ....support import corpus
 
@@ -102,7 +103,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def flush(self) -> None:
-        self.index.flush()
+        catch_up(self.database, self.index)
         self.blocks.append(self.index.blocks)
 
     @invariant()
@@ -125,7 +126,7 @@ def test_a_search_with_postings_finds_what_one_without_finds(
 def test_compounds_and_words_that_no_memory_holds_are_no_error(tmp_path: Path, query: str) -> None:
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, 0, texts=["red mug", "grip the force"] * 500)
-        index.flush()
+        catch_up(database, index)
         assert corpus.covered(index.blocks) == 1000
         corpus.check(database, index.blocks, [corpus.TextQuery(query, depth) for depth in (1, 10, 2000)])
 
@@ -133,7 +134,7 @@ def test_compounds_and_words_that_no_memory_holds_are_no_error(tmp_path: Path, q
 def test_a_memory_with_a_changed_text_does_not_come_before_a_newer_one_that_is_as_good(tmp_path: Path) -> None:
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, 0, texts=["red mug"] * 300 + ["blue lamp"] * 700)
-        index.flush()
+        catch_up(database, index)
         corpus.rewrite(database, range(1, 101), "blue mug")
         corpus.rewrite(database, range(1, 101), "red mug")
         database.write(
@@ -151,7 +152,7 @@ def test_a_snapshot_older_than_the_blocks_gets_true_scores_of_its_own_texts(tmp_
         with database.snapshot() as snapshot:
             corpus.rewrite(database, range(1, 301), "red lamp")
             corpus.fill(database, 500, seed=2)
-            index.flush()
+            catch_up(database, index)
             assert corpus.covered(index.blocks) == 1500
             for query, depth in (("red lamp", 20), ("grip_force", 500), ("zebra", 10)):
                 one = corpus.TextQuery(query, depth)

@@ -12,6 +12,7 @@ from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.storage.followers import catch_up
 from robotmem_ros.memory.storage.text_rows import texts_of
 from robotmem_ros.memory.text.analysis import analyse
 
@@ -36,7 +37,7 @@ def test_memories_that_contain_all_words_are_named_once_each_wherever_texts_chan
     draw = random.Random(seed)
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, 1500, seed=seed)
-        index.flush()
+        catch_up(database, index)
         blocks = index.blocks
         check(database, blocks)
         corpus.fill(database, 99, seed=seed + 100)
@@ -46,5 +47,5 @@ def test_memories_that_contain_all_words_are_named_once_each_wherever_texts_chan
             check(database, blocks)
         corpus.delete(database, draw.sample(range(1, 1600), 300))
         check(database, blocks)
-        index.flush()
+        catch_up(database, index)
         check(database, index.blocks)

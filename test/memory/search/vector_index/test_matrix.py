@@ -18,6 +18,7 @@ from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.search.candidates import Candidates
 from robotmem_ros.memory.search.vector_index import VectorIndex, VectorsUnreadError, matrix
 from robotmem_ros.memory.storage import codec, vector_rows
+from robotmem_ros.memory.storage.followers import catch_up, feed
 
 from ....support.subprocesses import output_of, running, without
 from ....support.vector_corpus import DIM, QUERIES, VECTORS, clustered, delete, fill, nearest, opened, recall_at_10
@@ -36,14 +37,14 @@ def small_blocks() -> Iterator[None]:
 
 def rows_in_ram(index: VectorIndex) -> int:
     """How many rows the matrix has, masked or not."""
-    return index._matrix._count()
+    return index.matrix._count()
 
 
 def test_all_vectors_are_compared(tmp_path: Path) -> None:
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS)
         assert recall_at_10(database, index) == 1.0
-        index.flush()
+        catch_up(database, index.matrix)
         assert recall_at_10(database, index) == 1.0
 
 
@@ -57,13 +58,13 @@ def test_what_is_saved_is_found_by_the_next_search(tmp_path: Path) -> None:
 def test_rows_of_deleted_vectors_are_masked_and_packed_when_half_are_gone(tmp_path: Path) -> None:
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS[:1000])
-        index.flush()
+        catch_up(database, index.matrix)
         for first, last, in_ram in ((1, 400, 1000), (401, 600, 400), (601, 1000, 0)):
             delete(database, range(first, last + 1))
             left = [1 - float(VECTORS[one] @ QUERIES[0]) for one in range(last, 1000)]
             best = [last + 1 + int(one) for one in np.argsort(left)[:5]]
             assert nearest(database, index, QUERIES[0], 5) == best
-            index.flush()
+            catch_up(database, index.matrix)
             assert rows_in_ram(index) == in_ram
             assert nearest(database, index, QUERIES[0], 5) == best
 
@@ -71,7 +72,7 @@ def test_rows_of_deleted_vectors_are_masked_and_packed_when_half_are_gone(tmp_pa
 def test_a_snapshot_sees_what_was_deleted_after_it(tmp_path: Path) -> None:
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS[:300])
-        index.flush()
+        catch_up(database, index.matrix)
         (before,) = nearest(database, index, VECTORS[42], 1)
         with database.snapshot() as snapshot:
             assert snapshot.row("SELECT count(*) FROM vectors") == (300,)
@@ -84,13 +85,13 @@ def test_a_snapshot_sees_what_was_deleted_after_it(tmp_path: Path) -> None:
 def test_vectors_of_another_model_replace_all(tmp_path: Path) -> None:
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS[:200])
-        index.flush()
+        catch_up(database, index.matrix)
         database.write(vector_rows.clear).result()
         assert nearest(database, index, QUERIES[0], 5) == []
         larger = clustered(200, 4, dim=2 * DIM)
         fill(database, larger, 5000)
         assert nearest(database, index, larger[7], 1) == [200 + 8]
-        index.flush()
+        catch_up(database, index.matrix)
         assert rows_in_ram(index) == 200
 
 
@@ -102,7 +103,7 @@ def test_what_is_no_vector_of_the_model_is_never_found_and_harms_nothing(tmp_pat
         ).result()
         found = nearest(database, index, VECTORS[4], 100)
         assert sorted(found) == [one for one in range(1, 101) if one not in {5, 60}]
-        index.flush()
+        catch_up(database, index.matrix)
         assert rows_in_ram(index) == 100
 
 
@@ -112,10 +113,10 @@ def test_a_search_does_not_wait_for_very_many_vectors(tmp_path: Path, monkeypatc
         fill(database, VECTORS[:300])
         with pytest.raises(VectorsUnreadError, match=r"still being read into RAM, 0 of 300 so far"):
             nearest(database, index, QUERIES[0], 5)
-        index.update()
+        feed(database, index.matrix)
         with pytest.raises(VectorsUnreadError, match=r"still being read into RAM, 50 of 300 so far"):
             nearest(database, index, QUERIES[0], 5)
-        index.flush()
+        catch_up(database, index.matrix)
         assert recall_at_10(database, index, VECTORS[:300]) == 1.0
 
 
@@ -130,10 +131,10 @@ def test_without_room_in_ram_the_file_is_searched_until_there_is(
             fill(database, VECTORS[300:600], 300)
             assert recall_at_10(database, index, VECTORS[:600]) == 1.0
             assert index.missing.startswith("too little RAM is free (200 MB) for 1 MB of vectors")
-            assert not index.update()
+            assert not feed(database, index.matrix)
             assert rows_in_ram(index) == 0
-        assert index.update()
-        index.flush()
+        assert feed(database, index.matrix)
+        catch_up(database, index.matrix)
         assert (index.missing, rows_in_ram(index)) == ("", 600)
         assert recall_at_10(database, index, VECTORS[:600]) == 1.0
 
@@ -156,7 +157,7 @@ def test_many_threads_search_while_vectors_come_and_go(tmp_path: Path) -> None:
         for first in range(1000, 3000, 250):
             fill(database, VECTORS[first : first + 250], first)
             delete(database, range(first - 999, first - 799))
-            index.update()
+            feed(database, index.matrix)
         for thread in threads:
             thread.join()
         assert failures == []
@@ -165,10 +166,11 @@ def test_many_threads_search_while_vectors_come_and_go(tmp_path: Path) -> None:
 KILLED = """
 import sys
 sys.path.insert(0, "test/support")
+from robotmem_ros.memory.storage.followers import feed
 from vector_corpus import clustered, fill, opened
 with opened(sys.argv[1]) as (database, index):
     fill(database, clustered(3000, 1))
-    index.update()
+    feed(database, index.matrix)
     print("saved", flush=True)
     input()
 """
@@ -233,12 +235,12 @@ class Followers(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1))
     def update(self, which: int) -> None:
-        self.memories[which][1].update()
+        feed(self.memories[which][0], self.memories[which][1].matrix)
 
     @rule(which=st.integers(0, 1))
     def lose(self, which: int) -> None:
         database, _ = self.memories[which]
-        self.memories[which] = (database, VectorIndex(database))
+        self.memories[which] = (database, VectorIndex())
 
     @invariant()
     def each_finds_what_brute_force_finds(self) -> None:

@@ -1,0 +1,182 @@
+"""A program that writes to a file and follows it; as a process of its own, it takes orders as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from robotmem_ros.memory import Parameters
+from robotmem_ros.memory.clocks import DAY
+from robotmem_ros.memory.errors import StorageError
+from robotmem_ros.memory.search.candidates import Candidates
+from robotmem_ros.memory.search.fading import FadedWatch
+from robotmem_ros.memory.search.text_index import TextIndex, index
+from robotmem_ros.memory.search.vector_index import VectorIndex, matrix
+from robotmem_ros.memory.storage import Database, codec, lived_days, revisions, rows, text_rows, vector_rows
+from robotmem_ros.memory.storage.followers import Follower, catch_up, feed, place
+from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
+
+from . import corpus
+from .vector_corpus import clustered
+
+SMALL = {
+    index: {"SPAN": 60, "_FRESH": 8, "_LARGE": 20, "_CHANGED": 6, "_READ": 15},
+    matrix: {"_ROWS": 16, "_PIECE": 10},
+}
+"""Sizes at which a few dozen memories fill several blocks."""
+MINIMUM = 12
+DIM = 8
+FOLLOWERS = 3
+_QUERIES = [corpus.TextQuery(query, 12) for query in ("red mug", "grip_force", "zebra 12.5", "lamp")]
+_VECTORS = clustered(3, 999, dim=DIM)
+
+
+class Program:
+    """One program with the file open."""
+
+    def __init__(self, path: Path) -> None:
+        self.database = Database(Parameters(db_path=str(path), synchronous="normal"))
+        self.texts, self.vectors, self.faded = TextIndex(self.database, MINIMUM), VectorIndex(), FadedWatch(lambda: 0.5)
+
+    @property
+    def followers(self) -> Sequence[Follower]:
+        """The followers, in an order that stays."""
+        return self.texts, self.vectors.matrix, self.faded
+
+    def save(self, seed: int, count: int) -> None:
+        """Store memories, on a new day or not, a few of them already faded."""
+        draw = random.Random(seed)
+        new = [corpus.new_memory(draw, moment) for moment in range(1, count + 1)]
+
+        def work(transaction: Transaction) -> None:
+            if draw.random() < 0.1:
+                lived_days.note(transaction, lambda: (20_000 + draw.randrange(5000)) * DAY)
+            ids = rows.insert_all(transaction, new)
+            if draw.random() < 0.2:
+                transaction.execute("UPDATE memories SET decay_rate = 1.0, evidence_day = 0 WHERE id = ?", (ids[0],))
+
+        self.database.write(work).result()
+
+    def correct(self, seed: int, share: float) -> None:
+        """Give some memories another text."""
+        draw = random.Random(seed)
+        self._on_some(draw, share, lambda k, ids: [rows.update(k, i, {"content": corpus.text(draw)}) for i in ids])
+
+    def see_again(self, seed: int, share: float) -> None:
+        """Change some memories, but not their texts."""
+        self._on_some(random.Random(seed), share, revisions.touch)
+
+    def forget(self, seed: int, share: float) -> None:
+        """Withdraw some memories."""
+        gone = {"status": "invalidated"}
+        self._on_some(random.Random(seed), share, lambda k, ids: [rows.update(k, i, gone) for i in ids])
+
+    def purge(self, seed: int, share: float) -> None:
+        """Delete some memories, and what traces of them postings hold."""
+
+        def work(transaction: Transaction, ids: Sequence[int]) -> None:
+            rows.delete(transaction, ids)
+            text_rows.drop_blocks(transaction, only_outdated=True)
+
+        self._on_some(random.Random(seed), share, work)
+
+    def embed(self, seed: int, count: int) -> None:
+        """Give memories that have no vector one, long after they were stored."""
+
+        def work(transaction: Transaction) -> None:
+            pending = vector_rows.pending(transaction, 0, count)
+            kept = codec.encode(clustered(len(pending) + 1, seed, dim=DIM))
+            vector_rows.store(
+                transaction, [(memory_id, text, blob) for (memory_id, text), blob in zip(pending, kept, strict=False)]
+            )
+
+        self.database.write(work).result()
+
+    def feed(self, which: int) -> None:
+        """Give a follower a piece of what it lacks."""
+        feed(self.database, self.followers[which])
+
+    def feed_twice(self, which: int) -> None:
+        """Give a follower the same twice, and between them what comes later."""
+        with self.database.snapshot() as snapshot:
+            now = place(snapshot)
+            self.followers[which].apply(snapshot, now)
+            self.save(now.revision, 3)
+            feed(self.database, self.followers[which])
+            self.followers[which].apply(snapshot, now)
+
+    def feed_half(self, which: int, steps: int) -> None:
+        """Break off SQLite after so many steps while a follower is fed."""
+
+        def broken_off(snapshot: Snapshot) -> None:
+            now = place(snapshot)
+            connection = snapshot._connection
+            connection.set_progress_handler(lambda: 1, steps)
+            try:
+                self.followers[which].apply(snapshot, now)
+            finally:
+                connection.set_progress_handler(None, 0)
+
+        with suppress(StorageError), self.database.snapshot() as snapshot:
+            broken_off(snapshot)
+
+    def throw_away(self, which: int) -> None:
+        """Lose a follower."""
+        if which == 0:
+            self.texts = TextIndex(self.database, MINIMUM)
+        elif which == 1:
+            self.vectors = VectorIndex()
+        else:
+            self.faded = FadedWatch(lambda: 0.5)
+
+    def catch_up(self) -> list[bool]:
+        """Feed all followers; tell of each whether it has seen the last change."""
+        for follower in self.followers:
+            catch_up(self.database, follower)
+        with self.database.snapshot() as snapshot:
+            return [follower.seen == place(snapshot) for follower in self.followers]
+
+    def found(self) -> dict[str, Any]:
+        """Search by each follower; scores are rounded, as their sums may come in another order."""
+        blocks = self.texts.blocks
+        with self.database.snapshot() as snapshot:
+            return {
+                "texts": [[[h.memory_id, round(h.measure, 9)] for h in corpus.search(snapshot, blocks, query)]
+                          for query in _QUERIES],
+                "vectors": [[[h.memory_id, round(h.measure, 5)]
+                             for h in self.vectors.search(snapshot, vector, Candidates(()), 7)]
+                            for vector in _VECTORS],
+                "faded": self.faded.may_find(snapshot),
+            }  # fmt: skip
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+    def _on_some(self, draw: random.Random, share: float, work: Callable[[Transaction, Sequence[int]], object]) -> None:
+        def job(transaction: Transaction) -> None:
+            ids = [i for (i,) in transaction.rows("SELECT id FROM memories WHERE status = 'active' ORDER BY id")]
+            work(transaction, [memory_id for memory_id in ids if draw.random() < share])
+
+        self.database.write(job).result()
+
+
+def main() -> None:
+    """Take orders until there are no more: each a list of a verb and its arguments; `open` opens a file."""
+    for module, sizes in SMALL.items():
+        vars(module).update(sizes)
+    program: Program | None = None
+    for line in sys.stdin:
+        verb, *arguments = json.loads(line)
+        if verb == "open":
+            program = Program(Path(arguments[0]))
+            answer = None
+        else:
+            assert program is not None
+            answer = getattr(program, verb)(*arguments)
+        print(json.dumps(answer), flush=True)

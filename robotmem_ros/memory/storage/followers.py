@@ -1,7 +1,7 @@
 """Feed what follows a file: what is derived from its rows and need not be exact at once.
 
 A follower is a name, its place in the changes of the file, and `apply`. Whoever wrote a change, it comes to the
-follower in this one way. A follower that is lost begins at `BEGINNING` again. What a condition or a count needs must
+follower in this one way. A follower that is lost begins at 0 again. What a condition or a count needs must
 be exact at once, and is written in the transaction of its row: see indexing.py.
 
 A vector comes later than its memory. That is no revision, or each memory would be written, sent and shown twice. The id
@@ -23,9 +23,6 @@ class Place(NamedTuple):
     revision: int = 0
     vector: int = 0
     """Id of a vector."""
-
-
-BEGINNING = Place()
 
 
 class Follower(Protocol):

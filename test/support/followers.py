@@ -18,7 +18,7 @@ from robotmem_ros.memory.search.fading import FadedWatch
 from robotmem_ros.memory.search.text_index import TextIndex, index
 from robotmem_ros.memory.search.vector_index import VectorIndex, matrix
 from robotmem_ros.memory.storage import Database, codec, lived_days, revisions, rows, text_rows, vector_rows
-from robotmem_ros.memory.storage.followers import Follower, catch_up, feed, place
+from robotmem_ros.memory.storage.followers import Follower, Place, behind, catch_up, feed, place
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 
 from . import corpus
@@ -135,11 +135,10 @@ class Program:
             self.faded = FadedWatch(lambda: 0.5)
 
     def catch_up(self) -> list[bool]:
-        """Feed all followers; tell of each whether it has seen the last change."""
+        """Feed all followers; tell of each whether it is behind no change."""
         for follower in self.followers:
             catch_up(self.database, follower)
-        with self.database.snapshot() as snapshot:
-            return [follower.seen == place(snapshot) for follower in self.followers]
+        return [behind(self.database, follower) == Place() for follower in self.followers]
 
     def found(self) -> dict[str, Any]:
         """Search by each follower; scores are rounded, as their sums may come in another order."""

@@ -107,6 +107,7 @@ class Program:
             now = place(snapshot)
             self.followers[which].apply(snapshot, now)
             self.save(now.revision, 3)
+            self.embed(now.revision, 70)
             feed(self.database, self.followers[which])
             self.followers[which].apply(snapshot, now)
 

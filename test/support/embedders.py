@@ -26,18 +26,22 @@ class WordVectors:
 
     def embed_one(self, text: str) -> Vector:
         """Return the unit vector of one text."""
-        words = sorted(text.lower().split()) or ["nothing"]
-        total = np.sum([self._direction(word) for word in words], axis=0)
-        vector: Vector = (total / np.linalg.norm(total)).astype(np.float32)
+        vector: Vector = self.embed_batch([text])[0]
         return vector
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """Return the unit vectors of texts, in order."""
         self.embedded += texts
-        return np.stack([self.embed_one(text) for text in texts])
+        return np.stack([self._sum(text) for text in texts])
 
     def close(self) -> None:
         """Release nothing."""
+
+    def _sum(self, text: str) -> Vector:
+        words = sorted(text.lower().split()) or ["nothing"]
+        total = np.sum([self._direction(word) for word in words], axis=0)
+        vector: Vector = (total / np.linalg.norm(total)).astype(np.float32)
+        return vector
 
     def _direction(self, word: str) -> npt.NDArray[np.float64]:
         directions = np.random.default_rng(zlib.crc32(f"{self.name} {word}".encode()))
@@ -71,11 +75,11 @@ class BreakingVectors(WordVectors):
 
     error: BaseException | None = None
 
-    def embed_one(self, text: str) -> Vector:
-        """Return a vector, or raise the error."""
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """Return vectors, or raise the error."""
         if self.error is not None:
             raise self.error
-        return super().embed_one(text)
+        return super().embed_batch(texts)
 
 
 class HeldVectors(WordVectors):
@@ -107,6 +111,5 @@ class WrongVectors(WordVectors):
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors, perhaps modified."""
-        self.embedded += texts
-        vectors = np.stack([super(WrongVectors, self).embed_one(text) for text in texts])
+        vectors = super().embed_batch(texts)
         return self._spoil(vectors) if any(self.word in text for text in texts) else vectors  # type: ignore[return-value]

@@ -131,7 +131,7 @@ def test_an_export_leaves_notes_out_and_an_import_refuses_them(
     [
         ({"notes_folders": ["/"]}, "notes_folders: '/' is the whole disk; name a folder of notes"),
         ({"notes_folders": ["site="]}, "notes_folders: 'site=' must be a folder, or `collection=folder`"),
-        ({"notes_folders": ["/a/docs", "/b/docs"]}, "has the name of '/a/docs', so that their files could not be told"),
+        ({"notes_folders": ["/a/docs", "/b/docs"]}, "has the name of '/a/docs', so their files could not be told"),
         ({"notes_folders": ["/a/docs", "/a/docs/inner"]}, "'/a/docs/inner' lies in '/a/docs', which is named as well"),
         ({"notes_folders": ["/a/do\ncs"]}, "must be printable text"),
         ({"notes_folders": "/a/docs"}, "notes_folders: '/a/docs' must be a list of texts"),

@@ -24,11 +24,11 @@ setup(
     extras_require={
         "all": [
             *("numkong", "sqlite-vec", "fastembed", "onnx", "jieba", "icu4py", "rosbags", "pillow"),
-            *("fastapi>=0.135", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "watchfiles", "httpx"),
+            *("fastapi>=0.135", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "httpx"),
         ],
         "maps": ["pillow"],
         "mcp": ["jsonschema", "mcp"],
-        "notes": ["markdown-it-py", "watchfiles"],
+        "notes": ["markdown-it-py"],
         "replay": ["rosbags", "pillow"],
         "services": ["httpx"],
         "vectors": ["fastembed", "numkong", "onnx"],

@@ -40,7 +40,6 @@ FLOORS = (
         "geometry",
         "new_file",
         "package_imports",
-        "taking",
         "times",
         "yaml_file",
     },
@@ -53,9 +52,12 @@ FLOORS = (
     {"embedding"},
     {"areas"},
     {"search"},
-    {"learning", "notes", "objects", "purge", "retention", "sessions"},
+    {"learning", "objects", "purge", "retention", "sessions"},
     {"parts", "status"},
-    {"other_memories", "robot_memory"},
+    {"robot_memory"},
+    {"notes", "other_memories"},
+    {"router"},
+    {"opening"},
 )
 SQL = re.compile(
     r"\s*(?:SELECT|WITH|INSERT|REPLACE|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|"

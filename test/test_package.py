@@ -37,7 +37,6 @@ OPTIONAL = {
     "numkong",
     "onnx",
     "uvicorn",
-    "watchfiles",
 }
 """No rosdep keys; the code does without them and says so."""
 

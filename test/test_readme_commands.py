@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory
+from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory, open_memory
 
 from .support.bags import Messages, write_bag
 from .support.readme import blocks, inline
@@ -106,7 +106,7 @@ def memory(tmp_path: Path) -> str:
         robot.learn("hold thin glasses with 8 N", session_id=session)
         robot.end_session(session)
     # Notes are read beside what goes on, so their ids come last only if the others are there before.
-    with RobotMemory(node, **options, notes_folders=[str(page.parent)]) as robot:
+    with open_memory(node, **options, notes_folders=[str(page.parent)]) as robot:
         robot.flush()
     shutil.copy(node, tmp_path / "memory.db")
     return session

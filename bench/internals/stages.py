@@ -99,11 +99,11 @@ class Stages:
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
     request = RecallRequest(**{"n": _N, **arguments})
-    vector = memory._parts.embedder.embed_one(request.query)
-    with memory._database.snapshot() as snapshot:
+    vector = memory.parts.embedder.embed_one(request.query)
+    with memory.parts.database.snapshot() as snapshot:
         query = parse_query(memory.parameters, request, decay=memory.decay())
         candidates = narrow_down(snapshot, find_candidates(snapshot, query.conditions))
-        hits = memory.vectors.search(snapshot, vector, candidates, scoring.blend_depth(request.n))
+        hits = memory.parts.vectors.search(snapshot, vector, candidates, scoring.blend_depth(request.n))
     return [hit.memory_id for hit in hits[: request.n]]
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from ..memory import Hit, Kind, Memory, RecallResult, validation
 from ..memory.errors import InvalidFieldError
 from ..memory.models import Session
-from ..memory.search.request import RecallRequest
 from .desk import Desk
 from .requests import DigestRequest
 from .views import rounded, source
@@ -164,7 +163,7 @@ def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
 def _recall(desk: Desk, query: str, n: int, min_confidence: float | None = None, **conditions: Any) -> RecallResult:
     # What is in a digest was not asked for, so it does not count as used; its conditions say nothing of the task.
     bound = desk.memory.parameters.min_relevance
-    return desk.memory.offer(RecallRequest(query, n, min_confidence, min_relevance=bound, **conditions))
+    return desk.memory.recall(query, n, min_confidence, min_relevance=bound, count_usage=False, **conditions)
 
 
 def _fact_line(desk: Desk, fact: Memory) -> Line:

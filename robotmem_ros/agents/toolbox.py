@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ..memory import RobotMemory
+from ..memory import RobotMemory, open_memory
 from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 from .desk import CollectionInUse, Desk, RobotClock
@@ -39,9 +40,9 @@ def opened(path: Path, parameters: Mapping[str, object], *, read_only: bool) -> 
     """
     model = _model_of(path) if path.exists() and "embedding_model" not in parameters else {}
     # Sessions that expire and budgets are the node's to look after.
-    options: dict[str, object] = {"session_maintenance": False, **model, **parameters}
+    options: dict[str, Any] = {"session_maintenance": False, **model, **parameters}
     clock = RobotClock()
-    with RobotMemory(path, clock=clock, patience=_PATIENCE, read_only=read_only, **options) as memory:  # type: ignore[arg-type]
+    with open_memory(path, clock=clock, patience=_PATIENCE, read_only=read_only, **options) as memory:
         in_use = CollectionInUse(is_fixed="collection" in parameters)
         yield Toolbox(memory, clock, in_use, read_only=read_only)
 

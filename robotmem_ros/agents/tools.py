@@ -96,7 +96,7 @@ def _get_memories(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 def _objects(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     request = ObjectsRequest(**arguments)
-    query = RecallRequest(
+    result = desk.memory.recall(
         request.query,
         request.n,
         0.0,
@@ -107,8 +107,8 @@ def _objects(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
         # That something is an object says nothing of the words.
         min_relevance=None if request.labels else desk.memory.parameters.min_relevance,
         fold=False,
+        count_usage=False,  # to list things is no use of them
     )
-    result = desk.memory.offer(query)  # to list things is no use of them
     return {"objects": [desk.view.object(hit) for hit in result], **filled({"reason": result.reason})}
 
 
@@ -258,7 +258,7 @@ TOOLS = (
             {"description": "a red mug on the table", "label": "mug", "pose": [3.0, 1.0, 0.8]},
             {"description": "grinding noise from the left wheel", "perception_type": "auditory"},
         ),
-        left_out=frozenset({"data", "metadata", "as_object", "received_at"}),
+        left_out=frozenset({"as_object"}),
         writes=True,
         idempotent=False,
     ),

@@ -15,7 +15,6 @@ from ..memory.models import MemoryUpdate
 from ..memory.purge.purge import Purged
 from ..memory.retention.retention import Report
 from ..memory.sessions.consolidation import Group
-from ..memory.storage.purge_rows import Preview
 from ..replay import load_config
 from .command import (
     DATABASE,
@@ -174,10 +173,11 @@ def _purge(arguments: argparse.Namespace) -> None:
     if all(value is None for value in selection.values()):
         raise CommandError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
     with open_memory(arguments.db, read_only=True) as memory:
-        preview = memory.preview_purge(**selection)
+        preview = memory.purge(**selection, dry_run=True)
     if arguments.dry_run or not arguments.json:
         examples = [{"id": memory_id, "content": content} for memory_id, content in preview.examples]
-        show(arguments, {**preview._asdict(), "examples": examples}, _preview_text(preview))
+        counts = {name: value for name, value in vars(preview).items() if not name.startswith("bytes")}
+        show(arguments, {**counts, "examples": examples}, _preview_text(preview))
     if arguments.dry_run:
         return None
     parts = (preview.memories, preview.sightings, preview.sessions, preview.repetitions)
@@ -189,10 +189,11 @@ def _purge(arguments: argparse.Namespace) -> None:
         f"deleted: {outcome.memories:,} memories, {_counts(outcome)}; "
         f"the file had {outcome.bytes_before:,} bytes and has {outcome.bytes_after:,}\n"
     )
-    return show(arguments, outcome, text)
+    listed = {"shares", "examples"}
+    return show(arguments, {name: value for name, value in vars(outcome).items() if name not in listed}, text)
 
 
-def _preview_text(preview: Preview) -> str:
+def _preview_text(preview: Purged) -> str:
     shares = [
         (row.collection, row.kind.value, row.memories, time_text(row.first_observed), time_text(row.last_observed))
         for row in preview.shares
@@ -205,12 +206,12 @@ def _preview_text(preview: Preview) -> str:
     return f"{text}\n{_counts(preview)}\n"
 
 
-def _counts(part: Preview | Purged) -> str:
+def _counts(part: Purged) -> str:
     counts = f"{part.sightings:,} sightings, {part.sessions:,} sessions, {part.repetitions:,} repetitions"
     return f"{counts}{_places(part)}"
 
 
-def _places(part: Preview | Purged) -> str:
+def _places(part: Purged) -> str:
     points = f", {part.path_points:,} points of the path" if part.path_points else ""
     return points + (f", {part.maps:,} maps" if part.maps else "")
 

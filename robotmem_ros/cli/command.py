@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from ..memory import RobotMemory
+from ..memory import RobotMemory, opening
 from ..memory.display import json_values
 from ..memory.errors import DatabaseUnusableError, InvalidFieldError, RobotMemoryError
 from ..memory.storage.connection import default_path, resolve
@@ -73,7 +73,7 @@ def open_memory(path: str, *, read_only: bool = False, **parameters: object) -> 
         InvalidFieldError: a parameter is invalid.
     """
     passive: dict[str, Any] = {"embedding_model": "", "session_maintenance": False}
-    return RobotMemory(existing_path(path), read_only=read_only, **(passive | parameters))
+    return opening.open_memory(existing_path(path), read_only=read_only, **(passive | parameters))
 
 
 def existing_path(path: str) -> Path:

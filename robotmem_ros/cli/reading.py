@@ -38,7 +38,7 @@ _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 
 def _recall(arguments: argparse.Namespace) -> None:
-    request = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
+    request = {entry.name: getattr(arguments, entry.name) for entry in arguments_of(RecallRequest)}
     with open_memory(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
         result = memory.recall(**request)
     if arguments.brief:

@@ -9,7 +9,7 @@ import time
 from dataclasses import fields
 from textwrap import indent
 
-from ..memory import RobotMemory
+from ..memory import RobotMemory, open_memory
 from ..memory.config.parameters import Parameters
 from ..replay import Bag, DryRun, Replay, ReplayConfig, Result, load_config
 from .command import DRY_RUN, Command, CommandError, option, table
@@ -35,7 +35,7 @@ def _replay(arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             return _run(bag, config, DryRun(config.parameters), arguments)
         options = {entry.name: getattr(config.parameters, entry.name) for entry in fields(Parameters)}
-        with RobotMemory(**options) as memory:
+        with open_memory(**options) as memory:
             return _run(bag, config, memory, arguments)
 
 

@@ -14,7 +14,7 @@ from dataclasses import fields
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from ..memory import RobotMemory
+from ..memory import RobotMemory, open_memory
 from ..memory.config.parameters import Parameters
 from ..memory.storage.connection import default_path, resolve
 from ..memory.validation import expanded_path
@@ -134,7 +134,7 @@ def _console_memory(arguments: argparse.Namespace) -> RobotMemory:
         overrides["areas_file"] = arguments.areas_file
         if not arguments.read_only:
             _make_areas_file(arguments.areas_file)
-    return RobotMemory(path, patience=_PATIENCE, read_only=arguments.read_only, **overrides)
+    return open_memory(path, patience=_PATIENCE, read_only=arguments.read_only, **overrides)
 
 
 def _toolbox(arguments: argparse.Namespace) -> AbstractContextManager[Toolbox]:

@@ -1,9 +1,30 @@
-"""Declare the fields of a request with what the doors tell about them: command line and tools for agents."""
+"""The arguments of verbs: declared as fields of a request, with what the doors tell about them, and taken by a verb."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import Field, field, fields
-from typing import Any, NamedTuple
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast
+
+from .errors import did_you_mean
+
+_TIMES = frozenset({"after", "before", "observed_at", "received_at"})
+"""Arguments that are times."""
+
+
+class _Clocked(Protocol):
+    """Owner of verbs, which reads times by the robot's clock."""
+
+    def moment(self, field: str, value: object) -> int:
+        """Return a time in nanoseconds since the epoch."""
+
+
+P = ParamSpec("P")
+S = TypeVar("S", bound=_Clocked)
+T = TypeVar("T")
+V = TypeVar("V")
 
 
 class Range(NamedTuple):
@@ -27,5 +48,37 @@ def argument(
 
 
 def arguments_of(request: type) -> list[Field[Any]]:
-    """Return the fields of a request, those first that a caller may give without their names."""
-    return sorted(fields(request), key=lambda one: bool(one.kw_only))
+    """Return the fields of a request that doors offer, those first that a caller may give without their names."""
+    return sorted(
+        (entry for entry in fields(request) if "about" in entry.metadata), key=lambda entry: bool(entry.kw_only)
+    )
+
+
+def takes(value: Callable[P, V]) -> Callable[[Callable[[S, V], T]], Callable[Concatenate[S, P], T]]:
+    """Let a method that takes a value take the fields of the value as its arguments.
+
+    With `@takes(NewFact) def learn(self, fact)`, `memory.learn(insight="...")` calls it with `NewFact(insight="...")`.
+    `help()` and type checkers show the fields. Times are read as `moment` does.
+    """
+    of_value = inspect.signature(value)
+
+    def taking_fields(method: Callable[[S, V], T]) -> Callable[Concatenate[S, P], T]:
+        @wraps(method)
+        def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
+            try:
+                fields_of_value: dict[str, Any] = of_value.bind(*arguments, **named).arguments
+            except TypeError as error:
+                unknown = next((name for name in named if name not in of_value.parameters), None)
+                guess = did_you_mean(unknown, of_value.parameters) if unknown else ""
+                raise TypeError(f"{method.__name__}(): {error}{guess}") from None
+            for name in _TIMES & fields_of_value.keys():
+                if (value_of_time := fields_of_value[name]) is not None:
+                    fields_of_value[name] = self.moment(name, value_of_time)
+            return method(self, cast(Callable[..., V], value)(**fields_of_value))
+
+        of_method = inspect.signature(method)
+        parameters = [next(iter(of_method.parameters.values())), *of_value.parameters.values()]
+        call.__signature__ = of_method.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return call
+
+    return taking_fields

@@ -125,9 +125,13 @@ class MaintenanceLoop:
     A turn is a quarter of a second, or a piece that takes longer. A step that has more to do goes on after the others
     had their turns, so a long one starves none. Before each piece the loop yields to queries. A step that raises is
     logged, named in `trouble` and retried after 1 s, then after twice as long, up to 1 min.
+
+    Args:
+        name: Name of the thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "robotmem-maintenance") -> None:
+        self._name = name
         self._states: list[_State] = []
         self._changed = threading.Condition()
         self._working = threading.Lock()
@@ -140,7 +144,7 @@ class MaintenanceLoop:
     def start(self, steps: Sequence[Step], priority: QueryPriority) -> None:
         """Run the steps from now on, after queries."""
         self._states = [_State(step) for step in steps]
-        self._thread = threading.Thread(target=self._run, args=(priority,), name="robotmem-maintenance", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(priority,), name=self._name, daemon=True)
         self._thread.start()
 
     @property

@@ -3,21 +3,18 @@
 A file is opened when it is first asked, and again when another one took its place. What cannot be read is an error of
 that call alone. Its memories keep their ids within their file; outside, each has one that no other file has, so that
 an id alone tells where a memory is.
-
-Verbs of `RobotMemory` look there by `by_request`, `by_collection` and `by_id`.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar
 
 from . import validation
 from .config.other_memories import FIELD, OtherFile
@@ -30,67 +27,19 @@ from .errors import (
     OtherMemoryError,
     StorageError,
 )
+from .robot_memory import RobotMemory
 from .search.details import MemoryDetails
 from .search.query import collection_names
-from .search.request import RecallRequest, TimelineRequest
 from .validation import ALL_COLLECTIONS
 
-if TYPE_CHECKING:
-    from .robot_memory import RobotMemory
-
-Open = Callable[[Path, Parameters], "RobotMemory"]
+Open = Callable[[Path, Parameters], RobotMemory]
 """Opens a file to read it with these parameters."""
-Request = TypeVar("Request", RecallRequest, TimelineRequest)
+Arguments = dict[str, Any]
+"""Arguments of a verb by their names."""
 T = TypeVar("T")
-P = ParamSpec("P")
 _IDS = frozenset({"id", "memory_id", "contradicted_by", "similar_ids", "folded_ids"})
 _INNER = frozenset({"memory", "hits", "entries", "data"})
 """Fields of results that are ids of memories, and fields that may hold values with such."""
-
-
-def by_request(verb: Callable[[RobotMemory, Request], T]) -> Callable[[RobotMemory, Request], T]:
-    """Let a verb answer a request that names the collection of another robot from that one's file."""
-
-    @wraps(verb)
-    def ask(self: RobotMemory, request: Request) -> T:
-        other, wanted = self.others.asked(request)
-        return verb(self, wanted) if other is None else other.ask(lambda memory: verb(memory, other.inside(wanted)))
-
-    return ask
-
-
-def by_collection(verb: Callable[Concatenate[RobotMemory, P], T]) -> Callable[Concatenate[RobotMemory, P], T]:
-    """Let a verb with the argument `collection` answer for that of another robot from all of that one's file."""
-    signature = inspect.signature(verb)
-
-    @wraps(verb)
-    def ask(self: RobotMemory, /, *arguments: P.args, **named: P.kwargs) -> T:
-        _, *given = signature.bind(self, *arguments, **named).arguments.items()
-        wanted, anywhere = dict(given), cast(Callable[..., T], verb)
-        other = self.others.named(wanted.pop("collection", None))
-        return (
-            verb(self, *arguments, **named) if other is None else other.ask(lambda memory: anywhere(memory, **wanted))
-        )
-
-    return ask
-
-
-def by_id(verb: Callable[Concatenate[RobotMemory, P], T]) -> Callable[Concatenate[RobotMemory, P], T]:
-    """Let a verb with the argument `memory_id`, which is checked, answer from the file that this memory is in."""
-    signature = inspect.signature(verb)
-
-    @wraps(verb)
-    def ask(self: RobotMemory, /, *arguments: P.args, **named: P.kwargs) -> T:
-        _, *given = signature.bind(self, *arguments, **named).arguments.items()
-        wanted, anywhere = dict(given), cast(Callable[..., T], verb)
-        wanted["memory_id"] = validation.whole("memory_id", wanted["memory_id"])
-        located = self.others.of(wanted["memory_id"])
-        if located is None:
-            return anywhere(self, **wanted)
-        other, wanted["memory_id"] = located
-        return other.ask(lambda memory: anywhere(memory, **wanted))
-
-    return ask
 
 
 @dataclass(eq=False)
@@ -99,9 +48,9 @@ class _Opened:
 
     memory: RobotMemory
     stamp: tuple[int, ...] | None
-    """That of the file, when it was opened."""
+    """Stamp of the file when it was opened."""
     parameters: Parameters
-    """Those of the own memory that it goes by."""
+    """Parameters of the own memory, used for this file too."""
     users: int = 0
     is_current: bool = True
 
@@ -112,7 +61,7 @@ class OtherMemory:
     def __init__(self, file: OtherFile, parameters: Callable[[], Parameters], open_file: Open) -> None:
         self.file = file
         self.trouble = ""
-        """Why it could not be read the last time; empty if it could."""
+        """Error of the last call; empty if there was none."""
         self._parameters = parameters
         self._open = open_file
         self._lock = threading.Lock()
@@ -133,7 +82,7 @@ class OtherMemory:
         """
         try:
             with self._in_use() as memory:
-                answer = verb(memory)
+                result = verb(memory)
         except MemoryNotFoundError as error:
             raise MemoryNotFoundError(self.file.outside(error.memory_id), error.why) from error
         except (DatabaseUnusableError, StorageError) as cause:
@@ -141,16 +90,16 @@ class OtherMemory:
             self.trouble = str(OtherMemoryError(self.collection, cause))
             raise OtherMemoryError(self.collection, cause) from cause
         self.trouble = ""
-        outside: T = self._outside(answer)
+        outside: T = self._outside(result)
         return outside
 
-    def inside(self, request: Request) -> Request:
-        """Return a request as the memory in the file is asked: for its own ids, in all of its collections."""
-        wanted = replace(request, collection=ALL_COLLECTIONS, collections=())
-        if isinstance(wanted, RecallRequest) and wanted.ids is not None and not isinstance(wanted.ids, (str, bytes)):
-            listed = wanted.ids if isinstance(wanted.ids, Iterable) else [wanted.ids]
-            return replace(wanted, ids=tuple(map(self._inside, listed)))
-        return wanted
+    def inside(self, arguments: Arguments) -> Arguments:
+        """Return the arguments of a request as the memory in the file is asked: for its own ids, in all collections."""
+        inner = arguments | {"collection": ALL_COLLECTIONS, "collections": ()}
+        ids = arguments.get("ids")
+        if ids is not None and not isinstance(ids, (str, bytes)):
+            inner["ids"] = tuple(map(self._inside, ids if isinstance(ids, Iterable) else [ids]))
+        return inner
 
     def close(self, *, for_good: bool = False) -> None:
         """Close the file once no call uses it; the next call opens it again, unless it is closed for good."""
@@ -215,7 +164,7 @@ class OtherMemory:
             return value
         outside = self.file.outside
         changes: dict[str, Any] = {}
-        for name in (one.name for one in fields(value)):
+        for name in (entry.name for entry in fields(value)):
             held = getattr(value, name)
             if name in _IDS:
                 changes[name] = tuple(map(outside, held)) if isinstance(held, tuple) else outside(held)
@@ -230,18 +179,17 @@ class OtherMemories:
     """The memories of other robots, by the names under which they are asked."""
 
     def __init__(self, parameters: Callable[[], Parameters], open_file: Open) -> None:
+        self._parameters = parameters
         files = parameters().other_files()
         self._by_name = {name: OtherMemory(file, parameters, open_file) for name, file in files.items()}
 
-    def asked(self, request: Request) -> tuple[OtherMemory | None, Request]:
-        """Return the memory that a request asks, None for the own one, and the request, whose names are read now.
+    def of_request(self, arguments: Arguments) -> tuple[OtherMemory | None, Arguments]:
+        """Return the memory that a request asks, None for the own one, and the arguments to ask it with.
 
         Raises:
             InvalidFieldError: it names the memory of another robot together with another collection.
         """
-        if not self._by_name:
-            return None, request
-        names = collection_names(request.collection, request.collections)
+        names = collection_names(arguments.get("collection"), arguments.get("collections"))
         others = [name for name in names if name in self._by_name]
         if others and len(names) > 1:
             why = (
@@ -249,11 +197,37 @@ class OtherMemories:
                 "scores of two files cannot be compared"
             )
             raise InvalidFieldError("collections", others[0], why)
-        return (self._by_name[others[0]] if others else None), replace(request, collection=None, collections=names)
+        if others:
+            return self._by_name[others[0]], self._by_name[others[0]].inside(arguments)
+        # An iterator of names can be read only once.
+        return None, arguments | {"collection": None, "collections": names}
 
-    def named(self, collection: object) -> OtherMemory | None:
-        """Return the memory that a name stands for; None for a collection of the own one."""
-        return self._by_name.get(collection) if isinstance(collection, str) else None
+    def of_collection(self, arguments: Arguments) -> tuple[OtherMemory | None, Arguments]:
+        """Return the memory that the argument `collection` names, None for the own one, and the other arguments."""
+        collection = arguments.get("collection")
+        other = self._by_name.get(collection) if isinstance(collection, str) else None
+        return other, arguments if other is None else {**arguments, "collection": None}
+
+    def of_memory(self, arguments: Arguments) -> tuple[OtherMemory | None, Arguments]:
+        """Return the memory that `memory_id` is of, None for the own one, and the arguments with the id in its file."""
+        other, inside = self.of(validation.whole("memory_id", arguments["memory_id"])) or (None, None)
+        return other, arguments if other is None else {**arguments, "memory_id": inside}
+
+    def own(self, arguments: Arguments) -> tuple[None, Arguments]:
+        """Return the arguments of a verb that asks the own memory alone.
+
+        Raises:
+            InvalidFieldError: `collection` names the memory of another robot.
+            MemoryNotFoundError: an id is of another robot's memory, which is only read.
+        """
+        ids = arguments.get("ids")
+        if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)):
+            arguments = {**arguments, "ids": (ids := tuple(ids))}
+            self._check_own(ids)
+        self._check_own([arguments.get("memory_id")])
+        if arguments.get("collection") is not None:
+            self._parameters().own_collection("collection", arguments["collection"])
+        return None, arguments
 
     def of(self, memory_id: object) -> tuple[OtherMemory, int] | None:
         """Return the memory that an id is of, and the id in its file; None for the own one."""
@@ -265,37 +239,32 @@ class OtherMemories:
 
     def details(self, ids: Iterable[int], *, include_forgotten: bool) -> list[MemoryDetails]:
         """Return in full those memories among some that are of other robots."""
-        wanted: dict[OtherMemory, list[int]] = {}
+        ids_of: dict[OtherMemory, list[int]] = {}
         for other, inside in filter(None, map(self.of, ids)):
-            wanted.setdefault(other, []).append(inside)
+            ids_of.setdefault(other, []).append(inside)
         return [
-            found
-            for other, its in wanted.items()
-            for found in other.ask(partial(_details, ids=its, include_forgotten=include_forgotten))
+            details
+            for other, its in ids_of.items()
+            for details in other.ask(partial(_details, ids=its, include_forgotten=include_forgotten))
         ]
-
-    def check_own(self, *ids: object) -> None:
-        """Check that ids are of the own memory.
-
-        Raises:
-            MemoryNotFoundError: one is of another robot's, which is only read.
-        """
-        for memory_id in ids:
-            found = self.of(memory_id)
-            if found is not None:
-                name = found[0].collection
-                why = f"it is of {name!r}, the memory of another robot (parameter {FIELD}), which is only read"
-                raise MemoryNotFoundError(int(memory_id), why)  # type: ignore[call-overload]
 
     @property
     def trouble(self) -> str:
         """Return why memories could not be read the last time; empty if they could."""
         return "; ".join(other.trouble for other in self._by_name.values() if other.trouble)
 
+    def settle(self) -> None:
+        """Do nothing: nothing of these files waits to be stored."""
+
     def close(self) -> None:
         """Close all files for good."""
         for other in self._by_name.values():
             other.close(for_good=True)
+
+    def _check_own(self, ids: Iterable[object]) -> None:
+        for other, inside in filter(None, map(self.of, ids)):
+            why = f"it is of {other.collection!r}, the memory of another robot (parameter {FIELD}), which is only read"
+            raise MemoryNotFoundError(other.file.outside(inside), why)
 
 
 def _details(memory: RobotMemory, *, ids: Iterable[int], include_forgotten: bool) -> tuple[MemoryDetails, ...]:
@@ -305,9 +274,9 @@ def _details(memory: RobotMemory, *, ids: Iterable[int], include_forgotten: bool
 def _stamp(file: OtherFile) -> tuple[int, ...] | None:
     # A file without a log that may not be written is taken for one that never changes: see `connect`.
     try:
-        found = file.path.stat()
+        status = file.path.stat()
     except OSError:
         return None
     is_writable = os.access(file.path, os.W_OK) and os.access(file.path.parent, os.W_OK)
     is_at_rest = not is_writable and not Path(f"{file.path}-wal").exists()
-    return found.st_dev, found.st_ino, *((found.st_mtime_ns, found.st_size) if is_at_rest else ())
+    return status.st_dev, status.st_ino, *((status.st_mtime_ns, status.st_size) if is_at_rest else ())

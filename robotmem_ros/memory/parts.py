@@ -16,7 +16,6 @@ from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableEr
 from .embedding.providers import choices, load_first
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
-from .notes.notes import Notes
 from .objects.objects import Objects
 from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
@@ -86,8 +85,6 @@ class Parts:
             self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
-            self.notes = Notes(self.database, at_start, self.maintenance.notify)
-            made.callback(self.notes.close)
             self.faded = FadedWatch(lambda: parameters().decay_rate)
             self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
@@ -122,7 +119,6 @@ class Parts:
             self.database.write(lambda transaction: None, background=True).result()
         self.embedder.wait()
         self.backfill.retry_refused()
-        self.notes.settle()
         self.maintenance.flush()
 
     def close(self) -> None:
@@ -143,9 +139,7 @@ class Parts:
         if self.database.read_only:
             return indexes
         consolidate = Step("consolidate sessions", self.sessions.update, period=1.0, rest=1.0)
-        notes = Step("read notes", self.notes.update, period=0.5, rest=0.02)
         return [
-            *([notes] if parameters.notes_folders else []),
             Step("embed texts", self.backfill.update, period=10.0, rest=0.1),
             *indexes,
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),

@@ -8,18 +8,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from . import validation
+from .argument import takes
 from .batch import BEGINNING, Applied, Batch, Cursor
 from .clocks import FIRST_OF_WALL_CLOCKS
 from .config.parameters import Parameters
 from .embedding.embedder import BackgroundEmbedder, Embedder
 from .errors import (
-    DatabaseUnusableError,
     ForkedMemoryError,
     InvalidFieldError,
     MemoryNotFoundError,
@@ -46,35 +45,31 @@ from .models import (
     Stored,
 )
 from .new_memory import new_fact, new_perception
-from .notes.reading import NoteLines, NotesState, note_lines, notes_state
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting
-from .other_memories import OtherMemories, by_collection, by_id, by_request
 from .parts import Parts
-from .purge.purge import Purged, finish, parse_selection, purge
+from .purge.purge import Purged, finish, parse_selection, plan, purge
 from .retention.retention import Report
 from .search.counts import Count, CountQuery, parse_counts, read_counts
 from .search.density import Density, DensityQuery, parse_density, read_density
 from .search.details import MemoryDetails, parse_ids, read_details
-from .search.query import may_give_notes, parse_query
+from .search.note_lines import NoteLines, NotesState, note_lines, notes_state
+from .search.query import parse_query
 from .search.request import RecallRequest, TimelineRequest
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
-from .search.vector_index import VectorIndex
 from .sessions.consolidation import Consolidation
 from .sessions.sessions import OpenSession, SessionReport, SessionStart
 from .status import Status, status
-from .storage import Database, changes, imports, map_rows, path_rows, rows
+from .storage import changes, imports, map_rows, note_rows, path_rows, rows
 from .storage.activity import Activity, read_activity
 from .storage.applying import apply
 from .storage.decay import Decay
 from .storage.feed import changes_since
-from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
-from .storage.purge_rows import Preview, Selection, preview
+from .storage.note_rows import FolderRow, KnownNotes, NoteFile
 from .storage.snapshot import Snapshot, Transaction
 from .storage.time_rows import Sighted, read_sighted
-from .taking import takes
 from .times import OtherUnitError, Time, moment
 
 _LOAD_PATIENCE = 60.0
@@ -82,11 +77,29 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class Companion(Protocol):
+    """A thing that works with a memory from above, such as an ingestor."""
+
+    @property
+    def trouble(self) -> str:
+        """Return what is missing; empty if nothing is."""
+        ...
+
+    def settle(self) -> None:
+        """Give the memory all that waits."""
+        ...
+
+    def close(self) -> None:
+        """End before the memory does; a second call does nothing."""
+        ...
+
+
 class RobotMemory:
     """A memory in one SQLite file. Safe to use from several threads; a context manager that closes itself.
 
     What is still open when the program ends is closed then. A process that is forked cannot use it. Times are
-    nanoseconds since the epoch by the robot's clock, positions metres in the memory frame.
+    nanoseconds since the epoch by the robot's clock, positions metres in the memory frame. It reads no other file: the
+    parameters `notes_folders` and `other_memories` are for `open_memory`.
 
     Args:
         db_path: The database file, or `:memory:`; None means the default of the parameter.
@@ -118,11 +131,10 @@ class RobotMemory:
         self.parameters = Parameters().changed(**options, **named, collection=collection)
         self._clock: Callable[[], int] = lambda: validation.whole("clock", clock())
         self._process = os.getpid()
-        self._opened = Parts(
+        self._parts = Parts(
             lambda: self.parameters, self._clock, embedder=embedder, patience=patience, read_only=read_only
         )
-        self._patience = patience
-        self._asked = OtherMemories(lambda: self.parameters, self._open_other)
+        self._companions: list[Companion] = []
         # Its threads keep it alive until it is closed, and none of them may be in C++ code when the interpreter ends.
         atexit.register(self.close)
 
@@ -137,21 +149,11 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        return self.learn_fact(new_fact(self.parameters, fact, now=self._clock))
-
-    def learn_fact(self, new: NewMemory) -> Learned:
-        """Learn a checked fact. When this returns, it is on disk.
-
-        A fact with the text of another one of its collection reinforces that one instead of being stored.
-
-        Raises:
-            StorageError: the database could not be written.
-        """
-        learned = self._writable.learning.learn(new)
-        self._parts.maintenance.notify()
+        parts = self._writable
+        learned = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock))
+        parts.maintenance.notify()
         return learned
 
-    @by_id
     def data(self, memory_id: int) -> PerceptionData:
         """Return what recall leaves out of a perception: its raw data or thumbnail, and its metadata.
 
@@ -170,7 +172,7 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
             StorageError: the database could not be read.
         """
-        return self._read(explain, self._own(memory_id))
+        return self._read(explain, validation.whole("memory_id", memory_id))
 
     @takes(NewPerception)
     def save_perception(self, perception: NewPerception) -> Stored:
@@ -212,17 +214,17 @@ class RobotMemory:
 
         What is no sighting is stored as a memory of its own, see `save_perception`. `covariances` are of the
         positions: for each sighting 3 rows of 3 numbers in m², or None; leave them out if no sighting has one. An
-        object clearly in the `field_of_view` that is not among the sightings counts as missed, see `count_undetected`,
-        and so does one that was seen before together with one that is: `dropped` is what else was detected.
+        object clearly in the `field_of_view` that is not among the sightings counts as missed, see
+        `store_field_of_view`, and so does one that was seen before together with one that is: `dropped` is what else
+        was detected.
 
         Raises:
             InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
         """
         future = self._writable.objects.store_message(new, covariances, field_of_view, dropped)
-        future.add_done_callback(lambda done: self._parts.maintenance.notify())
+        future.add_done_callback(lambda done: self.parts.maintenance.notify())
         return future
 
-    @by_id
     def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
         """Return the last `n` sightings of an object that were kept, newest first.
 
@@ -231,9 +233,9 @@ class RobotMemory:
             MemoryNotFoundError: no active object has this id.
             StorageError: the database could not be read.
         """
-        return self._parts.objects.history(memory_id, n)
+        return self.parts.objects.history(memory_id, n)
 
-    def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
+    def store_field_of_view(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
         """Queue a field of view: count what lies clearly in it and was not detected as missed; the future has the ids.
 
         Raises:
@@ -247,7 +249,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be read.
         """
-        return self._parts.objects.seen_last(limit, self.decay(), include_unconfirmed)
+        return self.parts.objects.seen_last(limit, self.decay(), include_unconfirmed)
 
     def save_map(self, grid: OccupancyGrid) -> bool:
         """Store an occupancy grid in place of the one of its map; return whether it differs. It is on disk then.
@@ -332,7 +334,6 @@ class RobotMemory:
         self._write(imports.finish, import_id).result()
 
     @takes(RecallRequest)
-    @by_request
     def recall(self, request: RecallRequest) -> RecallResult:
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
@@ -343,29 +344,21 @@ class RobotMemory:
         reason says how near the best one comes. None means the parameter, and that the best of what a condition on
         what, where or when leaves is the result all the same, with `relevant` false.
         Objects that are not confirmed are left out, and the reason says how many, unless `include_unconfirmed` or a
-        condition on `confirmed` asks for them. docs/recall.md lists the conditions.
+        condition on `confirmed` asks for them. docs/recall.md lists the conditions. Without `count_usage`, as for what
+        nobody asked for, the results do not count as used.
 
         Raises:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.
             FrameMismatchError: a position is in a frame that cannot be compared.
             StorageError: the database could not be read.
         """
-        parts = self._parts
+        parts = self.parts
         query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
-        if query.may_give_notes:
-            parts.notes.refresh()
         with parts.database.query_priority:
             result = parts.pipeline.run(query, self.parameters)
-        parts.usage.add(result, max(query.decay.now, 0))
+        if request.count_usage:
+            parts.usage.add(result, max(query.decay.now, 0))
         return result
-
-    @by_request
-    def offer(self, request: RecallRequest) -> RecallResult:
-        """Recall what nobody asked for, such as what to know before a task: it does not count as used. Raises as it."""
-        parts = self._parts
-        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
-        with parts.database.query_priority:
-            return parts.pipeline.run(query, self.parameters)
 
     def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Hit, ...]:
         """Return at most `n` facts to know before a task, best first: what a session about it is told at its end.
@@ -374,12 +367,11 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
-        return self._parts.sessions.prepare(
-            self.parameters, self.decay(), task, collection=collection, n=n, recall=self.offer
+        return self.parts.sessions.prepare(
+            self.parameters, self.decay(), task, collection=collection, n=n, recall=self.recall
         )
 
     @takes(TimelineRequest)
-    @by_request
     def timeline(self, request: TimelineRequest) -> Timeline:
         """Return a page of memories by the time of their observation, newest or oldest first, each in brief.
 
@@ -390,17 +382,14 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
-        parts = self._parts
+        parts = self.parts
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
-        if may_give_notes(query.conditions):
-            parts.notes.refresh()
         return self._query(read_timeline, query)
 
     def reload_areas(self) -> None:
         """Read `areas_file` again at once, as after a change by this program; others are seen within a second."""
-        self._parts.areas.reload()
+        self.parts.areas.reload()
 
-    @by_collection
     @takes(parse_density)
     def density(self, query: DensityQuery) -> Density:
         """Return how many active memories of each kind were observed in each of some equal parts of `[after, before)`.
@@ -435,12 +424,9 @@ class RobotMemory:
             InvalidFieldError: an id is no whole number, or there are too many.
             StorageError: the database could not be read.
         """
-        wanted, all_of_them = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
-        found = self.others.details(wanted, include_forgotten=all_of_them)
-        found += self._query(read_details, wanted, self.decay(), include_forgotten=all_of_them)
-        return tuple(sorted(found, key=lambda one: wanted.index(one.memory.id)))
+        order, everything = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
+        return self._query(read_details, order, self.decay(), include_forgotten=everything)
 
-    @by_collection
     @takes(parse_counts)
     def counts(self, query: CountQuery) -> tuple[Count, ...]:
         """Return how many active memories each value of a field has, in a collection or in all; largest first.
@@ -452,7 +438,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
-        return self._query(read_counts, query, self.parameters, self._parts.areas.by_name())
+        return self._query(read_counts, query, self.parameters, self.parts.areas.by_name())
 
     def note(self, path: str, first_line: int = 1, n: int = 100) -> NoteLines:
         """Return `n` lines of a note from `first_line` on, as it was read last.
@@ -474,9 +460,40 @@ class RobotMemory:
         """
         return self._read(notes_state)
 
-    def yield_to_queries(self) -> None:
-        """Wait until no query is being answered, at most for a moment; call it before work that can wait."""
-        self._database.query_priority.yield_to_queries()
+    def known_notes(self) -> KnownNotes:
+        """Return what an ingestor needs to know of the folders and files of notes that were stored.
+
+        Raises:
+            StorageError: the database could not be read.
+        """
+        return self._read(note_rows.known)
+
+    def save_note_folders(self, folders: Iterable[FolderRow]) -> None:
+        """Store what is known of the folders of notes in place of what was, and delete notes without a file.
+
+        Raises:
+            StorageError: the database could not be written.
+        """
+        self._write(note_rows.set_folders, folders).result()
+
+    def save_note_file(self, file: NoteFile, parts: Sequence[NewMemory] | None, *, renamed_from: str = "") -> None:
+        """Store a file of notes with its parts, in one transaction; a part of the same text keeps its id.
+
+        Without `parts` those that were stored stay, and so does the text. `renamed_from` is the earlier path.
+
+        Raises:
+            StorageError: the database could not be written.
+        """
+        self._write(note_rows.save_file, file, parts, renamed_from=renamed_from).result()
+        self.parts.maintenance.notify()
+
+    def delete_note_file(self, path: str) -> None:
+        """Delete a file of notes with its parts.
+
+        Raises:
+            StorageError: the database could not be written.
+        """
+        self._write(note_rows.remove_file, path).result()
 
     def forget(self, memory_id: int, reason: str) -> None:
         """Withdraw a memory: no recall finds it any more; the row stays, with the reason.
@@ -485,11 +502,13 @@ class RobotMemory:
             InvalidFieldError: there is no reason, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
-        wanted = self._own(memory_id)
+        checked_id = validation.whole("memory_id", memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._writable.database
-        if database.write(lambda transaction: changes.invalidate(transaction, wanted, why), frees_room=True).result():
-            self._parts.maintenance.notify()  # facts that came back have no vectors
+        if database.write(
+            lambda transaction: changes.invalidate(transaction, checked_id, why), frees_room=True
+        ).result():
+            self.parts.maintenance.notify()  # facts that came back have no vectors
 
     def restore(self, memory_id: int) -> None:
         """Bring back a memory that was forgotten or superseded: recall finds it again.
@@ -497,10 +516,9 @@ class RobotMemory:
         Raises:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
         """
-        self._write(changes.restore, self._own(memory_id)).result()
-        self._parts.maintenance.notify()
+        self._write(changes.restore, validation.whole("memory_id", memory_id)).result()
+        self.parts.maintenance.notify()
 
-    @by_id
     def history(self, memory_id: int) -> tuple[Change, ...]:
         """Return the last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
 
@@ -508,7 +526,7 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
             StorageError: the database could not be read.
         """
-        with self._database.snapshot() as snapshot:
+        with self.parts.database.snapshot() as snapshot:
             if not rows.exists(snapshot, memory_id):
                 raise MemoryNotFoundError(memory_id)
             return changes.history(snapshot, memory_id)
@@ -525,10 +543,9 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, nothing is to be changed, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
-        self.others.check_own(values.memory_id)
         self._writable.learning.correct(parse_correction(self.parameters, values))
         if values.content is not None:
-            self._parts.maintenance.notify()
+            self.parts.maintenance.notify()
 
     def start_session(
         self,
@@ -545,9 +562,8 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the context cannot be used or is larger than 64 KB, or another field cannot be used.
         """
-        self.parameters.own_collection("collection", collection)
         self._writable.usage.write()
-        return self._parts.sessions.start(self.parameters, context, collection, max_duration)
+        return self.parts.sessions.start(self.parameters, context, collection, max_duration)
 
     def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
         """End an episode: group its similar facts, and tell what came of it and what to know the next time.
@@ -561,7 +577,7 @@ class RobotMemory:
         """
         self._writable.usage.write()
         parameters, decay = self.parameters, self.decay()
-        return self._parts.sessions.end(parameters, decay, session_id, outcome_score, self.offer)
+        return self.parts.sessions.end(parameters, decay, session_id, outcome_score, self.recall)
 
     @contextmanager
     def session(
@@ -589,10 +605,9 @@ class RobotMemory:
             raise
         session.report = self.end_session(session.session_id, session.outcome)
 
-    @by_collection
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
         """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""
-        return self._parts.sessions.latest(collection, n)
+        return self.parts.sessions.latest(collection, n)
 
     def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
         """Group the similar facts of a session, or with `dry_run` tell what the groups would be.
@@ -604,23 +619,23 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: no session and no memory of the collection has this id.
         """
-        self.parameters.own_collection("collection", collection)
-        parts = self._parts if dry_run else self._writable
+        parts = self.parts if dry_run else self._writable
         return parts.sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
-    @takes(parse_selection)
-    def preview_purge(self, chosen: Selection) -> Preview:
-        """Return what a purge with these conditions would delete now; raises as `purge` does."""
-        self._check_own(chosen)
-        return self._read(preview, chosen)
-
-    @takes(parse_selection)
-    def purge(self, chosen: Selection) -> Purged:
+    def purge(
+        self,
+        *,
+        ids: Iterable[int] | None = None,
+        session_id: str | None = None,
+        collection: str | None = None,
+        before: Time | None = None,
+        dry_run: bool = False,
+    ) -> Purged:
         """Delete memories for good, active or not, and every trace of them in the file. There is no way back.
 
-        If several conditions are given, all must hold; `before` is a time of observation in nanoseconds. What a session
-        or a time contributed to memories that stay is removed too: a fact that was also learned elsewhere or later is
-        reduced to that, an object keeps its other sightings.
+        If several conditions are given, all must hold; `before` is a time of observation. What a session or a time
+        contributed to memories that stay is removed too: a fact that was also learned elsewhere or later is reduced to
+        that, an object keeps its other sightings. With `dry_run` return what would be deleted now.
 
         Raises:
             InvalidFieldError: a condition cannot be used, or there is none.
@@ -628,9 +643,12 @@ class RobotMemory:
             PurgeUnfinishedError: all is deleted, but another process keeps the traces from being overwritten.
             StorageError: the database could not be written.
         """
-        self._check_own(chosen)
+        before_ns = None if before is None else self.moment("before", before)
+        selection = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before_ns)
+        if dry_run:
+            return plan(self.parts.database, selection)
         parts = self._writable
-        purged = purge(parts.database, chosen, self.parameters)
+        purged = purge(parts.database, selection, self.parameters)
         parts.maintenance.notify()  # facts that stay may have another text
         return purged
 
@@ -650,7 +668,7 @@ class RobotMemory:
             ExportError: what is to go could not be exported, and so stays.
             StorageError: the database could not be read or written.
         """
-        return self._parts.retention.plan() if dry_run else self._writable.retention.run()
+        return self.parts.retention.plan() if dry_run else self._writable.retention.run()
 
     def changes_since(self, seen: Cursor = BEGINNING, n: int = 512) -> Batch | None:
         """Return what changed after what a follower has seen, at least `n` changes if there are as many; None for none.
@@ -679,7 +697,7 @@ class RobotMemory:
 
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""
-        return status(self._parts, self.others.trouble)
+        return status(self.parts, *(companion.trouble for companion in self._companions))
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the memory into a new file, with all that is on disk by now; return its path. Writing goes on meanwhile.
@@ -691,7 +709,7 @@ class RobotMemory:
             StorageError: the copy could not be written.
         """
         target = Path(path).expanduser()
-        self._database.back_up(target)
+        self.parts.database.back_up(target)
         return target
 
     def activity(self) -> Activity:
@@ -721,54 +739,48 @@ class RobotMemory:
         """Return how memories decay, seen from now by the robot's clock."""
         return Decay(self.parameters.decay_rate, self._clock())
 
-    def watch(self) -> FileWatch:
-        """Open a watch over the file, which tells when any program changed what is in it; the caller closes it.
-
-        Raises:
-            DatabaseUnusableError: the memory is not in a file, or the file cannot be opened.
-        """
-        return self._database.watch()
-
     @property
     def path(self) -> Path:
         """Return the database file."""
-        return self._database.path
+        return self.parts.database.path
 
     @property
     def waiting(self) -> int:
         """Return how many writes wait to be committed, about."""
-        return self._database.waiting
+        return self.parts.database.waiting
 
     def warm_up(self) -> None:
         """Load dictionaries, vectors and the model, so that the first query is as quick as the next."""
-        self._parts.warm_up()
+        self.parts.warm_up()
 
     def wait_for_model(self) -> bool:
         """Wait until the embedding model is loaded or cannot be; return whether it is loaded."""
-        return self._parts.embedder.wait()
+        return self.parts.embedder.wait()
 
     def flush(self) -> None:
         """Wait until all that was accepted is committed, indexed and, if there is a model, embedded."""
-        self._parts.flush()
+        for companion in self._companions:
+            companion.settle()
+        self.parts.flush()
+
+    def attach(self, companion: Companion) -> None:
+        """Let something above the memory live as long as it: `flush` settles it, `status` tells its trouble."""
+        self._companions.append(companion)
 
     def close(self) -> None:
         """Commit what was accepted and close the database; a second call, or one in a forked process, does nothing."""
         if os.getpid() == self._process:
-            self._asked.close()
-            self._opened.close()
+            for companion in self._companions:
+                companion.close()
+            self._parts.close()
             atexit.unregister(self.close)
 
-    @property
-    def vectors(self) -> VectorIndex:
-        """Return the vectors of the memories."""
-        return self._parts.vectors
-
     def _read(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **named: P.kwargs) -> T:
-        with self._database.snapshot() as snapshot:
+        with self.parts.database.snapshot() as snapshot:
             return work(snapshot, *arguments, **named)
 
     def _query(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **named: P.kwargs) -> T:
-        with self._database.query_priority:
+        with self.parts.database.query_priority:
             return self._read(work, *arguments, **named)
 
     def _write(
@@ -776,57 +788,29 @@ class RobotMemory:
     ) -> Future[T]:
         return self._writable.database.write(lambda transaction: work(transaction, *arguments, **named))
 
-    def _own(self, memory_id: int) -> int:
-        # The id of a memory of another robot's file, which is only read, is refused.
-        wanted = validation.whole("memory_id", memory_id)
-        self.others.check_own(wanted)
-        return wanted
-
-    def _check_own(self, chosen: Selection) -> None:
-        self.others.check_own(*(chosen.ids or ()))
-        self.parameters.own_collection("collection", chosen.collection)
-
     def _map(self, map_id: str | None) -> str | None:
         # The parameter is empty if maps have no names, and in programs that do not know the name.
         return (self.parameters.map_id or None) if map_id is None else validation.name("map_id", map_id)
 
     @property
-    def _parts(self) -> Parts:
+    def parts(self) -> Parts:
+        """Return the parts that work on the file, for benchmarks and for doors that watch it or wait for its writer."""
         # SQLite's connections, the threads and the locks that they held do not come along into a forked process.
         if os.getpid() != self._process:
             raise ForkedMemoryError
-        return self._opened
-
-    @property
-    def others(self) -> OtherMemories:
-        """Return the memories of other robots."""
-        if os.getpid() != self._process:
-            raise ForkedMemoryError
-        return self._asked
-
-    def _open_other(self, path: Path, parameters: Parameters) -> RobotMemory:
-        if path.exists() and self.path.exists() and path.samefile(self.path):
-            raise DatabaseUnusableError(path, "is the file of this memory", "name that of another robot")
-        given = {one.name: getattr(parameters, one.name) for one in fields(Parameters)}
-        return RobotMemory(
-            embedder=self._parts.embedder, clock=self._clock, patience=self._patience, read_only=True, **given
-        )
-
-    @property
-    def _database(self) -> Database:
-        return self._parts.database
+        return self._parts
 
     @property
     def _writable(self) -> Parts:
-        if self._database.read_only:
+        if self.parts.database.read_only:
             raise ReadOnlyError
-        return self._opened
+        return self._parts
 
     def __repr__(self) -> str:
         try:
             now = self.status()
         except RobotMemoryError as error:
-            return f"<RobotMemory {str(self._opened.database.path)!r}: {error}>"
+            return f"<RobotMemory {str(self._parts.database.path)!r}: {error}>"
         return f"<RobotMemory {str(self.path)!r}: {now.memories} memories, {now.mode.value}>"
 
     def __enter__(self) -> RobotMemory:

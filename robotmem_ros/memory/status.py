@@ -25,7 +25,7 @@ _MODES = {
 
 @dataclass(frozen=True)
 class Status:
-    """What the database holds, and what is missing."""
+    """Contents of the database, and what is missing."""
 
     mode: Mode
     reason: str
@@ -50,7 +50,7 @@ class Status:
     """The model that the vectors in the file are of; empty while there are none."""
 
     write_error: str = ""
-    """Why nothing is stored: the error of the last write; empty if it succeeded."""
+    """Error of the last write; empty if it succeeded."""
 
     @property
     def memories(self) -> int:
@@ -67,7 +67,7 @@ def status(parts: Parts, *trouble: str) -> Status:
     database, embedder = parts.database, parts.embedder
     with database.snapshot() as snapshot:
         counts = collection_rows.totals(snapshot)
-        gone = removed(snapshot)
+        counts_of_removed = removed(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
         kept = vector_rows.model(snapshot) or ""
         foreign = _of_another_model(snapshot, embedder)
@@ -89,8 +89,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         no_vectors,
         parts.vectors.missing,
         parts.maintenance.trouble,
-        parts.notes.trouble,
-        *(f"notes: folder {one.path!r} {one.error}" for one in folders.values() if one.error),
+        *(f"notes: folder {folder.path!r} {folder.error}" for folder in folders.values() if folder.error),
         f"notes: {errors} of {files} files are not read (`robotmem notes` tells why)" if errors else "",
     ]
     if not scripts.has_jieba():
@@ -112,8 +111,8 @@ def status(parts: Parts, *trouble: str) -> Status:
         pending_vectors=pending,
         notes=counts["note"],
         note_files=files,
-        note_errors=errors + sum(bool(one.error) for one in folders.values()),
-        removed=sum(n for (_, kind), n in gone.items() if kind in counts),
+        note_errors=errors + sum(bool(folder.error) for folder in folders.values()),
+        removed=sum(n for (_, kind), n in counts_of_removed.items() if kind in counts),
         model_of_vectors=kept,
     )
 

@@ -98,7 +98,7 @@ class LiveIntake:
             policy=lambda: self._memory.parameters.queue_policy,
             backlog=lambda: self._memory.waiting >= self._memory.parameters.queue_limit,
             look=self._look,
-            yield_to_queries=self._memory.yield_to_queries,
+            yield_to_queries=self._memory.parts.database.query_priority.yield_to_queries,
             on_error=self._report_error,
         )
         tf = TfTopics(self._node, worker, self._intake.receive_tf, self._intake.clear)

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
-from ..memory import Parameters, RobotMemory
+from ..memory import Parameters, RobotMemory, open_memory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
 from ..memory.storage.connection import default_path
 from ..perception import TopicCounts
@@ -78,7 +78,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         try:
             options = {name: getattr(self.parameters, name) for name in self.parameters.__dataclass_fields__}
             options["db_path"] = self.parameters.db_path or default_path(self.get_namespace())
-            self._memory = RobotMemory(clock=self._now, patience=0.0, **options)
+            self._memory = open_memory(clock=self._now, patience=0.0, **options)
             self._live = LiveIntake(self, self._memory, self._now)
         except RobotMemoryError as error:
             self._close_memory()

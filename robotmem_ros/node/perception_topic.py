@@ -61,7 +61,7 @@ class PerceptionTopic:
         self._node.destroy_subscription(self._subscription)
 
     def _take_many(self) -> None:
-        self._memory.yield_to_queries()
+        self._memory.parts.database.query_priority.yield_to_queries()
         while not self._thread.closing.is_set() and self._thread.drain(_BATCH):
             pass
         time.sleep(_REST)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from operator import methodcaller
 from typing import Any, TypeVar
 
 from rclpy.node import Node
@@ -81,17 +82,17 @@ class Services:
             (Learn, "~/learn", self._learn, fill),
             (SavePerception, "~/save_perception", self._save_perception, fill),
             (Recall, "~/recall", self._recall, fill),
-            (Timeline, "~/timeline", self._calling(RobotMemory.timeline), fill),
-            (GetMemories, "~/get_memories", self._calling(RobotMemory.get_memories), conversions.fill_memories),
-            (List, "~/list", self._calling(RobotMemory.counts), conversions.fill_counts),
-            (Forget, "~/forget", self._calling(RobotMemory.forget), fill),
-            (Restore, "~/restore", self._calling(RobotMemory.restore), fill),
+            (Timeline, "~/timeline", self._calling("timeline"), fill),
+            (GetMemories, "~/get_memories", self._calling("get_memories"), conversions.fill_memories),
+            (List, "~/list", self._calling("counts"), conversions.fill_counts),
+            (Forget, "~/forget", self._calling("forget"), fill),
+            (Restore, "~/restore", self._calling("restore"), fill),
             (Update, "~/update", self._update, fill),
             (ObjectHistory, "~/object_history", self._object_history, conversions.fill_history),
-            (GetData, "~/get_data", self._calling(RobotMemory.data), fill),
-            (StartSession, "~/start_session", self._calling(RobotMemory.start_session), fill),
-            (EndSession, "~/end_session", self._calling(RobotMemory.end_session), conversions.fill_report),
-            (Consolidate, "~/consolidate", self._calling(RobotMemory.consolidate), fill),
+            (GetData, "~/get_data", self._calling("data"), fill),
+            (StartSession, "~/start_session", self._calling("start_session"), fill),
+            (EndSession, "~/end_session", self._calling("end_session"), conversions.fill_report),
+            (Consolidate, "~/consolidate", self._calling("consolidate"), fill),
         )
 
     def close(self) -> None:
@@ -99,35 +100,32 @@ class Services:
         self._thread.close(DEPTH)
         self._workers.shutdown()
 
-    def _calling(self, verb: Callable[..., T]) -> Callable[[Any], Future[T]]:
+    def _calling(self, verb: str) -> Callable[[Any], Future[Any]]:
         # A request that has the names and values of the verb's arguments.
-        def begin(request: Any) -> Future[T]:
-            return self._submit(verb, **fields_of(request))
+        return lambda request: self._submit(methodcaller(verb, **fields_of(request)))
 
-        return begin
-
-    def _submit(self, verb: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
+    def _submit(self, work: Callable[[RobotMemory], T]) -> Future[T]:
         # Refused at once by a node that is not active, and by one that no longer is when a worker is free.
         self._memory()
-        return self._workers.submit(self._call, verb, *arguments, **options)
+        return self._workers.submit(self._call, work)
 
-    def _call(self, verb: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    def _call(self, work: Callable[[RobotMemory], T]) -> T:
         memory = self._memory()
         try:
-            return verb(memory, *arguments, **options)
+            return work(memory)
         except MemoryClosedError:
             self._memory()  # it says why it was closed
             raise
 
     def _learn(self, request: Learn.Request) -> Future[Learned]:
-        return self._submit(RobotMemory.learn, **conversions.learn_fields(request, self._clock))
+        return self._submit(methodcaller("learn", **conversions.learn_fields(request, self._clock)))
 
     def _update(self, request: Update.Request) -> Future[None]:
-        return self._submit(RobotMemory.update, **conversions.update_fields(request))
+        return self._submit(methodcaller("update", **conversions.update_fields(request)))
 
     def _save_perception(self, request: SavePerception.Request) -> Future[Stored]:
         new = conversions.perception_from(request.perception, self._memory().parameters, self._clock)
-        return self._call(RobotMemory.store, new)
+        return self._call(lambda memory: memory.store(new))
 
     def _recall(self, request: Recall.Request) -> Future[conversions.RecallResponse]:
         parameters = self._memory().parameters
@@ -152,11 +150,11 @@ class Services:
             target = targets[error.field]
             return then(self._transform(target), partial(again, target, error.field.partition(".")[0]))
 
-        return then(self._submit(recall, **query), in_memory_frame)
+        return then(self._submit(partial(recall, **query)), in_memory_frame)
 
     def _object_history(self, request: ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
         n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
-        return self._submit(RobotMemory.object_history, int(request.memory_id), n)
+        return self._submit(lambda memory: memory.object_history(int(request.memory_id), n))
 
 
 def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.RecallResponse:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
-from ..memory.argument import Range
+from ..memory.argument import Range, arguments_of
 from ..memory.bounds import MAX_NAME, MAX_QUERY
 from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import RecallRequest, TimelineRequest
@@ -100,7 +100,7 @@ def _model(
 ) -> type[BaseModel]:
     # Of the fields of a request, but for what the path names, and of extra ones.
     shapes: dict[str, Any] = {}
-    for entry in fields(request):
+    for entry in arguments_of(request):
         kind = list[KindName] if entry.name == "kinds" else types.get(str(entry.type))
         about: str = entry.metadata.get("about", "")
         about = f"{about[:1].upper()}{about[1:]}."

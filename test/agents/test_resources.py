@@ -13,7 +13,7 @@ from robotmem_ros.agents import prompts, resources
 from robotmem_ros.agents.prompts import PromptError
 from robotmem_ros.agents.resources import ResourceError
 from robotmem_ros.agents.toolbox import Toolbox, opened
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import RobotMemory, open_memory
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.maps import OccupancyGrid, Origin
 
@@ -117,7 +117,7 @@ def test_notes_do_not_hide_that_a_robot_lives_in_a_simulation(tmp_path: Path) ->
     notes = tmp_path / "rules"
     notes.mkdir()
     (notes / "site.md").write_text("# Rules\n\nNo driving after dark.\n")
-    with RobotMemory(tmp_path / "memory.db", embedding_model="", notes_folders=(str(notes),)) as memory:
+    with open_memory(tmp_path / "memory.db", embedding_model="", notes_folders=(str(notes),)) as memory:
         memory.flush()
         memory.learn("the gate opens", observed_at=50 * 10**9)
     with opened(tmp_path / "memory.db", {"embedding_model": ""}, read_only=True) as toolbox:

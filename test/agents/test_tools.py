@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from robotmem_ros.agents.tool import Tool, check_arguments, json_schema
 from robotmem_ros.agents.toolbox import Answer, Toolbox, opened
 from robotmem_ros.agents.tools import BY_NAME, TOOLS
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.argument import arguments_of
 
 EXAMPLES = [pytest.param(tool, example, id=tool.name) for tool in TOOLS for example in tool.examples]
 
@@ -32,9 +32,9 @@ def test_each_schema_is_one_and_tells_of_each_argument(tool: Tool) -> None:
     assert not schema["additionalProperties"]
     assert "$ref" not in json.dumps(schema)
     assert all(part.get("description") for part in schema["properties"].values())
-    offered = {one.name for one in fields(tool.request)} - tool.left_out
-    assert schema["properties"].keys() == offered
-    assert tool.left_out <= {one.name for one in fields(tool.request)}
+    arguments = {argument.name for argument in arguments_of(tool.request)}
+    assert schema["properties"].keys() == arguments - tool.left_out
+    assert tool.left_out <= arguments
 
 
 @pytest.mark.parametrize(("tool", "example"), EXAMPLES)
@@ -195,5 +195,5 @@ def test_looking_at_objects_is_no_use_and_marks_those_that_have_faded(tmp_path: 
         assert "has faded" in answer["reason"]
         (full,) = values(toolbox.call("get_memories", {"ids": [seen.memory_id]}))["memories"]
         assert full["faded"]
-    with RobotMemory(path, embedding_model="", read_only=True) as memory, memory._database.snapshot() as snapshot:
+    with RobotMemory(path, embedding_model="", read_only=True) as memory, memory.parts.database.snapshot() as snapshot:
         assert snapshot.rows("SELECT access_count FROM memories") == [(1,)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.cli.main import main
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import open_memory
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def db(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "safety.md").write_text("# Safety\n\n## Doors\n\nWait before glass doors.\n")
     (folder / "binary.txt").write_bytes(b"\0")
-    with RobotMemory(tmp_path / "memory.db", embedding_model="", notes_folders=[f"site={folder}"]) as memory:
+    with open_memory(tmp_path / "memory.db", embedding_model="", notes_folders=[f"site={folder}"]) as memory:
         memory.flush()
     return tmp_path / "memory.db"
 

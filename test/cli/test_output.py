@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.cli.main import COMMANDS, main
-from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory
+from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory, open_memory
 
 from ..support.bags import CONFIG, Messages, config_file, drive, write_bag
 from ..support.subprocesses import output_of, started
@@ -68,7 +68,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         memory.forget(memory.learn("Öl ist Wasser").memory_id, "a mistake")
         size: Any = {"width": 400, "height": 400, "cells": bytes(160_000)}
         memory.save_map(OccupancyGrid(frame_id="map", resolution=0.05, origin=Origin(0, 0), **size))
-    with RobotMemory(**options, notes_folders=[str(page.parent)]) as memory:
+    with open_memory(**options, notes_folders=[str(page.parent)]) as memory:
         memory.flush()
     (made / "SESSION").write_text(session)
     with redirect_stdout(StringIO()):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import robotmem_ros.memory
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding import Embedder
@@ -31,10 +33,10 @@ def open_memory(tmp_path: Path) -> Iterator[OpenMemory]:
     """Opens memories that close themselves; with word vectors and in a file of this test where nothing else is said."""
     opened: list[RobotMemory] = []
 
-    def open_one(db_path: Path | str | None = None, **options: object) -> RobotMemory:
+    def open_one(db_path: Path | str | None = None, **options: Any) -> RobotMemory:
         options.setdefault("embedder", WordVectors())
         options.setdefault("synchronous", "normal")
-        memory = RobotMemory(db_path or tmp_path / "memory.db", **options)  # type: ignore[arg-type]
+        memory = robotmem_ros.memory.open_memory(db_path or tmp_path / "memory.db", **options)
         opened.append(memory)
         return memory
 

@@ -15,7 +15,7 @@ WRITES: dict[str, Request] = {
     "save_perception": lambda memory, name: memory.save_perception("a mug", collection=name),
     "start_session": lambda memory, name: memory.start_session(collection=name),
     "consolidate": lambda memory, name: memory.consolidate("a session", name, dry_run=True),
-    "purge": lambda memory, name: memory.preview_purge(collection=name),
+    "purge": lambda memory, name: memory.purge(collection=name, dry_run=True),
 }
 READS: dict[str, Request] = {
     "recall": lambda memory, name: memory.recall("mug", collection=name),

@@ -46,7 +46,7 @@ in_child(lambda: told(
     lambda: memory.purge(ids=[1]),
     memory.flush,
     memory.status,
-    lambda: memory.vectors,
+    lambda: memory.parts.vectors,
 ))
 def close():
     with memory:

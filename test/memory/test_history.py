@@ -39,7 +39,7 @@ def test_a_restored_memory_is_found_again_by_word_meaning_place_and_condition(me
 def test_a_superseded_memory_can_be_restored(memory: RobotMemory) -> None:
     old, new = (memory.learn(f"mug {number}").memory_id for number in range(2))
     superseded = {"status": "superseded", "superseded_by": new}
-    memory._database.write(lambda connection: rows.update(connection, old, superseded)).result()
+    memory.parts.database.write(lambda connection: rows.update(connection, old, superseded)).result()
     memory.restore(old)
     assert sorted(found(memory)) == ["mug 0", "mug 1"]
     (change,) = memory.history(old)
@@ -65,7 +65,7 @@ def test_an_object_that_became_part_of_another_cannot_be_restored(memory: RobotM
         ids.append(memory.store_sightings([new]).result()[0].memory_id)
     from robotmem_ros.memory.storage import object_rows
 
-    memory._database.write(lambda connection: object_rows.supersede(connection, ids[0], by=ids[1])).result()
+    memory.parts.database.write(lambda connection: object_rows.supersede(connection, ids[0], by=ids[1])).result()
     with pytest.raises(MemoryNotFoundError, match=f"it became a part of object {ids[1]}, which has its sightings"):
         memory.restore(ids[0])
 

@@ -276,5 +276,5 @@ def memory_of(memory: RobotMemory, number: int) -> NewMemory:
 
 def indexed(memory: RobotMemory) -> int:
     """The last id that the postings cover."""
-    blocks = memory._parts.texts.blocks
+    blocks = memory.parts.texts.blocks
     return blocks[-1].high if blocks else 0

@@ -108,7 +108,7 @@ def test_every_door_of_a_memory_takes_numbers_of_numpy_and_none_is_stored_as_byt
     memory.store_sightings([], np.empty((0, 3, 3))).result()
     number = np.float32
     view = FieldOfView(np.zeros(3), np.array([1, 0, 0]), STAMP + 10**10, number(5), number(1), number(1))  # type: ignore[arg-type]
-    assert memory.count_undetected(view).result() == (3,)
+    assert memory.store_field_of_view(view).result() == (3,)
     target = {"field": "spatial.at", "target": np.array([1.5, 2.5]), "max_distance": np.float32(1)}
     found = memory.recall(
         "mug", np.int8(5), np.float32(0.1), spatial_sort=target, after=STAMP, before=STAMP + 10,
@@ -120,9 +120,9 @@ def test_every_door_of_a_memory_takes_numbers_of_numpy_and_none_is_stored_as_byt
     memory.update(np.int64(1), confidence=np.float32(0.75))
     memory.flush()
     assert memory.end_session(session, np.float32(0.5)).session.session_id == session
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         assert snapshot.rows(TYPES) == []
-    assert memory.preview_purge(ids=np.array([1, 2])).memories == 2
+    assert memory.purge(ids=np.array([1, 2]), dry_run=True).memories == 2
     memory.forget(np.int64(2), "a test")
     assert len(memory.recall(kinds="fact", min_confidence=0)) == 1
 

@@ -8,7 +8,7 @@ from ..support.subprocesses import output_of
 
 USE = """
 import sys
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import RobotMemory, open_memory
 from robotmem_ros.memory.package_imports import importing
 
 PACKAGES = {"fastembed", "jieba", "icu4py", "markdown_it"}
@@ -21,7 +21,7 @@ class Watch:
 seen = {}
 sys.meta_path.insert(0, Watch())
 notes = sys.argv[1] + "/notes"
-with RobotMemory(sys.argv[1] + "/memory.db", notes_folders=[notes]) as memory:
+with open_memory(sys.argv[1] + "/memory.db", notes_folders=[notes]) as memory:
     memory.warm_up()
     memory.flush()
     memory.recall("ที่ชาร์จอยู่ที่ไหน")

@@ -79,7 +79,7 @@ def test_saving_goes_on_during_endless_queries(tmp_path: Path) -> None:
         try:
             for number in range(150):
                 memory.save_perception(f"a mug, number {number}")
-                memory.yield_to_queries()
+                memory.parts.database.query_priority.yield_to_queries()
             until(lambda: memory.status().memories == 150, "all memories")
         finally:
             over.set()

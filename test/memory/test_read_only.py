@@ -93,7 +93,7 @@ def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
         assert session.is_open
         assert memory.consolidate(session.session_id, dry_run=True).superseded == 0
         assert memory.retain(dry_run=True).memories == 2
-        assert memory.preview_purge(ids=[1]).memories == 1
+        assert memory.purge(ids=[1], dry_run=True).memories == 1
         assert [seen.label for seen in memory.objects()] == ["mug"]
         assert memory.status().memories == 2
         memory.warm_up()
@@ -109,7 +109,7 @@ def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
         lambda memory: memory.learn("a fact"),
         lambda memory: memory.save_perception("a red mug"),
         lambda memory: memory.store_sightings([]),
-        lambda memory: memory.count_undetected(VIEW),
+        lambda memory: memory.store_field_of_view(VIEW),
         lambda memory: memory.forget(1, "a test"),
         lambda memory: memory.restore(3),
         lambda memory: memory.update(1, "a blue mug"),

@@ -36,7 +36,7 @@ def test_a_full_queue_pushes_back_as_configured(rosbags: RosbagsMaker, policy: s
             held.set()
             assert let_go.wait(60)
 
-        memory._database.write(hold)
+        memory.parts.database.write(hold)
         assert held.wait(60)
         message = rosbags.make(STRING, {"data": "a mug"})
 
@@ -92,11 +92,11 @@ def test_what_the_memory_refuses_to_write_is_stored_when_it_comes_again(
 ) -> None:
     intake = make(STRING, keys=keys)
     message = rosbags.make(STRING, {"data": "a mug"})
-    memory._database.write(lambda connection: connection.execute(REFUSING))
+    memory.parts.database.write(lambda connection: connection.execute(REFUSING))
     memory.flush()
     intake.receive("seen", message, STAMP_NS)
     assert settled(memory, intake).drops == {DropReason.NOT_WRITTEN: 1}
-    memory._database.write(lambda connection: connection.execute("DROP TRIGGER refusing"))
+    memory.parts.database.write(lambda connection: connection.execute("DROP TRIGGER refusing"))
     memory.flush()
     intake.receive("seen", message, STAMP_NS)
     assert settled(memory, intake).stored_count == 1

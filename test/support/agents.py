@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import RobotMemory, open_memory
 
 from .subprocesses import PATH, ROOT, started
 
@@ -47,7 +47,7 @@ def kitchen(path: Path, *, embedding_model: str = "") -> Path:
         memory.learn("hold the glass with 15 N")
         memory.learn("杯子要轻轻拿起，握力十二牛")
         memory.end_session(session, 0.2)
-    with RobotMemory(path, notes_folders=(str(handbook),), **options) as memory:
+    with open_memory(path, notes_folders=(str(handbook),), **options) as memory:
         memory.flush()
     return path
 

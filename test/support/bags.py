@@ -210,7 +210,7 @@ def stored(db_path: Path) -> list[Memory]:
 
 def everything(memory: RobotMemory) -> list[Memory]:
     """Return all memories, in the order of storage; more than one recall returns."""
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         ids = [row[0] for row in snapshot.rows("SELECT id FROM memories ORDER BY id")]
         found = rows.read(snapshot, ids, Decay(rate=0.0, now=0))
     return [found[one] for one in ids if one in found]

@@ -24,4 +24,4 @@ def live(memory: RobotMemory, clock: Clock, days: int) -> None:
     """Let a memory be awake on so many days more: something is written on each."""
     for _ in range(days):
         clock.now += DAY
-        memory._database.write(lambda connection: None).result()
+        memory.parts.database.write(lambda connection: None).result()

@@ -56,5 +56,5 @@ def place(memory: Memory) -> tuple[float, float, float]:
 
 def missed(memory: RobotMemory) -> dict[int, float]:
     """Return how many looks did not detect each object, each by the probability that it existed."""
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         return dict(snapshot.rows("SELECT memory_id, misses + missed FROM objects"))

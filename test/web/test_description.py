@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from robotmem_ros.cli import serving
+from robotmem_ros.memory.argument import arguments_of
 from robotmem_ros.memory.models import MemoryUpdate
 from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
 
@@ -46,7 +47,7 @@ def test_the_table_of_options_is_that_of_the_command() -> None:
 @pytest.mark.parametrize(("path", "request_type"), [("/api/search", RecallRequest), ("/api/memories", TimelineRequest)])
 def test_every_field_of_a_request_is_a_parameter(description: dict[str, Any], path: str, request_type: type) -> None:
     parameters = {one["name"]: one for one in description["paths"][path]["get"]["parameters"]}
-    assert {entry.name for entry in dataclasses.fields(request_type)} <= set(parameters)
+    assert {argument.name for argument in arguments_of(request_type)} <= set(parameters)
     assert all(one.get("description") for one in parameters.values())
 
 

@@ -91,7 +91,10 @@ def test_a_search_by_distance_takes_json_and_a_brief_one_marks_the_words(client:
 
 def test_browsing_does_not_count_as_use_and_a_search_does(db: Path) -> None:
     def counted() -> int:
-        with RobotMemory(db, embedding_model="", read_only=True) as memory, memory._database.snapshot() as snapshot:
+        with (
+            RobotMemory(db, embedding_model="", read_only=True) as memory,
+            memory.parts.database.snapshot() as snapshot,
+        ):
             return int(snapshot.row("SELECT sum(access_count) FROM memories")[0])
 
     with console(db) as server, server.client() as client:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_LINE_END = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"---[ \t]*")
 _END_OF_FRONT_MATTER = re.compile(r"(---|\.\.\.)[ \t]*")
 _WHOLE = frozenset({"fence", "code_block", "table_open", "html_block"})
@@ -37,12 +36,6 @@ class Block(NamedTuple):
     """Whether it should not be cut: code, a table, HTML."""
 
 
-def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, without their ends."""
-    lines = _LINE_END.split(text)
-    return lines if lines[-1] else lines[:-1]
-
-
 def markdown_blocks(lines: Sequence[str]) -> list[Block]:
     """Return the blocks of Markdown, in their order; every line that is not blank is in one.
 
@@ -52,17 +45,17 @@ def markdown_blocks(lines: Sequence[str]) -> list[Block]:
     body = _end_of_front_matter(lines)
     # Blank lines in its place keep the numbers of the lines.
     source = "\n".join([*[""] * body, *lines[body:]])
-    found = [*_paragraphs(lines, 0, body, ())]
+    blocks = [*_paragraphs(lines, 0, body, ())]
     path: list[tuple[int, str]] = []
     at = body
     for block, level, title in _top_blocks(_block_parser().parse(source)):
         # What is no token has no block yet, such as the definitions of links.
-        found += _paragraphs(lines, at, block.first, _titles(path))
+        blocks += _paragraphs(lines, at, block.first, _titles(path))
         if block.is_heading:
             path = [*(one for one in path if one[0] < level), (level, title)]
-        found += _trimmed(lines, block._replace(headings=_titles(path)))
+        blocks += _trimmed(lines, block._replace(headings=_titles(path)))
         at = max(at, block.end)
-    return [*found, *_paragraphs(lines, at, len(lines), _titles(path))]
+    return [*blocks, *_paragraphs(lines, at, len(lines), _titles(path))]
 
 
 def plain_blocks(lines: Sequence[str]) -> list[Block]:

@@ -50,7 +50,7 @@ class FoundFile(NamedTuple):
 
 @dataclass
 class Listing:
-    """What a folder holds."""
+    """Contents of a folder."""
 
     files: dict[str, FoundFile] = field(default_factory=dict)
     """By path."""
@@ -59,12 +59,12 @@ class Listing:
     unread: dict[str, str] = field(default_factory=dict)
     """Folders and files in it that could not be looked at, and why."""
     left_out: str = ""
-    """Why not all of its files are among these; empty if they are."""
+    """Reason why files are missing here; empty if none is."""
     device: int = 0
 
 
 class Seen:
-    """What a search of the folders saw, and what it could not see."""
+    """Result of a search of the folders, and what it could not see."""
 
     def __init__(self) -> None:
         self.files: dict[str, FoundFile] = {}
@@ -87,8 +87,8 @@ class Seen:
         self.refused |= listing.refused
         self.device = listing.device
         self._unseen |= listing.unread.keys()
-        told = [f"{path!r} {why}" for path, why in sorted(listing.unread.items())[:_TOLD]]
-        return "; ".join([*told, *filter(None, [listing.left_out])])
+        errors = [f"{path!r} {why}" for path, why in sorted(listing.unread.items())[:_TOLD]]
+        return "; ".join([*errors, *filter(None, [listing.left_out])])
 
     def shows_missing(self, path: str) -> bool:
         """Tell whether a file is surely not there."""
@@ -157,8 +157,8 @@ def decoded(content: bytes) -> str:
 
 def _list(folder: NotesFolder, parts: tuple[str, ...], listing: Listing) -> None:
     with os.scandir(folder.path.joinpath(*parts)) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
+        listed = sorted(entries, key=lambda entry: entry.name)
+    for entry in listed:
         if entry.name.startswith("."):
             continue
         inner = (*parts, entry.name)
@@ -208,7 +208,7 @@ def _why_refused(folder: NotesFolder, entry: os.DirEntry[str], path: str, listin
 
 def _printable(path: str) -> str:
     readable = path.encode("utf-8", "backslashreplace").decode()
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in readable)
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in readable)
 
 
 def _check_size(size: int) -> None:

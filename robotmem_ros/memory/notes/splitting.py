@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 from typing import NamedTuple
 
-from .blocks import Block, lines_of, markdown_blocks, plain_blocks
+from ..search.note_lines import lines_of
+from .blocks import Block, markdown_blocks, plain_blocks
 
 _WHOLE_UP_TO = 4
 """Times the limit up to which code and tables are not cut."""

@@ -18,6 +18,7 @@ from ..storage import Database
 from ..storage.disk_room import is_full
 from ..storage.purge_rows import (
     Selection,
+    Share,
     delete_batch,
     delete_maps,
     delete_path,
@@ -43,20 +44,25 @@ _REST_RATIO = 20.0
 
 @dataclass(frozen=True)
 class Purged:
-    """What a purge deleted."""
+    """Counts of what a purge deleted, or with `dry_run` would delete."""
 
     memories: int
     sightings: int
-    """Of these memories, and those of objects that stay."""
+    """Sightings of these memories, and of objects that stay."""
     sessions: int
     bytes_before: int
     """Size of the file with its write-ahead log."""
     bytes_after: int
+    """The same as before with `dry_run`."""
     repetitions: int = 0
     """Learnings of facts that stay."""
     path_points: int = 0
     maps: int = 0
     """Occupancy grids."""
+    shares: tuple[Share, ...] = ()
+    """Memories by collection and kind, with `dry_run`."""
+    examples: tuple[tuple[int, str], ...] = ()
+    """Ids and contents of the first few, with `dry_run`."""
 
 
 def parse_selection(
@@ -79,6 +85,19 @@ def parse_selection(
         None if collection is None else _name("collection", collection),
         None if before is None else validation.time_ns("before", before),
     )
+
+
+def plan(database: Database, selection: Selection) -> Purged:
+    """Return what a purge would delete now.
+
+    Raises:
+        MemoryNotFoundError: an id is unknown.
+        StorageError: the database could not be read.
+    """
+    with database.snapshot() as connection:
+        planned = preview(connection, selection)
+    size = database.size()
+    return Purged(bytes_before=size, bytes_after=size, **planned._asdict())
 
 
 def purge(database: Database, selection: Selection, parameters: Parameters) -> Purged:

@@ -46,7 +46,7 @@ _POINTS = 1000
 
 
 class Share(NamedTuple):
-    """How many memories of one collection and kind were evicted by one sort of budget."""
+    """Memories of one collection and kind that one sort of budget evicted."""
 
     reason: Measure
     collection: str
@@ -58,7 +58,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What a run of retention removed, or a dry run would remove."""
+    """Counts of what retention removed, or with `dry_run` would remove."""
 
     shares: tuple[Share, ...]
     sightings: int
@@ -83,12 +83,12 @@ class _Counters:
         self._payload: Counter[tuple[Measure, str, Kind]] = Counter()
 
     def add(self, reason: Measure, gone: Iterable[EvictionCandidate]) -> None:
-        for one in gone:
-            part = (reason, one.collection, one.kind)
+        for memory in gone:
+            part = (reason, memory.collection, memory.kind)
             self._memories[part] += 1
-            self._payload[part] += one.payload
+            self._payload[part] += memory.payload
             if len(self._examples) < _EXAMPLES:
-                self._examples.append(one)
+                self._examples.append(memory)
 
     def report(self) -> Report:
         shares = (Share(*part, self._memories[part], self._payload[part]) for part in sorted(self._memories))

@@ -57,11 +57,6 @@ class Query:
         """Tell whether the best of what the conditions leave is the result, however little its text says."""
         return not self.needs_relevance and any(condition.is_evidence for condition in self.conditions)
 
-    @property
-    def may_give_notes(self) -> bool:
-        """Tell whether the kinds that are asked for let notes be in the result; they have no position."""
-        return self.spatial_sort is None and may_give_notes(self.conditions)
-
 
 def parse_query(
     parameters: Parameters, request: RecallRequest, *, decay: Decay, areas: Callable[[], Mapping[str, Area]] = dict
@@ -103,11 +98,6 @@ def parse_query(
 def _clamped_n(n: object) -> int:
     wanted = validation.whole("n", n)
     return DEFAULT_N if wanted == 0 else min(max(wanted, 1), MAX_N)
-
-
-def may_give_notes(conditions: Iterable[Condition]) -> bool:
-    """Tell whether the kinds that are asked for let notes be in the result."""
-    return all(Kind.NOTE in condition.kinds for condition in conditions if isinstance(condition, Kinds))
 
 
 def collection_names(collection: object, collections: Names) -> tuple[str, ...]:

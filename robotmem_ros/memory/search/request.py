@@ -79,6 +79,8 @@ class RecallRequest(_Conditions):
     explain: bool = argument(False, "how each score came about")
     fold: bool = argument(True, "list memories of the same text and place one by one")
     """Whether the newest memory stands for the others of the same text and place."""
+    count_usage: bool = True
+    """Whether the results count as used, by retention and by the session; no door offers it."""
 
 
 @dataclass(slots=True, kw_only=True)

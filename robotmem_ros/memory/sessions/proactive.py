@@ -20,11 +20,10 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from ..models import Hit, Session
-from ..search.request import RecallRequest
 from ..search.result import RecallResult
 from ..storage import session_rows
 from ..storage.decay import DEFAULT_CONFIDENCE, Decay
@@ -46,7 +45,8 @@ _ALIKE = 5
 _RECALL_SIZE = 100
 _MEMORIES, _LETTERS = 10, 2000
 
-Recall = Callable[[RecallRequest], RecallResult]
+Recall = Callable[..., RecallResult]
+"""The verb `recall` of a memory."""
 
 
 class Subject(NamedTuple):
@@ -94,12 +94,13 @@ def find(about: Subject, recall: Recall) -> Findings:
     session_of: dict[int, str] = {}
     facts: set[Fact] = set()
     for text in about.texts:
-        request = RecallRequest(
-            text, _RECALL_SIZE, 0.0, collection=about.session.collection, excluded_session_ids=about.session.session_id
-        )
-        sure = recall(replace(request, min_confidence=DEFAULT_CONFIDENCE, kinds="fact"))
+        of_text = partial(
+            recall, text, _RECALL_SIZE, collection=about.session.collection,
+            excluded_session_ids=about.session.session_id, count_usage=False,
+        )  # fmt: skip
+        sure = of_text(min_confidence=DEFAULT_CONFIDENCE, kinds="fact")
         facts |= {Fact(memory.id, memory.session_id, memory.confidence) for memory in sure.memories}
-        for hit in (*recall(request), *sure):
+        for hit in (*of_text(min_confidence=0.0), *sure):
             relevance[hit.id] = max(relevance[hit.id], hit.relevance)
             session_of[hit.id] = hit.memory.session_id
     of_session: defaultdict[str, list[float]] = defaultdict(list)

@@ -63,13 +63,24 @@ class FolderRow(NamedTuple):
     error: str
 
 
-class ReadFile(NamedTuple):
+class KnownNotes(NamedTuple):
+    """Folders and files as they were read last."""
+
+    folders: dict[str, FolderRow]
+    """By name, in alphabetical order."""
+    files: dict[str, KnownFile]
+    """By path."""
+    has_orphans: bool
+    """Whether there are notes without a file, as when a purge was interrupted."""
+
+
+class NoteFile(NamedTuple):
     """A file as it was read now."""
 
     path: str
     collection: str
-    stamp: str
-    digest: str
+    stamp: str = ""
+    digest: str = ""
     text: str = ""
     error: str = ""
 
@@ -109,15 +120,10 @@ def check_no_notes(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
         raise NoteError(memory_id, str(path))
 
 
-def known_files(snapshot: Snapshot) -> dict[str, KnownFile]:
-    """Return the files that were read, by path."""
-    return {row[1]: KnownFile(*row) for row in snapshot.rows(_KNOWN)}
-
-
-def files_of_digest(snapshot: Snapshot, digest: str) -> list[KnownFile]:
-    """Return the files with this digest, by path."""
-    found = snapshot.rows(f"{_KNOWN} WHERE digest = ? AND digest <> '' ORDER BY path", (digest,))
-    return [KnownFile(*row) for row in found]
+def known(snapshot: Snapshot) -> KnownNotes:
+    """Return what was read of folders and files."""
+    known_files = {row[1]: KnownFile(*row) for row in snapshot.rows(_KNOWN)}
+    return KnownNotes(folder_rows(snapshot), known_files, _has_orphans(snapshot))
 
 
 def folder_rows(snapshot: Snapshot) -> dict[str, FolderRow]:
@@ -127,19 +133,35 @@ def folder_rows(snapshot: Snapshot) -> dict[str, FolderRow]:
 
 
 def set_folders(transaction: Transaction, folders: Iterable[FolderRow]) -> None:
-    """Replace what is known of the folders."""
+    """Replace what is known of the folders, and delete notes without a file."""
     transaction.execute("DELETE FROM note_folders")
     transaction.executemany("INSERT INTO note_folders VALUES (?, ?, ?, ?, ?)", folders)
+    if _has_orphans(transaction):
+        rows.delete(transaction, [memory_id for (memory_id,) in transaction.rows(_ORPHANS)])
 
 
-def replace_file(
-    transaction: Transaction, file: ReadFile, parts: Sequence[NewMemory], *, renamed: KnownFile | None = None
+def save_file(
+    transaction: Transaction, file: NoteFile, parts: Sequence[NewMemory] | None, *, renamed_from: str = ""
 ) -> None:
     """Store a file and its parts. A part whose text was there before keeps its id, and so its vector.
 
-    `renamed` is the file under its earlier path.
+    Without `parts` those that are there stay, and so does the text. `renamed_from` is the earlier path of the file.
     """
-    file_id = _set_file(transaction, file, renamed)
+    if renamed_from:
+        transaction.execute("UPDATE note_files SET path = ? WHERE path = ?", (file.path, renamed_from))
+    (file_id,) = transaction.execute(
+        "INSERT INTO note_files (path, collection, stamp, digest, error) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (path) DO UPDATE SET (collection, stamp, digest, error) = "
+        "(excluded.collection, excluded.stamp, excluded.digest, excluded.error) RETURNING id",
+        (*file[:4], file.error),
+    ).fetchone()
+    if parts is not None:
+        text = zlib.compress(file.text.encode())
+        transaction.execute("INSERT OR REPLACE INTO note_texts VALUES (?, ?)", (file_id, text))
+        _replace_parts(transaction, file_id, parts)
+
+
+def _replace_parts(transaction: Transaction, file_id: int, parts: Sequence[NewMemory]) -> None:
     unused = defaultdict[tuple[str, ...], list[tuple[int, str]]](list)
     for memory_id, content, heading, context, collection in transaction.rows(_PARTS, (file_id,)):
         unused[collection, content].append((memory_id, heading + "\n" + context))
@@ -158,20 +180,6 @@ def replace_file(
     rows.delete(transaction, [memory_id for left in unused.values() for memory_id, _ in left])
 
 
-def touch_file(transaction: Transaction, file_id: int, stamp: str) -> None:
-    """Note a new stamp of a file with the same content."""
-    transaction.execute("UPDATE note_files SET stamp = ? WHERE id = ?", (stamp, file_id))
-
-
-def note_error(transaction: Transaction, file: KnownFile | None, path: str, collection: str, why: str) -> None:
-    """Note why a file cannot be read now; what was read of it before stays."""
-    if file is None:
-        sql = "INSERT INTO note_files (path, collection, stamp, digest, error) VALUES (?, ?, '', '', ?)"
-        transaction.execute(sql, (path, collection, why))
-    else:
-        transaction.execute("UPDATE note_files SET stamp = '', error = ? WHERE id = ?", (why, file.id))
-
-
 def remove_file(transaction: Transaction, path: str) -> None:
     """Delete a file with its parts, if it is there."""
     sql = "SELECT memory_id FROM note_chunks WHERE file_id = (SELECT id FROM note_files WHERE path = ?)"
@@ -183,17 +191,6 @@ def forget_files(transaction: Transaction, collection: str | None) -> int:
     """Forget what was read of the files of a collection, and return their number; they may be read again."""
     transaction.execute("DELETE FROM note_folders WHERE collection = ?", (collection,))
     return transaction.execute("DELETE FROM note_files WHERE collection = ?", (collection,)).rowcount
-
-
-def has_orphans(snapshot: Snapshot) -> bool:
-    """Tell whether there are notes without a file, as when a purge was interrupted."""
-    (parts,) = snapshot.row("SELECT count(*) FROM note_chunks")
-    return int(parts) != collection_rows.totals(snapshot)["note"]
-
-
-def delete_orphans(transaction: Transaction) -> None:
-    """Delete notes without a file."""
-    rows.delete(transaction, [memory_id for (memory_id,) in transaction.rows(_ORPHANS)])
 
 
 def text_of(snapshot: Snapshot, path: str) -> tuple[str, str] | None:
@@ -228,15 +225,6 @@ def files(snapshot: Snapshot) -> tuple[FileState, ...]:
     return tuple(FileState(*row) for row in snapshot.rows(_FILES))
 
 
-def _set_file(transaction: Transaction, file: ReadFile, renamed: KnownFile | None) -> int:
-    if renamed is not None:
-        transaction.execute("UPDATE note_files SET path = ? WHERE id = ?", (file.path, renamed.id))
-    (file_id,) = transaction.execute(
-        "INSERT INTO note_files (path, collection, stamp, digest, error) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (path) DO UPDATE SET (collection, stamp, digest, error) = "
-        "(excluded.collection, excluded.stamp, excluded.digest, excluded.error) RETURNING id",
-        (*file[:4], file.error),
-    ).fetchone()
-    text = zlib.compress(file.text.encode())
-    transaction.execute("INSERT OR REPLACE INTO note_texts VALUES (?, ?)", (file_id, text))
-    return int(file_id)
+def _has_orphans(snapshot: Snapshot) -> bool:
+    (parts,) = snapshot.row("SELECT count(*) FROM note_chunks")
+    return int(parts) != collection_rows.totals(snapshot)["note"]

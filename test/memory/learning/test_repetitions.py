@@ -139,4 +139,4 @@ def test_purging_a_session_leaves_a_fact_as_the_other_sessions_alone_would_have(
         assert set(told.decisions) == set(meant.decisions)
         assert told.times_learned == meant.times_learned
         assert [one.gave for one in told.repetitions] == [one.gave for one in meant.repetitions]
-        memory._database.write(check).result()
+        memory.parts.database.write(check).result()

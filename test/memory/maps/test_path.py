@@ -161,7 +161,7 @@ def test_a_purge_takes_the_path_and_the_map_within_its_conditions(open_memory: O
     memory.end_session(session)
     drive(memory, [1, 2, 3, 4, 5])
     drive(memory, [1, 2], collection="lab")
-    assert memory.preview_purge(session_id=session).path_points == 2
+    assert memory.purge(session_id=session, dry_run=True).path_points == 2
     assert memory.purge(session_id=session).path_points == 2
     assert memory.purge(collection="lab", before=2 * SECOND).path_points == 1
     assert memory.purge(collection="lab").path_points == 1

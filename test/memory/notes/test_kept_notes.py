@@ -103,7 +103,7 @@ def test_a_purge_by_time_or_session_leaves_notes_and_one_of_their_collection_tak
 def test_a_purge_that_was_interrupted_leaves_no_notes_twice(
     open_memory: OpenMemory, memory: RobotMemory, handbook: Path
 ) -> None:
-    memory._database.write(partial(note_rows.forget_files, collection="notes")).result()
+    memory.parts.database.write(partial(note_rows.forget_files, collection="notes")).result()
     memory.close()
     again = open_memory(notes_folders=[str(handbook)])
     again.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import RobotMemory, open_memory
 
 from ...support.consistency import check_file
 from ...support.subprocesses import running
@@ -16,20 +16,20 @@ import sys, types
 package = types.ModuleType("test")
 package.__path__ = ["test"]
 sys.modules["test"] = package
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import RobotMemory, open_memory
 from test.support.embedders import WordVectors
 
 embedder = WordVectors()
-with RobotMemory(sys.argv[1], embedder=embedder, synchronous="normal", notes_folders=[sys.argv[2]]) as memory:
+with open_memory(sys.argv[1], embedder=embedder, synchronous="normal", notes_folders=[sys.argv[2]]) as memory:
     print("open", flush=True)
     sys.stdin.readline()
     print(len(embedder.embedded), flush=True)
 """
 READ_AND_DIE = """
 import sys, threading
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import RobotMemory, open_memory
 
-with RobotMemory(sys.argv[1], embedding_model="", synchronous="normal", notes_folders=[sys.argv[2]]) as memory:
+with open_memory(sys.argv[1], embedding_model="", synchronous="normal", notes_folders=[sys.argv[2]]) as memory:
     while memory.status().notes < int(sys.argv[3]):
         threading.Event().wait(0.001)
     print(memory.status().notes, flush=True)
@@ -86,7 +86,7 @@ def test_a_process_that_is_killed_while_it_reads_leaves_whole_files_and_the_next
             assert process.stdout.readline()
             process.kill()
         assert check_file(path) >= least
-    with RobotMemory(path, embedding_model="", notes_folders=[str(handbook)]) as memory:
+    with open_memory(path, embedding_model="", notes_folders=[str(handbook)]) as memory:
         memory.flush()
         assert (memory.status().notes, memory.status().note_files) == (300, 300)
         assert [one.memory.context["note"]["path"] for one in memory.recall("x299", 1)] == ["handbook/page299.md"]

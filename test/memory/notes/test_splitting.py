@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.notes.blocks import lines_of, markdown_blocks
+from robotmem_ros.memory.notes.blocks import markdown_blocks
 from robotmem_ros.memory.notes.splitting import Limits, count, split
+from robotmem_ros.memory.search.note_lines import lines_of
 
 LIMITS = Limits(40, 10)
 words = st.lists(

@@ -56,12 +56,12 @@ def test_the_search_for_near_objects_assigns_as_a_comparison_with_all_objects(
     with RobotMemory(":memory:", embedding_model="") as memory:
         for t, places in enumerate(messages):
             new = [sighting(x + offset, y - offset, z, t=10.0 * t) for x, y, z in places]
-            known = memory._database.write(_all_objects).result()
+            known = memory.parts.database.write(_all_objects).result()
             expected = _compared_with_all(memory, new, covariance, known)
             for one, found in zip(expected, see(memory, *new, covariances=[covariance] * len(new)), strict=True):
                 # What was merged on the same occasion is the object that it became a part of.
                 assert found in _became(memory, one, newer_than=max((row.memory_id for row in known), default=0))
-        memory._database.write(check).result()
+        memory.parts.database.write(check).result()
 
 
 def _all_objects(snapshot: Snapshot) -> list[Track]:
@@ -92,7 +92,7 @@ def _compared_with_all(
 
 
 def _became(memory: RobotMemory, memory_id: int | None, *, newer_than: int) -> set[int]:
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         if memory_id is not None:
             rows = snapshot.rows("SELECT id, superseded_by FROM memories WHERE id = ?", (memory_id,))
         else:

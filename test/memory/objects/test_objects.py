@@ -66,8 +66,8 @@ def test_nothing_is_lost_and_every_index_is_in_step_after_any_messages(messages:
             assert each.last_seen == each.observed_at
             assert min(stamps) * SECOND <= each.first_seen <= each.observed_at <= max(stamps) * SECOND
             assert each.confirmed == (each.confidence >= 0.5)
-        memory._database.write(check).result()
-        memory._database.write(_check_counts).result()
+        memory.parts.database.write(check).result()
+        memory.parts.database.write(_check_counts).result()
 
 
 def _check_counts(transaction: Transaction) -> None:

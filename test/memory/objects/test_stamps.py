@@ -30,7 +30,7 @@ def at(t: float, context: str = CLEAN, session_id: str = "first") -> NewMemory:
 def look(memory: RobotMemory, t: float, key: ImportKey | None = None) -> bool:
     """Whether a view of the chair's place without it counts."""
     view = FieldOfView((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), round(t * SECOND), 5.0, math.pi / 2, 1.0, import_key=key)
-    return memory.count_undetected(view).result() == (1,)
+    return memory.store_field_of_view(view).result() == (1,)
 
 
 def test_a_stamp_from_the_future_does_not_outdate_later_sightings(open_memory: OpenMemory) -> None:
@@ -128,7 +128,7 @@ def test_the_next_sighting_corrects_an_object_with_a_stamp_from_the_future(
     clock = Clock(NOW * SECOND)
     memory = open_memory(clock=clock)
     see(memory, at(NOW))
-    memory._database.write(
+    memory.parts.database.write(
         lambda connection: connection.execute("UPDATE objects SET last_seen = last_seen + ?", (YEARS * SECOND,))
     ).result()
     assert look(memory, NOW + 1)

@@ -34,8 +34,8 @@ with RobotMemory(sys.argv[1], embedding_model="") as memory:
 
 READ_AS_NOBODY = f"""
 import os, sys
-from robotmem_ros.memory import RobotMemory
-with RobotMemory(":memory:", embedding_model="", other_memories=f"other: {{sys.argv[1]}}") as memory:
+from robotmem_ros.memory import open_memory
+with open_memory(":memory:", embedding_model="", other_memories=f"other: {{sys.argv[1]}}") as memory:
     memory.timeline()  # what it imports lies perhaps where nobody may read
     if os.getuid() == 0:
         os.setgid({NOBODY})

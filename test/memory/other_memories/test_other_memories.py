@@ -78,8 +78,8 @@ def test_an_id_alone_tells_where_a_memory_is(memory: RobotMemory) -> None:
         memory.data(pallet.id + 1000)
 
 
-@pytest.mark.parametrize("ask", [RobotMemory.recall, RobotMemory.timeline])
-def test_it_is_asked_by_itself(memory: RobotMemory, ask: Callable[..., object]) -> None:
+@pytest.mark.parametrize("verb", ["recall", "timeline"])
+def test_it_is_asked_by_itself(memory: RobotMemory, verb: str) -> None:
     for conditions in (
         {"collections": ["forklift", "default"]}, {"collection": "default", "collections": ["forklift"]},
         {"collections": ["*", "forklift"]},
@@ -87,7 +87,7 @@ def test_it_is_asked_by_itself(memory: RobotMemory, ask: Callable[..., object]) 
         with pytest.raises(
             InvalidFieldError, match=r"^collections: 'forklift' is the memory of another robot, which is asked by"
         ):
-            ask(memory, **conditions)
+            getattr(memory, verb)(**conditions)
 
 
 def of_forklift(memory: RobotMemory) -> int:
@@ -102,7 +102,7 @@ def of_forklift(memory: RobotMemory) -> int:
         (lambda memory: memory.start_session(collection="forklift"), "^collection: 'forklift' "),
         (lambda memory: memory.consolidate("s", "forklift"), "^collection: 'forklift' "),
         (lambda memory: memory.purge(collection="forklift"), "^collection: 'forklift' "),
-        (lambda memory: memory.preview_purge(collection="forklift"), "^collection: 'forklift' "),
+        (lambda memory: memory.purge(collection="forklift", dry_run=True), "^collection: 'forklift' "),
         (lambda memory: memory.forget(of_forklift(memory), "wrong"), r"^memory_id: \d+ .* it is of 'forklift'"),
         (lambda memory: memory.restore(of_forklift(memory)), r"^memory_id: \d+ .* it is of 'forklift'"),
         (lambda memory: memory.update(of_forklift(memory), "new"), r"^memory_id: \d+ .* it is of 'forklift'"),

@@ -189,7 +189,7 @@ def house(open_memory: OpenMemory) -> RobotMemory:
 
 def test_what_a_session_gave_to_the_memories_of_others_goes_with_it(house: RobotMemory) -> None:
     glass, sink, thing = visited(house)
-    planned = house.preview_purge(session_id=FRIEND)
+    planned = house.purge(session_id=FRIEND, dry_run=True)
     assert (planned.memories, planned.sightings, planned.repetitions) == (0, 2, 2)
     done = house.purge(session_id=FRIEND)
     assert (done.memories, done.sightings, done.repetitions) == (0, 2, 2)
@@ -245,7 +245,7 @@ def test_a_fact_whose_first_learning_is_purged_has_the_text_of_the_next_one(hous
 def test_a_fact_that_another_session_learned_too_stays_as_that_one_told_it(house: RobotMemory) -> None:
     fact = house.learn("the lab is closed", context("a"), FRIEND, **fields("a")).memory_id
     house.learn("The lab is closed.", {"arm": "left"}, "other", category="constraint")
-    planned = house.preview_purge(session_id=FRIEND)
+    planned = house.purge(session_id=FRIEND, dry_run=True)
     assert (planned.memories, planned.repetitions, planned.shares) == (0, 1, ())
     assert house.purge(session_id=FRIEND).repetitions == 1
     assert traces(house) == (set(), set())

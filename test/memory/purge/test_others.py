@@ -42,9 +42,9 @@ def test_a_process_that_reads_an_older_state_keeps_the_traces_and_is_told_of(ope
         tell_to_go_on(reader)
         assert reader.stdout.readline() == "done\n"
         # It has the file still open, but reads no older state any more.
-        assert finish(memory._database)
+        assert finish(memory.parts.database)
         assert found(memory.path, of_words(["qzxjvsecret"])) == set()
-    assert not finish(memory._database)
+    assert not finish(memory.parts.database)
 
 
 def test_a_process_that_writes_keeps_the_memories_and_the_next_purge_finishes(open_memory: OpenMemory) -> None:
@@ -65,15 +65,15 @@ def test_a_process_that_writes_keeps_the_memories_and_the_next_purge_finishes(op
 def test_a_process_that_writes_keeps_the_traces_of_what_is_deleted(open_memory: OpenMemory) -> None:
     memory = open_memory(busy_timeout=0.2)
     chosen = Selection(ids=(memory.learn("qzxjvsecret").memory_id,))
-    memory._database.write(lambda connection: delete_batch(connection, chosen, 250)).result()
+    memory.parts.database.write(lambda connection: delete_batch(connection, chosen, 250)).result()
     with running(WRITE, memory.path) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "0\n"
         with pytest.raises(PurgeUnfinishedError, match="since another process writes to the file; close it"):
-            finish(memory._database)
+            finish(memory.parts.database)
         tell_to_go_on(writer)
         assert writer.stdout.readline() == "done\n"
-    assert finish(memory._database)
+    assert finish(memory.parts.database)
     assert found(memory.path, of_words(["qzxjvsecret"])) == set()
 
 
@@ -97,7 +97,7 @@ def test_readers_of_the_same_program_do_not_stand_in_the_way(open_memory: OpenMe
 def test_a_purge_that_was_cut_off_is_finished_by_the_next(open_memory: OpenMemory) -> None:
     memory = open_memory()
     ids = [memory.learn(f"qzxjvsecret {number}").memory_id for number in range(3)]
-    memory._database.write(lambda connection: delete_batch(connection, Selection(ids=tuple(ids)), 250)).result()
+    memory.parts.database.write(lambda connection: delete_batch(connection, Selection(ids=tuple(ids)), 250)).result()
     memory.close()
     assert found(memory.path, of_words(["qzxjvsecret"]))
     again = open_memory()
@@ -133,9 +133,9 @@ def test_maintenance_finishes_a_purge_once_no_other_process_reads(
 def test_maintenance_leaves_a_purge_to_its_caller_for_a_while_and_tries_seldom(open_memory: OpenMemory) -> None:
     memory = open_memory(busy_timeout=0.2)
     chosen = Selection(ids=(memory.learn("qzxjvsecret").memory_id,))
-    memory._database.write(lambda connection: delete_batch(connection, chosen, 250)).result()
+    memory.parts.database.write(lambda connection: delete_batch(connection, chosen, 250)).result()
     now = [100.0]
-    one = PurgeFinisher(memory._database, patience=30.0, clock=lambda: now[0])
+    one = PurgeFinisher(memory.parts.database, patience=30.0, clock=lambda: now[0])
     with running(READ, memory.path) as reader:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "0\n"
@@ -155,4 +155,4 @@ def test_maintenance_leaves_a_purge_to_its_caller_for_a_while_and_tries_seldom(o
         now[0] = 161.0
         assert not one.update()
     assert found(memory.path, of_words(["qzxjvsecret"])) == set()
-    assert not finish(memory._database)
+    assert not finish(memory.parts.database)

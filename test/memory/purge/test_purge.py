@@ -171,7 +171,7 @@ def test_an_object_may_keep_no_sighting_at_all(memory: RobotMemory) -> None:
 
 def supersede(memory: RobotMemory, old: int, new: int) -> None:
     superseded = {"status": "superseded", "superseded_by": new}
-    memory._database.write(lambda connection: rows.update(connection, old, superseded)).result()
+    memory.parts.database.write(lambda connection: rows.update(connection, old, superseded)).result()
 
 
 def test_what_a_memory_superseded_goes_with_it(memory: RobotMemory) -> None:

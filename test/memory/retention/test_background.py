@@ -109,4 +109,4 @@ def test_closing_the_memory_stops_retention(open_memory: OpenMemory, times: int)
     fill(memory, 0, 200)
     for _ in range(times):
         memory.close()
-    assert memory._parts.maintenance._thread not in threading.enumerate()
+    assert memory.parts.maintenance._thread not in threading.enumerate()

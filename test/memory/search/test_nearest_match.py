@@ -53,7 +53,7 @@ def house(request: pytest.FixtureRequest, model: Embedder, tmp_path_factory: pyt
         house = House(memory, fill(ENGLISH, 500), fill(CHINESE, 120))
         fill(OTHERS, 700)
         memory.flush()
-        assert bool(memory._parts.texts.blocks) == (path != ":memory:")
+        assert bool(memory.parts.texts.blocks) == (path != ":memory:")
         yield house
 
 

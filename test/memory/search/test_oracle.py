@@ -132,7 +132,7 @@ def opened(path: Path, clock: Clock, embeds: bool, *, areas: bool = False) -> Ro
 
 def is_covered(world: World) -> bool:
     """Whether the postings cover all memories: then a search looks at each, however common its words."""
-    return bool((blocks := world.memory._parts.texts.blocks) and blocks[-1].high == world.memories[-1].id)
+    return bool((blocks := world.memory.parts.texts.blocks) and blocks[-1].high == world.memories[-1].id)
 
 
 def check(world: World, question: Question) -> None:

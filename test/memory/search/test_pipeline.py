@@ -39,9 +39,9 @@ def test_with_words_and_vectors_the_mode_is_hybrid(three_mugs: RobotMemory) -> N
 
 def test_words_and_meaning_take_at_most_twelve_statements(three_mugs: RobotMemory) -> None:
     three_mugs.recall("red mug")
-    three_mugs._parts.maintenance.close()  # it borrows connections too
+    three_mugs.parts.maintenance.close()  # it borrows connections too
     ran: list[str] = []
-    with three_mugs._database._reader() as connection:  # the one that the recall borrows next
+    with three_mugs.parts.database._reader() as connection:  # the one that the recall borrows next
         connection.set_trace_callback(ran.append)
     three_mugs.recall("red mug")
     assert len([one for one in ran if one not in {"BEGIN", "COMMIT"} and not one.startswith("--")]) in range(5, 13), ran

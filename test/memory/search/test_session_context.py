@@ -76,7 +76,7 @@ def test_places_are_those_of_the_session_and_withdrawn_memories_keep_theirs(open
     for session in ("patrol", "other", "patrol", "", "patrol", "patrol"):
         memory.learn("a text", session_id=session)
     memory.forget(3, "wrong")
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         assert read_places(snapshot, [1, 2, 4, 6]) == {
             1: Place("patrol", (), (3, 5)), 2: Place("other", (), ()), 6: Place("patrol", (5, 3), ()),
         }  # fmt: skip
@@ -92,10 +92,10 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors_if_it_is_nea
     memory.flush()
     query = embedder.embed_one("pump valve")
     first, second, third, alone = map(embedder.embed_one, texts)
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         before = Measured.of([], [Measurement(one, 0.25) for one in (1, 2, 3, 4)])
         places = read_places(snapshot, [1, 2, 3, 4])
-        vectors_of = partial(memory.vectors.vectors_of, snapshot, dim=len(query))
+        vectors_of = partial(memory.parts.vectors.vectors_of, snapshot, dim=len(query))
         measured = measure_in_session(vectors_of, query, before, places, 0.3)
         assert measure_in_session(vectors_of, query, before, places, 0.0) is before
         first_alone = Measured.of([], [Measurement(1, 0.25)])
@@ -118,10 +118,10 @@ def test_equal_sums_of_vectors_are_equally_near(texts: list[tuple[str, str]]) ->
             memory.learn(text or "a long green table", session_id=session)
         memory.flush()
         query = embedder.embed_one("red table")
-        with memory._database.snapshot() as snapshot:
+        with memory.parts.database.snapshot() as snapshot:
             ids = list(range(1, len(texts) + 1))
             places = read_places(snapshot, ids)
-            vectors_of = partial(memory.vectors.vectors_of, snapshot, dim=len(query))
+            vectors_of = partial(memory.parts.vectors.vectors_of, snapshot, dim=len(query))
             before = Measured.of([], [Measurement(one, 0.0) for one in ids])
             measured = measure_in_session(vectors_of, query, before, places, 0.3)
     by_directions: dict[tuple[str, frozenset[tuple[str, Fraction]]], set[float]] = {}

@@ -30,7 +30,7 @@ def groups(memory: RobotMemory, session: str = "s") -> list[list[int]]:
 
 def statuses(memory: RobotMemory) -> dict[int, tuple[str, int | None]]:
     """Return the status and the replacement of each memory, by id."""
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         return {
             memory_id: (status, by)
             for memory_id, status, by in snapshot.rows("SELECT id, status, superseded_by FROM memories")
@@ -208,12 +208,12 @@ def test_a_superseded_fact_cannot_be_forgotten_but_can_be_restored(memory: Robot
 def test_facts_that_changed_after_the_plan_are_skipped(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
     more = [learn(memory, f"{text} please, kitchen robot") for text in ("wash the mug", "wash the blue mug")]
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         planned = consolidation.plan(snapshot, "s", "default")
     assert planned.grouped == 2
     memory.update(ids[0], "another text")
     memory.forget(more[1], "a test")
-    done = memory._database.write(lambda transaction: consolidation.apply(transaction, planned)).result()
+    done = memory.parts.database.write(lambda transaction: consolidation.apply(transaction, planned)).result()
     assert [[fact.id for fact in group.members] for group in done.groups] == [[ids[1]]]
     assert statuses(memory)[more[0]] == ("active", None)
 

@@ -140,7 +140,7 @@ def test_an_expired_session_accepts_its_outcome_once(open_memory: OpenMemory, cl
     report = memory.end_session(session, 0.5)
     assert (report.session.end_reason, report.session.outcome, report.facts) == ("ended", 0.5, 1)
     assert report.session.duration == LIMIT, "what came later is no part of it"
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         assert snapshot.rows("SELECT memory_id, total FROM memory_outcomes") == [(recalled, 0.5)]
     with pytest.raises(SessionNotFoundError, match="it has ended already"):
         memory.end_session(session, 1.0)

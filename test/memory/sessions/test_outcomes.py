@@ -19,7 +19,7 @@ from ..conftest import OpenMemory
 def outcomes(memory: RobotMemory) -> dict[int, tuple[float, float]]:
     """Return the sums of the outcomes and of the shares of each memory."""
     memory.flush()
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         rows = snapshot.rows("SELECT memory_id, total, weight FROM memory_outcomes")
         return {memory_id: (total, weight) for memory_id, total, weight in rows}
 
@@ -57,7 +57,7 @@ def test_only_what_was_recalled_while_the_session_was_open_shares_in_its_outcome
     assert outcomes(memory) == {ids[1]: (0.75, 1)}
     episode(memory, ids[1], 0.25)
     assert outcomes(memory) == {ids[1]: (1.0, 2)}
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         assert snapshot.row("SELECT count(*) FROM session_recalls") == (0,), "they ended"
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.errors import InvalidFieldError
-from robotmem_ros.memory.search.request import RecallRequest
 
 from ...support.clock import Clock
 from ..conftest import OpenMemory
@@ -39,7 +38,7 @@ def test_a_task_is_prepared_as_the_end_of_a_session_about_it_would_be(memory: Ro
 
 def test_preparing_begins_no_session_and_uses_nothing(memory: RobotMemory) -> None:
     memory.prepare("tidy the kitchen")
-    memory.offer(RecallRequest("door"))
+    memory.recall("door", count_usage=False)
     memory.flush()
     assert len(memory.sessions()) == 3
     assert len(memory.recall(context_filter={"access_count": 0}, kinds="fact")) == 3

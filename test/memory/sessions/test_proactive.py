@@ -6,11 +6,11 @@ import json
 import math
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import RecallResult
 from robotmem_ros.memory.sessions.proactive import EVIDENCE, LEAST_FIT, LEAST_SHARE, LIKENESS, UNRATED, context_words
 
@@ -95,14 +95,14 @@ def test_a_fact_that_goes_while_a_session_ends_is_left_out_of_its_report(
     memory.save_perception("the red door", session_id=session)
     left = {kept, gone}
 
-    def recall(request: RecallRequest) -> RecallResult:
-        result = memory.offer(request)
+    def recall(query: str, n: int, **conditions: Any) -> RecallResult:
+        result = memory.recall(query, n, **conditions)
         if {kept, gone} <= {one.id for one in result} and gone in left:
             withdraw(memory, gone)
             left.remove(gone)
         return result
 
-    report = memory._parts.sessions.end(memory.parameters, memory.decay(), session, 0.8, recall)
+    report = memory.parts.sessions.end(memory.parameters, memory.decay(), session, 0.8, recall)
     assert left == {kept}
     assert [fact.id for fact in report.proactive] == [kept]
 
@@ -125,7 +125,7 @@ def test_only_facts_from_outside_the_session_but_of_its_collection_are_offered(
     report = memory.end_session(session, 1.0)
     assert [fact.id for fact in report.proactive] == known
     assert [fact.score for fact in report.proactive] == [1.0]
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         assert snapshot.row("SELECT max(access_count) FROM memories") == (0,), "an offer is no recall"
     live(memory, clock, 200)
     assert offered(memory, context) == [], "what has faded is not offered"
@@ -182,5 +182,5 @@ def test_the_words_of_a_context_are_those_of_its_texts_and_its_other_values_with
 
 
 def _sessions_of(memory: RobotMemory) -> dict[int, str]:
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         return dict(snapshot.rows("SELECT id, session_id FROM memories"))

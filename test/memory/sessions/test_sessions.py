@@ -123,7 +123,7 @@ def test_ending_sessions_changes_no_confidence(memory: RobotMemory, clock: Clock
         session = memory.start_session().session_id
         live(memory, clock, 30)
         faded.append(memory.end_session(session).decay)
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         assert snapshot.rows("SELECT DISTINCT confidence FROM memories") == [(0.8,)]
     assert [(one.memories, one.protected, one.decayed, one.faded) for one in faded] == [
         (2, 1, 1, 0), (2, 1, 1, 0), (2, 1, 1, 0), (2, 1, 1, 1)

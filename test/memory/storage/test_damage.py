@@ -94,7 +94,7 @@ def verbs(memory: RobotMemory) -> Iterator[Callable[[], object]]:
     yield lambda: memory.learn("grip force 7.5 N holds the glass 7", {"task": {"success": False}})
     yield lambda: memory.save_perception("a blue mug", label="mug", pose=(1, 2, 3))
     yield lambda: memory.store_sightings(chairs(memory, 3), field_of_view=VIEW).result()
-    yield lambda: memory.count_undetected(VIEW).result()
+    yield lambda: memory.store_field_of_view(VIEW).result()
     yield lambda: [memory.object_history(seen.memory_id) for seen in memory.objects()]
     for memory_id in range(1, 72, 5):
         yield lambda memory_id=memory_id: memory.history(memory_id)  # type: ignore[misc]
@@ -110,7 +110,7 @@ def verbs(memory: RobotMemory) -> Iterator[Callable[[], object]]:
     yield memory.status
     yield memory.flush
     yield lambda: memory.retain(dry_run=True)
-    yield lambda: memory.preview_purge(collection="default")
+    yield lambda: memory.purge(collection="default", dry_run=True)
     yield memory.retain
     yield lambda: memory.purge(before=2**62)
     yield memory.finish_purge
@@ -158,10 +158,10 @@ def test_a_damaged_context_is_named_by_its_memory(tmp_path: Path) -> None:
 def test_only_sqlite_says_that_a_file_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with RobotMemory(path, embedding_model="") as memory:
-        with pytest.raises(StorageError, match="KeyError: 263") as told, memory._database.snapshot():
+        with pytest.raises(StorageError, match="KeyError: 263") as told, memory.parts.database.snapshot():
             raise KeyError(263)
         assert "damaged" not in str(told.value)
-        with pytest.raises(StorageError, match="no such table") as told, memory._database.snapshot() as snapshot:
+        with pytest.raises(StorageError, match="no such table") as told, memory.parts.database.snapshot() as snapshot:
             snapshot.rows("SELECT 1 FROM none_such")
         assert "damaged" not in str(told.value)
         for number in range(500):

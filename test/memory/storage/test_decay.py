@@ -33,7 +33,7 @@ def look(
 ) -> RecallResult:
     """What there is, without counting as recalled."""
     request = RecallRequest(n=10, min_confidence=min_confidence, context_filter=context_filter, after=0)
-    return memory._parts.pipeline.run(parse_query(memory.parameters, request, decay=memory.decay()), memory.parameters)
+    return memory.parts.pipeline.run(parse_query(memory.parameters, request, decay=memory.decay()), memory.parameters)
 
 
 def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:
@@ -127,7 +127,7 @@ def test_a_recall_counts_and_makes_no_belief_fresher(memory: RobotMemory, clock:
         memory.flush()
     confidences = {found.id: found.memory.confidence for found in look(memory)}
     assert confidences == {one: pytest.approx(0.9 * 0.99**60) for one in (used, unused)}
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         counts = snapshot.rows("SELECT access_count FROM memories ORDER BY id")
     assert counts == [(12,), (0,)]
 
@@ -239,7 +239,7 @@ def test_while_the_clock_shows_no_time_no_day_is_lived(memory: RobotMemory, cloc
     clock.now = now
     memory.learn("the bin has a pedal", observed_at=NOW, confidence=0.8)
     assert only(memory, 0.9).confidence == 0.9
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         assert snapshot.row("SELECT count(*) FROM lived_days") == (1,)
 
 
@@ -266,7 +266,7 @@ def test_decay_writes_nothing_to_memories(memory: RobotMemory, clock: Clock) -> 
     memory.learn("the glass holds at 12.5 N", confidence=0.9)
     live(memory, clock, 120)
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**120)
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         assert snapshot.rows("SELECT confidence, access_count FROM memories") == [(0.9, 0)]
 
 

@@ -121,7 +121,7 @@ class World:
             apply(connection, batch)
             raise KeyError("broken off")
 
-        assert self.copy._database.write(broken_off).exception() is not None
+        assert self.copy.parts.database.write(broken_off).exception() is not None
 
     def feed(self, n: int, times: int = 1) -> bool:
         """Let the copy see at least n changes, each batch some times; return whether there were any."""
@@ -199,7 +199,7 @@ def batches(memory: RobotMemory, n: int = 1000, seen: Cursor = BEGINNING) -> Ite
 
 def units_of(memory: RobotMemory) -> list[dict[str, Any]]:
     """Return all memories as rows, by id."""
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         ids = [memory_id for (memory_id,) in snapshot.rows("SELECT id FROM memories ORDER BY id")]
         return units.memories(snapshot, ids)
 
@@ -208,7 +208,7 @@ def stored(memory: RobotMemory, *, but: frozenset[str] | set[str] = frozenset())
     """Return all that is stored, by UUID, without what means something in this file alone."""
     but = {"id", "robot", "revision", *but}
     rows = units_of(memory)
-    with memory._database.snapshot() as snapshot:
+    with memory.parts.database.snapshot() as snapshot:
         rows += units.sessions(snapshot, 0, 2**62) + units.maps(snapshot, 0, 2**62)
     found = {row["uuid"]: {name: value for name, value in row.items() if name not in but} for row in rows}
     for row in found.values():
@@ -263,5 +263,5 @@ def test_a_copy_that_follows_equals_its_source_however_it_is_fed(steps: list[tup
         assert as_read(restored) == as_read(made.source)
         assert as_read(made.copy) == as_read(made.source)
         for memory in (made.copy, made.copied_at_once, restored):
-            memory._database.write(check).result()
+            memory.parts.database.write(check).result()
         restored.close()

@@ -29,13 +29,13 @@ def test_a_new_memory_and_one_that_is_updated_belong_to_the_same_day(
     with RobotMemory(":memory:", embedding_model="", clock=clock) as memory:
         for day in days:
             clock.now = day * DAY + 1
-            memory._database.write(lambda transaction: None).result()
+            memory.parts.database.write(lambda transaction: None).result()
         perception = new_perception(memory.parameters, NewPerception(description="a red mug"), now=lambda: 1)
         for observed, received in times:
             seen = replace(perception, observed_at=observed * DAY + SECOND, received_at=received * DAY)
             new = memory.store(seen).result().memory_id
             old = memory.store(perception).result().memory_id
-            first, second = memory._database.write(partial(_days, old=old, new=new, seen=seen)).result()
+            first, second = memory.parts.database.write(partial(_days, old=old, new=new, seen=seen)).result()
             assert first == second
 
 

@@ -43,7 +43,7 @@ def test_the_status_names_the_process_that_keeps_the_log_from_being_emptied(open
         with pytest.raises(
             LogHeldError, match=rf"memory.db-wal' has \d MB and grows with each save, since {who} has read .* a moment;"
         ):
-            LogWatch(memory._database, lambda: 5_000_000).update()
+            LogWatch(memory.parts.database, lambda: 5_000_000).update()
         until(lambda: "look after the log failed" in memory.status().reason, "word of the log")
         assert memory.save_perception("saving goes on").memory_id == 42
         reader.stdin.write("\n")
@@ -58,14 +58,14 @@ def test_a_log_of_ordinary_size_is_left_alone(open_memory: OpenMemory) -> None:
     memory = open_memory()
     memory.learn("red mug")
     size = Path(f"{memory.path}-wal").stat().st_size
-    assert not LogWatch(memory._database, lambda: 0).update()
+    assert not LogWatch(memory.parts.database, lambda: 0).update()
     assert Path(f"{memory.path}-wal").stat().st_size >= size
 
 
 def test_while_another_process_reads_what_nobody_waits_for_is_committed_together(open_memory: OpenMemory) -> None:
     memory = open_memory(retention_bytes=1_000_000)
     memory.learn("red mug")
-    database = memory._database
+    database = memory.parts.database
     watch = LogWatch(database, lambda: 1_000_000)
     log = Path(f"{memory.path}-wal")
     with running(READ, memory.path) as reader:
@@ -75,7 +75,7 @@ def test_while_another_process_reads_what_nobody_waits_for_is_committed_together
         memory.save_perception("mug", data=bytes(1_000_000))
         with pytest.raises(LogHeldError):
             watch.update()
-        memory._parts.maintenance.close()  # it would let them wait for a second
+        memory.parts.maintenance.close()  # it would let them wait for a second
         database.gather(1000.0)
         waiting = database.write(lambda transaction: None, background=True)
         assert memory.learn("a call does not wait").memory_id

@@ -12,14 +12,14 @@ from robotmem_ros.memory.storage.snapshot import Transaction
 
 def test_it_tells_what_there_is(tmp_path: Path) -> None:
     with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
-        with memory._database.snapshot() as snapshot:
+        with memory.parts.database.snapshot() as snapshot:
             empty = overview(snapshot)
         assert (empty.memories, empty.vectors, empty.model, empty.last_memory) == (0, 0, None, 0)
         assert not any((empty.has_sessions, empty.has_unconfirmed, empty.has_contradictions, empty.has_outcomes))
         assert not empty.has_real
         memory.learn("the lamp is broken", {"env": {"sim_or_real": "real"}}, session_id="morning")
         memory.save_perception("a red mug", label="mug", pose=(1.0, 2.0, 0.0), confidence=0.1)
-        with memory._database.snapshot() as snapshot:
+        with memory.parts.database.snapshot() as snapshot:
             found = overview(snapshot)
         assert found.counts == {"fact": 1, "perception": 1, "note": 0}
         assert (found.memories, found.last_memory) == (2, 2)
@@ -28,11 +28,11 @@ def test_it_tells_what_there_is(tmp_path: Path) -> None:
 
 def test_in_a_snapshot_it_stays_and_the_next_one_sees_what_is_new(tmp_path: Path) -> None:
     with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
-        with memory._database.snapshot() as snapshot:
+        with memory.parts.database.snapshot() as snapshot:
             before = overview(snapshot)
             memory.learn("the lamp is broken")
             assert overview(snapshot) is before
-        with memory._database.snapshot() as snapshot:
+        with memory.parts.database.snapshot() as snapshot:
             assert overview(snapshot).memories == 1
 
 
@@ -45,4 +45,4 @@ def test_in_a_transaction_that_writes_it_is_read_anew() -> None:
             changes.invalidate(transaction, 1, "a test")
             return before, overview(transaction).memories
 
-        assert memory._database.write(counted_twice).result() == (1, 0)
+        assert memory.parts.database.write(counted_twice).result() == (1, 0)

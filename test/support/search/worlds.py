@@ -82,8 +82,8 @@ class World:
         self.memory.parameters = self.memory.parameters.changed(min_relevance=question.min_relevance)
         request = question.request
         result = self.memory.recall(**{field.name: getattr(request, field.name) for field in fields(request)})
-        self.memory._parts.usage.write()
-        self.memory._database.write(lambda connection: None).result()
+        self.memory.parts.usage.write()
+        self.memory.parts.database.write(lambda connection: None).result()
         return result
 
 
@@ -106,7 +106,7 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
     outcomes = _outcomes(memory, draw, ids) if seed % 2 else {}
     opposed = _oppose(memory, draw, ids)
     notes = [_new_note(draw, texts) for _ in range(size // 10)] if seed % 3 else []
-    ids += memory._database.write(lambda connection: rows.insert_all(connection, notes)).result()
+    ids += memory.parts.database.write(lambda connection: rows.insert_all(connection, notes)).result()
     news += notes
     memory.flush()
     # As they are kept: the oracle is about the search, and test_codec.py about the precision.
@@ -130,7 +130,7 @@ def _live(memory: RobotMemory, clock: Clock, draw: random.Random) -> list[int]:
     days = [clock.now // DAY, *sorted(draw.sample(range(BORN // DAY + 1, START // DAY), k=150)), START // DAY]
     for day in days[1:]:
         clock.now = day * DAY
-        memory._database.write(lambda connection: None).result()
+        memory.parts.database.write(lambda connection: None).result()
     clock.now = START
     return days
 
@@ -142,7 +142,7 @@ def _outcomes(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[
         outcomes[memory_id] = (sessions * draw.choice((0.0, 0.5, 1.0)), sessions)
     rows = [(memory_id, *outcome) for memory_id, outcome in outcomes.items()]
     sql = "INSERT INTO memory_outcomes VALUES (?, ?, ?)"
-    memory._database.write(lambda connection: connection.executemany(sql, rows)).result()
+    memory.parts.database.write(lambda connection: connection.executemany(sql, rows)).result()
     return outcomes
 
 

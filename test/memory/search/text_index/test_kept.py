@@ -142,7 +142,7 @@ def corrected_before(memory: RobotMemory) -> None:
 
 def deleted_before(memory: RobotMemory) -> None:
     """Deletes a memory, and purges another one."""
-    memory._database.write(lambda connection: rows.delete(connection, [7])).result()
+    memory.parts.database.write(lambda connection: rows.delete(connection, [7])).result()
     memory.purge(ids=[450])
 
 

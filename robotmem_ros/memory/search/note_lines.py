@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -10,10 +11,10 @@ from ..errors import InvalidFieldError, did_you_mean
 from ..storage import note_rows
 from ..storage.note_rows import FileState, FolderState
 from ..storage.snapshot import Snapshot
-from .blocks import lines_of
 
 _LONGEST_PATH = 4096
 MOST_LINES = 10_000
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class NoteLines:
     last_line: int
     """Itself included; one less than the first if the note is empty."""
     lines: int
-    """Of the whole note."""
+    """Number of lines of the whole note."""
     text: str
 
 
@@ -58,6 +59,12 @@ def note_lines(snapshot: Snapshot, path: object, first_line: object, n: object) 
 def notes_state(snapshot: Snapshot) -> NotesState:
     """Return the folders and files of notes, as they were seen last."""
     return NotesState(note_rows.folders(snapshot), note_rows.files(snapshot))
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, without their ends."""
+    lines = _LINE_END.split(text)
+    return lines if lines[-1] else lines[:-1]
 
 
 def _text(snapshot: Snapshot, path: str) -> str:

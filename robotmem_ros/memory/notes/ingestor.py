@@ -1,0 +1,231 @@
+"""Keep the notes of a memory in step with the files of its folders.
+
+One process does that for a database: see `KeeperLock`. It looks for changes every second, searches all folders by
+interval, and stores the files that changed, each in one transaction. So a process that is killed leaves whole files,
+and the next one goes on with the others.
+
+What cannot be seen is kept: notes of a folder that is missing, of a disk that is not mounted, of a folder or file that
+may not be read. What is surely gone is removed, after a second, since editors and tools replace files in two steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from ..background import MaintenanceLoop, Step
+from ..models import Kind, NewMemory
+from ..robot_memory import RobotMemory
+from ..storage.note_rows import FolderRow, KnownFile, NoteFile
+from ..validation import compact_json
+from .files import FileError, FoundFile, Seen, decoded, list_folder, read
+from .keeper_lock import KeeperLock
+from .splitting import Limits, Part, split
+
+_SCHEME = "1"
+"""Version of how texts are split: another one reads all files again."""
+_CONFIDENCE = 0.9
+_INTERVAL = 60.0
+"""Seconds after which the folders are compared with what the memory has, which another program may have purged."""
+_GRACE = 1.0
+"""Seconds for which a file must be missing before it is removed."""
+_LOOK, _REST_RATIO = 1.0, 50.0
+"""Seconds between two looks for changes, and how many times as long as a look they are apart at least."""
+_PATIENCE = 1.0
+"""Seconds that the start waits at most for what changed while no process kept the notes."""
+
+
+class _Change(NamedTuple):
+    """A file that is to be stored or removed."""
+
+    path: str
+    known: KnownFile | None
+    found: FoundFile | None
+    """None to remove it."""
+    refused: str = ""
+
+
+class NotesIngestor:
+    """Reads the folders that the parameters of a memory name, and stores their files as notes.
+
+    Args:
+        memory: The memory, to which its opener attaches it.
+    """
+
+    def __init__(self, memory: RobotMemory) -> None:
+        self._memory = memory
+        parameters = memory.parameters
+        self._folders = {folder.name: folder for folder in parameters.folders_of_notes()}
+        self._limits = Limits(parameters.notes_chunk_tokens, parameters.notes_chunk_tokens // 5)
+        self._scheme = f"{_SCHEME} {':'.join(map(str, self._limits))}"
+        database = memory.parts.database
+        self._lock = KeeperLock(None if database.in_memory else database.path)
+        self._loop = MaintenanceLoop("robotmem-notes")
+        self._is_read = threading.Event()
+        self._is_flushing = threading.Event()
+        self._queue: deque[_Change] = deque()
+        self._stamps: dict[str, str] = {}
+        self._missing: dict[str, float] = {}
+        self._due = self._next_look = 0.0
+        self._loop.start([Step("read notes", self._update, period=_LOOK)], database.query_priority)
+        self._is_read.wait(_PATIENCE)
+
+    @property
+    def trouble(self) -> str:
+        """Return why notes are not stored; empty if they are."""
+        return self._loop.trouble
+
+    def settle(self) -> None:
+        """Store what changed until now, and remove at once what is missing."""
+        self._is_flushing.set()
+        self._loop.flush()
+
+    def close(self) -> None:
+        """Stop reading, and let another process keep the notes."""
+        self._loop.close()
+        self._lock.release()
+
+    def _update(self) -> bool:
+        # Searches the folders if that is due, or reads the next file that changed; more is left while files wait.
+        if self._lock.take():
+            if self._queue:
+                # It stays in the queue if it cannot be written.
+                self._apply(self._queue[0])
+                self._queue.popleft()
+            elif self._is_due():
+                self._search()
+        if not self._queue:
+            self._is_read.set()
+        return bool(self._queue) or (self._lock.is_held and self._is_flushing.is_set())
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        return self._is_flushing.is_set() or self._due <= now or (self._next_look <= now and self._looks_changed())
+
+    def _looks_changed(self) -> bool:
+        began = time.monotonic()
+        stamps: dict[str, str] = {}
+        for folder in self._folders.values():
+            with suppress(FileError):
+                stamps |= {path: file.stamp for path, file in list_folder(folder).files.items()}
+        self._rest(began)
+        return stamps != self._stamps
+
+    def _rest(self, began: float) -> None:
+        now = time.monotonic()
+        self._next_look = now + max(_LOOK, _REST_RATIO * (now - began))
+
+    def _search(self) -> None:
+        began = time.monotonic()
+        grace = 0.0 if self._is_flushing.is_set() else _GRACE
+        self._is_flushing.clear()
+        known = self._memory.known_notes()
+        seen, folders = Seen(), []
+        for folder in self._folders.values():
+            before = known.folders.get(folder.name)
+            had_files = any(path.startswith(f"{folder.name}/") for path in known.files)
+            why = seen.add(folder, before.device if before and had_files else 0)
+            device = seen.device or (before.device if before else 0)
+            folders.append(FolderRow(folder.name, str(folder.path), folder.collection, device, why))
+        self._rest(began)
+        if known.has_orphans or [*known.folders.values()] != sorted(folders):
+            self._memory.save_note_folders(folders)
+        self._stamps = {path: file.stamp for path, file in seen.files.items()}
+        self._queue.extend(self._differences(known.files, seen, grace))
+        self._due = time.monotonic() + (_GRACE if self._missing else _INTERVAL)
+
+    def _differences(self, known: Mapping[str, KnownFile], seen: Seen, grace: float) -> Iterator[_Change]:
+        for path, found in sorted(seen.files.items()):
+            before = known.get(path)
+            if before is None or before.stamp != self._stamp(found) or before.collection != found.folder.collection:
+                yield _Change(path, before, found)
+        for path, why in sorted(seen.refused.items()):
+            if path not in known or known[path].error != why:
+                yield _Change(path, known.get(path), None, why)
+        now, missing = time.monotonic(), dict[str, float]()
+        for path, before in sorted(known.items()):
+            if not seen.shows_missing(path):
+                continue
+            # Of a folder that is not named any more, nothing is awaited.
+            is_named = path.partition("/")[0] in self._folders
+            missing[path] = self._missing.get(path, now)
+            if now - missing[path] >= (grace if is_named else 0.0):
+                yield _Change(path, before, None)
+        self._missing = missing
+
+    def _stamp(self, file: FoundFile) -> str:
+        return f"{self._scheme} {file.stamp}"
+
+    def _apply(self, change: _Change) -> None:
+        path, known, found, refused = change
+        if refused:
+            folder = self._folders[path.partition("/")[0]]
+            self._memory.save_note_file(NoteFile(path, folder.collection, error=refused), ())
+        elif found is not None:
+            self._read(known, found)
+        else:
+            self._memory.delete_note_file(path)
+            self._missing.pop(path, None)
+
+    def _read(self, known: KnownFile | None, found: FoundFile) -> None:
+        file = NoteFile(found.path, found.folder.collection, self._stamp(found))
+        try:
+            content, as_read = read(found)
+            file = file._replace(
+                stamp=f"{self._scheme} {as_read}" if as_read else "", digest=self._digest(content, file.collection)
+            )
+            if known is not None and known.digest == file.digest and not known.error:
+                self._memory.save_note_file(file, None)
+                return
+            file = file._replace(text=decoded(content))
+            parts = split(file.text, is_markdown=found.is_markdown, limits=self._limits)
+        except FileNotFoundError:
+            return  # the next search finds it missing
+        except OSError as cause:
+            digest = known.digest if known else ""
+            file = file._replace(stamp="", digest=digest, error=f"cannot be read ({cause.strerror})")
+            self._memory.save_note_file(file, None)
+            return
+        except FileError as cause:
+            self._memory.save_note_file(file._replace(digest="", error=str(cause)), ())
+            return
+        except ImportError:
+            why = "is Markdown, and markdown-it-py is not installed (pip install 'robotmem_ros[notes]')"
+            self._memory.save_note_file(NoteFile(file.path, file.collection, error=why), ())
+            return
+        renamed_from = self._renamed_from(known, file.digest)
+        self._memory.save_note_file(file, [self._note(found, part) for part in parts], renamed_from=renamed_from)
+        self._missing.pop(renamed_from, None)
+
+    def _note(self, file: FoundFile, part: Part) -> NewMemory:
+        note = {
+            "path": file.path, "first_line": part.first_line, "last_line": part.last_line, "heading": part.heading,
+        }  # fmt: skip
+        return NewMemory(
+            kind=Kind.NOTE,
+            content=part.text,
+            collection=file.folder.collection,
+            observed_at=max(file.modified, 1),
+            frame_id=self._memory.parameters.memory_frame,
+            map_id=self._memory.parameters.map_id,
+            human_summary=part.heading,
+            context=compact_json({"note": note}),
+            confidence=_CONFIDENCE,
+            decay_rate=0.0,
+        )
+
+    def _renamed_from(self, known: KnownFile | None, digest: str) -> str:
+        # The path of a missing file with the same content; empty for none.
+        if known is not None or not self._missing:
+            return ""
+        files = self._memory.known_notes().files
+        same = (path for path in sorted(self._missing) if path in files and files[path].digest == digest)
+        return next(same, "")
+
+    def _digest(self, content: bytes, collection: str) -> str:
+        return hashlib.blake2b(content, digest_size=16, key=f"{self._scheme}".encode()).hexdigest() + f" {collection}"

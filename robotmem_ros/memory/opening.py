@@ -23,7 +23,7 @@ def open_memory(
         InvalidFieldError: a parameter cannot be used.
     """
     opens = MemoryRouter if options.get("other_memories") else RobotMemory
-    memory = opens(db_path, collection, **options)
+    memory = opens(db_path, collection, has_companions=True, **options)
     if memory.parameters.notes_folders and not memory.parts.database.read_only:
         memory.attach(NotesIngestor(memory))
     return memory

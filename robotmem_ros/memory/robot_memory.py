@@ -98,8 +98,8 @@ class RobotMemory:
     """A memory in one SQLite file. Safe to use from several threads; a context manager that closes itself.
 
     What is still open when the program ends is closed then. A process that is forked cannot use it. Times are
-    nanoseconds since the epoch by the robot's clock, positions metres in the memory frame. It reads no other file: the
-    parameters `notes_folders` and `other_memories` are for `open_memory`.
+    nanoseconds since the epoch by the robot's clock, positions metres in the memory frame. It reads no other file:
+    `open_memory` opens one with `notes_folders` and `other_memories`.
 
     Args:
         db_path: The database file, or `:memory:`; None means the default of the parameter.
@@ -109,6 +109,8 @@ class RobotMemory:
         patience: Seconds that a recall waits for a model that is still being loaded.
         read_only: Whether to read only: nothing is written to the file, not even what was recalled, and every verb that
             writes raises ReadOnlyError.
+        has_companions: Whether whoever opens it brings what `notes_folders` and `other_memories` need, as `open_memory`
+            does; else they are refused.
         options: Any parameter of `Parameters` by its name.
 
     Raises:
@@ -125,10 +127,14 @@ class RobotMemory:
         clock: Callable[[], int] = time.time_ns,
         patience: float = _LOAD_PATIENCE,
         read_only: bool = False,
+        has_companions: bool = False,
         **options: object,
     ) -> None:
         named = {} if db_path is None else {"db_path": os.fspath(db_path)}
         self.parameters = Parameters().changed(**options, **named, collection=collection)
+        for name in () if has_companions else ("notes_folders", "other_memories"):
+            if value := getattr(self.parameters, name):
+                raise InvalidFieldError(name, value, "needs open_memory(...) instead of RobotMemory(...)")
         self._clock: Callable[[], int] = lambda: validation.whole("clock", clock())
         self._process = os.getpid()
         self._parts = Parts(
@@ -162,7 +168,7 @@ class RobotMemory:
             MemoryNotFoundError: no active memory has this id, or this one has neither data nor metadata.
             StorageError: the database could not be read.
         """
-        return self._read(rows.perception_data, memory_id)
+        return self._read(rows.perception_data, validation.whole("memory_id", memory_id))
 
     def explain(self, memory_id: int) -> Explanation:
         """Explain what was decided about a memory, and by which rules.
@@ -233,7 +239,7 @@ class RobotMemory:
             MemoryNotFoundError: no active object has this id.
             StorageError: the database could not be read.
         """
-        return self.parts.objects.history(memory_id, n)
+        return self.parts.objects.history(validation.whole("memory_id", memory_id), n)
 
     def store_field_of_view(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
         """Queue a field of view: count what lies clearly in it and was not detected as missed; the future has the ids.
@@ -523,13 +529,15 @@ class RobotMemory:
         """Return the last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
 
         Raises:
+            InvalidFieldError: the id is no whole number.
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
             StorageError: the database could not be read.
         """
+        checked_id = validation.whole("memory_id", memory_id)
         with self.parts.database.snapshot() as snapshot:
-            if not rows.exists(snapshot, memory_id):
-                raise MemoryNotFoundError(memory_id)
-            return changes.history(snapshot, memory_id)
+            if not rows.exists(snapshot, checked_id):
+                raise MemoryNotFoundError(checked_id)
+            return changes.history(snapshot, checked_id)
 
     @takes(MemoryUpdate)
     def update(self, values: MemoryUpdate) -> None:

@@ -86,4 +86,6 @@ class MemoryRouter(RobotMemory):
         if path.exists() and self.path.exists() and path.samefile(self.path):
             raise DatabaseUnusableError(path, "is the file of this memory", "name that of another robot")
         options = {entry.name: getattr(parameters, entry.name) for entry in fields(Parameters)}
-        return RobotMemory(embedder=self.parts.embedder, clock=self._clock, read_only=True, **options)
+        return RobotMemory(
+            embedder=self.parts.embedder, clock=self._clock, read_only=True, has_companions=True, **options
+        )

@@ -240,5 +240,6 @@ def test_a_memory_without_data_is_reported(memory: RobotMemory) -> None:
             memory.data(wanted)
     memory.restore(gone)
     assert memory.data(gone).data == b"x"
-    with pytest.raises(InvalidFieldError, match="memory_id: 'x' must be a whole number"):
-        memory.data("x")  # type: ignore[arg-type]
+    for verb in (memory.data, memory.history, memory.object_history, memory.explain, memory.restore):
+        with pytest.raises(InvalidFieldError, match="memory_id: 'x' must be a whole number"):
+            verb("x")  # type: ignore[arg-type]

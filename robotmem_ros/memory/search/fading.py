@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+from functools import reduce
+
+import numpy as np
 
 from ..storage import bulk
 from ..storage.decay import Decay
@@ -15,7 +17,7 @@ from ..storage.followers import Place
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
-from .candidates import enumerate_if_few, filter_ids, find_candidates
+from .candidates import find_candidates, list_if_few
 from .conditions import Confidence
 from .places import find_space, within
 from .query import Query
@@ -80,10 +82,9 @@ def left_out(connection: Snapshot, faded: Query, text: TextReader, result: Recal
     if faded.text:
         ids = _matching(faded, text, result[0].id, most + 1)
     else:
-        candidates = enumerate_if_few(connection, candidates, most, counted=_MANY)
-        ids = bulk.ids(connection, _OLDEST, (most + 1,)) if candidates.ids is None else list(candidates.ids)
-    is_known = ids == list(candidates.ids or ())
-    count = len(ids) if is_known else len(filter_ids(connection, candidates, ids[:most]))
+        candidates = list_if_few(connection, candidates, faded.n)
+        ids = bulk.ids(connection, _OLDEST, (most + 1,)) if candidates.ids is None else candidates.ids.tolist()
+    count = len(candidates.filter(connection, ids[:most]))
     if count:
         least = "at least " if len(ids) > most else ""
         what = "memory is" if count == 1 else "memories are"
@@ -94,6 +95,6 @@ def _matching(query: Query, text: TextReader, best: int, limit: int) -> list[int
     # The oldest memories with a word that weighs at least half of what the best result has, or else with all of that.
     held = text.matched_words(best)
     least = text.share(held) / 2
-    alone = [word for word in analyse(query.text).criteria if text.share([word]) >= least]
-    found = [text.oldest_with_all([word], limit) for word in alone] or [text.oldest_with_all(held, limit)]
-    return sorted({*chain.from_iterable(found)})[:limit]
+    alone: list[tuple[str, ...]] = [(word,) for word in analyse(query.text).subject if text.share((word,)) >= least]
+    ids: list[int] = reduce(np.union1d, map(text.with_all, alone or [held]))[:limit].tolist()
+    return ids

@@ -22,7 +22,7 @@ from ..storage.snapshot import Snapshot
 from ..text.normal_form import digest
 from .candidates import Candidates
 from .places import Space, overlapping
-from .sql import Sql
+from .sql import ALL, Sql
 
 _MANY = 8
 """From this many memories of one text on, those at the same place are found by the place."""
@@ -71,7 +71,7 @@ class Group(NamedTuple):
 
 
 class Folding:
-    """The groups of candidates, of which each is looked up once; `rules` give the metres for a label."""
+    """The groups of candidates that also meet a condition; each is looked up once. `rules` give metres for a label."""
 
     def __init__(
         self,
@@ -79,11 +79,13 @@ class Folding:
         candidates: Candidates,
         rules: LabelRules,
         sorted_by: str = "position",
+        also: Sql = ALL,
     ) -> None:
         self._connection = connection
         self._candidates = candidates
         self._rules = rules
         self._sorted_by = sorted_by
+        self._also = also
         self._same: dict[int, list[int]] = {}
 
     def groups(self, best_first: Sequence[int], n: int) -> list[Group]:
@@ -112,18 +114,13 @@ class Folding:
 
     def _same_as(self, memory_id: int) -> list[int]:
         if memory_id not in self._same:
-            self._same[memory_id] = _same_as(
-                self._connection, self._candidates, memory_id, self._rules.radius, self._sorted_by
-            )
+            alike = _alike(self._connection, memory_id, self._rules.radius, self._sorted_by, self._also)
+            self._same[memory_id] = self._candidates.filter(self._connection, alike) or [memory_id]
         return self._same[memory_id]
 
 
-def _same_as(
-    connection: Snapshot,
-    candidates: Candidates,
-    memory_id: int,
-    radius: Callable[[str], float],
-    sorted_by: str,
+def _alike(
+    connection: Snapshot, memory_id: int, radius: Callable[[str], float], sorted_by: str, also: Sql
 ) -> list[int]:
     # Newest first, itself among them.
     kind, collection, label, label_key, sense, key, content, context, *place = connection.row(_OWN, (memory_id,))
@@ -146,18 +143,12 @@ def _same_as(
     else:
         sql += f" AND NOT EXISTS (SELECT 1 FROM {_PLACES} WHERE q.memory_id = m.id) AND {_AREA} IS ?"
         arguments += (sorted_by, area)
-    # A list of candidates is gone through here: SQLite would read it anew for each group.
-    check = candidates.check() if candidates.ids is None else Sql("1")
-    found = bulk.ids(
+    return bulk.ids(
         connection,
-        f"SELECT m.id FROM {source[0]} WHERE m.text_key = ? AND {sql} AND {check.sql} "
+        f"SELECT m.id FROM {source[0]} WHERE m.text_key = ? AND {sql} AND {also.sql} "
         "AND (m.content = ? OR content_digest(m.content) = ?) ORDER BY m.observed_at DESC, m.id DESC",
-        (*source[1], key, *arguments, *check.arguments, content, digest(content)),
+        (*source[1], key, *arguments, *also.arguments, content, digest(content)),
     )
-    if candidates.ids is not None:
-        listed = frozenset(candidates.ids)
-        found = [one for one in found if one in listed]
-    return found or [memory_id]
 
 
 def _are_many(connection: Snapshot, key: int) -> bool:

@@ -8,9 +8,9 @@ from itertools import islice
 
 from ..storage import bulk, vector_rows
 from ..storage.overview import overview
-from ..storage.snapshot import Snapshot
+from ..storage.snapshot import Snapshot, json_array
 from ..text.analysis import analyse
-from .candidates import Candidates, filter_ids, find_candidates, newest
+from .candidates import Candidates, find_candidates
 from .conditions import Confidence, Confirmed
 from .names import unknown, unsure
 from .places import Space, find_space, within
@@ -29,9 +29,10 @@ _TEXTS = """
 """
 _TOLD = 3
 """How many unknown names are told."""
+_NEWEST = "SELECT id FROM memories ORDER BY id DESC LIMIT ?"
 _ELSEWHERE = """
     SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
-    WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?) AND {check}
+    WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?)
 """
 _FRAMES = """
     SELECT s.frame_id, s.map_id, count(*) FROM json_each(?) AS j LEFT JOIN spaces AS s ON s.id = (
@@ -52,13 +53,13 @@ def without_position(
     if is_full and not is_listed:
         return
     most = _FEW if is_full or (found and not is_listed) else _MANY
-    if query.text:
-        ids = text.newest_with_all(analyse(query.text).criteria, most + 1)
+    if query.text or candidates.ids is not None:
+        whole = text.with_all(analyse(query.text).subject) if query.text else candidates.ids
+        ids = [] if whole is None else whole[::-1][: most + 1].tolist()
     else:
-        ids = newest(connection, candidates, most + 1)
-    check = candidates.check()
-    arguments = (json.dumps(ids[:most]), space.id or 0, *check.arguments)
-    elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
+        ids = bulk.ids(connection, _NEWEST, (most + 1,))
+    elsewhere = bulk.ids(connection, _ELSEWHERE, (json.dumps(ids[:most]), space.id or 0))
+    elsewhere = candidates.filter(connection, elsewhere)
     counts = connection.rows(_FRAMES, (json.dumps(elsewhere), field)) if elsewhere else ()
     for frame, in_map, count in counts:
         what = f"a {field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
@@ -76,10 +77,10 @@ def unconfirmed(connection: Snapshot, query: Query) -> Iterator[str]:
     if (place := query.spatial_sort) is not None:
         candidates = candidates.and_(within(place, find_space(connection, place.field)))
     newest_ones = bulk.ids(connection, _UNCONFIRMED, (_CHECKED + 1,))
-    found = filter_ids(connection, candidates, newest_ones[:_CHECKED])
-    if words := analyse(query.text).criteria:
-        texts = connection.rows(_TEXTS, (json.dumps(list(found)),))
-        found = {memory_id for memory_id, text in texts if not set(text.split()).isdisjoint(words)}
+    found = candidates.filter(connection, newest_ones[:_CHECKED])
+    if words := analyse(query.text).subject:
+        texts = connection.rows(_TEXTS, (json_array(found),))
+        found = [memory_id for memory_id, text in texts if not set(text.split()).isdisjoint(words)]
     if found:
         least = "at least " if len(newest_ones) > _CHECKED else ""
         what = "object is" if len(found) == 1 else "objects are"

@@ -24,7 +24,7 @@ from ..models import ScoreExplanation, ScorePart
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..storage.traits import read_traits
-from .candidates import Candidates, filter_ids, only
+from .candidates import Candidates, only
 from .failures import Failures
 from .reasons import not_relevant
 from .result import Mode, Ranking
@@ -199,19 +199,6 @@ class Relevance:
             for one, bm25 in measured.by_id(measured.bm25).items()
         }  # fmt: skip
 
-    def similar(self, candidates: Candidates, margin: float, *, unmeasured: bool = False) -> Candidates | None:
-        """Find the candidates within a margin of the nearest one in meaning; `unmeasured` adds those without a vector.
-
-        None if there is no nearest one, as without a model.
-        """
-        try:
-            return self.vectors.similar(self.connection, self._vector, candidates, margin, unmeasured=unmeasured)
-        except (ModelUnavailableError, VectorsUnreadError):
-            return None
-        except Exception as error:
-            self.failures.note("vector", error)  # as in the vector search, which says so in the reason
-            return None
-
     @property
     def has_text(self) -> bool:
         """Tell whether the text search is switched on."""
@@ -265,12 +252,12 @@ class Relevance:
         return measured.joined(Measured.of(text, vector))
 
     def _ranked_by_vector(self, ids: Collection[int]) -> Ranking:
-        return self._search_vectors(only(sorted(ids)), len(ids)).ranking
+        return self._search_vectors(only(ids), len(ids)).ranking
 
     def _with_neighbors(self, candidates: Candidates, scores: Scores, measured: Measured) -> Measured:
         # A neighbour of what was found need not share a word with the query. The conditions hold for it too.
         beside = neighbors_of_best(self.connection, scores) if self.parameters.session_neighbor_weight else set()
-        ids = filter_ids(self.connection, candidates, beside)
+        ids = candidates.filter(self.connection, beside)
         return self._with(measured.joined(Measured.unmeasured(ids)), ids, ids)
 
     def _measured_in_session(self, measured: Measured, places: Places) -> Measured:

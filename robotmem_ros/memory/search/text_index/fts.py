@@ -30,7 +30,7 @@ def choice(
     # A group with a rare word has nothing new: all memories with that word are chosen.
     rarest = [word for word in rarest_first[:_COMBINED] if word not in rare]
     groups = chain.from_iterable(combinations(rarest, size) for size in range(len(rarest), 0, -1))
-    check = candidates.check()
+    check = candidates.check
     ids: set[int] = set()
     for expression in (tokens.any_of(rare), *map(tokens.all_of, groups), tokens.any_of(rarest_first)):
         if expression and len(ids) < limit:

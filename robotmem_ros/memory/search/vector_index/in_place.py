@@ -22,7 +22,7 @@ _MORE = 64
 
 def nearest_in_place(connection: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
     """Find the `depth` candidates nearest in meaning: by upper bytes first, and the best of these exactly."""
-    check, dim = candidates.check(), len(query)
+    check, dim = candidates.check, len(query)
     sql = (
         "SELECT mv.memory_id, v.embedding, "
         "coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance "

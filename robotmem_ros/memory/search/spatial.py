@@ -48,7 +48,7 @@ def matching(relevance: Relevance, query: Query, candidates: Candidates) -> tupl
     best = [one.words for one in ranked.evidence.values() if one.relevance > ranked.best_relevance - _EQUAL]
     if meant := {tuple(word for word in words if word in subject) for words in best} - {()}:
         return only({one for words in meant for one in _containing(relevance, candidates, words)}), ranked
-    return only(_nearly_as_relevant(relevance, candidates, ranked, depth)), ranked
+    return _nearly_as_relevant(relevance, candidates, ranked, depth), ranked
 
 
 def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[str]) -> list[int]:
@@ -57,15 +57,16 @@ def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[st
     return candidates.filter(relevance.connection, ids)
 
 
-def _nearly_as_relevant(relevance: Relevance, candidates: Candidates, ranked: Ranked, depth: int) -> list[int]:
-    # As many as there are: the ranking goes deeper while all that it adds is.
+def _nearly_as_relevant(relevance: Relevance, candidates: Candidates, ranked: Ranked, depth: int) -> Candidates:
+    # The ranking goes deeper while all that it adds is. If none is relevant at all, all are alike.
     least = _NEARLY * ranked.best_relevance
-    while True:
+    while least:
         near = [memory_id for memory_id, one in (ranked.evidence or {}).items() if one.relevance >= least]
         if len(near) < depth:
-            return near
+            return only(near)
         depth *= 4
         ranked = relevance.rank(candidates, depth)
+    return candidates
 
 
 def nearest(connection: Snapshot, candidates: Candidates, place: Place, space: Space, n: int) -> Ranking:

@@ -52,6 +52,7 @@ class TextReader:
         self._shape = parameters.bm25_k1, parameters.bm25_b
         self._known: Statistics | None = None
         self._held: dict[int, Sequence[bool]] = {}
+        self._wordless = np.empty(0, np.int64)
         self._with_all: dict[tuple[str, ...], Ids] = {}
 
     def search(self, candidates: Candidates, depth: int) -> Ranking:
@@ -72,7 +73,11 @@ class TextReader:
         if not self._query.words or not len(ids):
             return []
         ids = ids if isinstance(ids, np.ndarray) else np.sort(np.fromiter(ids, np.int64))
+        ids = ids[~np.isin(ids, self._wordless)]
+        if not len(ids):
+            return []
         found, scores, held = self._measured(ids)
+        self._wordless = np.concatenate((self._wordless, found[scores == 0]))
         best = np.lexsort((-found, -scores))[:depth]
         best = best[scores[best] > 0]
         names, measures = found[best].tolist(), (-scores[best]).tolist()

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import bulk
 from ..storage.collection_rows import sizes
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot, json_array
@@ -50,7 +49,7 @@ class Candidates(NamedTuple):
         """Add a condition, before they are listed."""
         return Candidates((*self.conditions, extra))
 
-    def filter(self, connection: Snapshot, ids: Collection[int]) -> list[int]:
+    def filter(self, snapshot: Snapshot, ids: Collection[int]) -> list[int]:
         """Keep those of some memories that are candidates, in their order."""
         if not len(ids):
             return []
@@ -59,7 +58,7 @@ class Candidates(NamedTuple):
             kept: list[int] = some[np.isin(some, self.ids)].tolist()
             return kept
         sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {self.check.sql}"
-        return bulk.ids(connection, sql, (json_array(ids), *self.check.arguments))
+        return snapshot.ids(sql, (json_array(ids), *self.check.arguments))
 
     def without(self, ids: Collection[int]) -> Candidates:
         """Leave out some memories."""
@@ -81,7 +80,7 @@ def only(ids: Iterable[int]) -> Candidates:
 
 
 def find_candidates(
-    connection: Snapshot, conditions: Iterable[Condition], *, include_inactive: bool = False
+    snapshot: Snapshot, conditions: Iterable[Condition], *, include_inactive: bool = False
 ) -> Candidates:
     """Turn conditions into SQL.
 
@@ -90,57 +89,57 @@ def find_candidates(
         InvalidFieldError: a condition cannot be met in this database.
     """
     conditions = tuple(conditions)
-    check_names(connection, conditions)
-    seen = [_seen(connection, condition) for condition in conditions if condition.leaves_out_any(overview(connection))]
-    parts = [_sized(connection, part) for condition in seen for part in condition.parts()]
+    check_names(snapshot, conditions)
+    seen = [_seen(snapshot, condition) for condition in conditions if condition.leaves_out_any(overview(snapshot))]
+    parts = [_sized(snapshot, part) for condition in seen for part in condition.parts()]
     return Candidates(tuple(parts if include_inactive else [Sql("m.status = 'active'"), *parts]))
 
 
-def list_if_few(connection: Snapshot, candidates: Candidates, n: int) -> Candidates:
+def list_if_few(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidates:
     """List the candidates if that takes less than a search of all memories for `n` of them.
 
     To list c of N memories takes c tests, and a search that finds them at random takes n * N / c.
     """
-    return list_up_to(connection, candidates, max(_FEW, math.isqrt(_COST * n * overview(connection).memories)))
+    return list_up_to(snapshot, candidates, max(_FEW, math.isqrt(_COST * n * overview(snapshot).memories)))
 
 
-def list_up_to(connection: Snapshot, candidates: Candidates, most: int) -> Candidates:
+def list_up_to(snapshot: Snapshot, candidates: Candidates, most: int) -> Candidates:
     """List the candidates if an index lists at most `most` memories under one of the conditions: the rest is tested."""
     sources = [condition.source for condition in candidates.conditions if condition.source]
-    counts = [_count(connection, source, most + 1) for source in sources]
+    counts = [_count(snapshot, source, most + 1) for source in sources]
     if min(counts, default=most + 1) > most:
         return candidates
     source = sources[counts.index(min(counts))]
     rest = all_of([condition for condition in candidates.conditions if condition.source is not source])
     sql = f"SELECT m.id FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {rest.sql}"
-    return Candidates(ids=np.sort(bulk.array(connection, sql, (*source.arguments, *rest.arguments))))
+    return Candidates(ids=np.sort(snapshot.array(sql, (*source.arguments, *rest.arguments))))
 
 
-def most_recent(connection: Snapshot, candidates: Candidates, n: int) -> list[int]:
+def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]:
     """Find the `n` candidates that were observed last, most recent first."""
-    memories = list_if_few(connection, candidates, n).by_time()
+    memories = list_if_few(snapshot, candidates, n).by_time()
     sql = f"SELECT m.id {memories.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?"
-    return bulk.ids(connection, sql, (*memories.arguments, n))
+    return snapshot.ids(sql, (*memories.arguments, n))
 
 
-def _seen(connection: Snapshot, condition: Condition) -> Condition:
+def _seen(snapshot: Snapshot, condition: Condition) -> Condition:
     # What only all memories together tell.
     if isinstance(condition, SinceLastVisit):
-        return replace(condition, end=last_visit(connection, condition))
+        return replace(condition, end=last_visit(snapshot, condition))
     return condition
 
 
-def _sized(connection: Snapshot, condition: Condition) -> Sql:
+def _sized(snapshot: Snapshot, condition: Condition) -> Sql:
     # Collections are counted in a table of theirs.
     sql = condition.sql()
     if sql.source is None or not isinstance(condition, Collections):
         return sql
-    size = sum(size for size, _ in sizes(connection, (*condition.names, *condition.of_notes)).values())
+    size = sum(size for size, _ in sizes(snapshot, (*condition.names, *condition.of_notes)).values())
     return sql._replace(source=sql.source._replace(size=size))
 
 
-def _count(connection: Snapshot, source: Source, limit: int) -> int:
+def _count(snapshot: Snapshot, source: Source, limit: int) -> int:
     if source.size is not None:
         return source.size
     sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
-    return int(connection.row(sql, (*source.arguments, limit))[0])
+    return int(snapshot.row(sql, (*source.arguments, limit))[0])

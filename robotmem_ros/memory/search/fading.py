@@ -11,7 +11,6 @@ from functools import reduce
 
 import numpy as np
 
-from ..storage import bulk
 from ..storage.decay import Decay
 from ..storage.followers import Place
 from ..storage.overview import overview
@@ -73,18 +72,18 @@ def of_faded(query: Query) -> Query | None:
     return None if conditions == query.conditions else replace(query, conditions=conditions)
 
 
-def left_out(connection: Snapshot, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
+def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
     """Say how many faded memories match as well, with a query of these; there is a result without them."""
     most = _FEW if len(result) == faded.n else _MANY
-    candidates = find_candidates(connection, faded.conditions)
+    candidates = find_candidates(snapshot, faded.conditions)
     if (place := faded.spatial_sort) is not None:
-        candidates = candidates.and_(within(place, find_space(connection, place.field)))
+        candidates = candidates.and_(within(place, find_space(snapshot, place.field)))
     if faded.text:
         ids = _matching(faded, text, result[0].id, most + 1)
     else:
-        candidates = list_if_few(connection, candidates, faded.n)
-        ids = bulk.ids(connection, _OLDEST, (most + 1,)) if candidates.ids is None else candidates.ids.tolist()
-    count = len(candidates.filter(connection, ids[:most]))
+        candidates = list_if_few(snapshot, candidates, faded.n)
+        ids = snapshot.ids(_OLDEST, (most + 1,)) if candidates.ids is None else candidates.ids.tolist()
+    count = len(candidates.filter(snapshot, ids[:most]))
     if count:
         least = "at least " if len(ids) > most else ""
         what = "memory is" if count == 1 else "memories are"

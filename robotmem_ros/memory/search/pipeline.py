@@ -77,17 +77,17 @@ class Pipeline:
         """
         embedding = self._embed(query.text) if query.text and parameters.vector_weight else None
         if embedding is not None and self.database.in_memory:
-            wait([embedding])  # there the snapshot is the only connection, and writers need it
+            wait([embedding])  # there the snapshot is the only snapshot, and writers need it
         blocks = self.texts.blocks  # before the snapshot, never newer than it
         analysis = analyse(query.text)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
-        with self.database.snapshot() as connection:
-            text = TextReader(connection, blocks, analysis, parameters, searched(connection, query.collections))
+        with self.database.snapshot() as snapshot:
+            text = TextReader(snapshot, blocks, analysis, parameters, searched(snapshot, query.collections))
             relevance = Relevance(
-                connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
+                snapshot, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times.lap, self.failures,
             )  # fmt: skip
-            result = _Recall(connection, query, parameters, relevance, times, self.faded).result()
+            result = _Recall(snapshot, query, parameters, relevance, times, self.faded).result()
         if times.is_on:
             why = f", {result.reason}" if result.reason else ""
             _LOG.debug(
@@ -113,7 +113,7 @@ class Pipeline:
 class _Recall:
     """One query on one snapshot of the database."""
 
-    connection: Snapshot
+    snapshot: Snapshot
     query: Query
     parameters: Parameters
     relevance: Relevance
@@ -123,11 +123,11 @@ class _Recall:
     def result(self) -> RecallResult:
         found, reasons = self._fresh_or_faded()
         reasons = [found.reason, *reasons]
-        reasons += notes(self.connection, self.query.conditions)
-        if overview(self.connection).has_unconfirmed:
-            reasons += self._said(unconfirmed(self.connection, self.query))
+        reasons += notes(self.snapshot, self.query.conditions)
+        if overview(self.snapshot).has_unconfirmed:
+            reasons += self._said(unconfirmed(self.snapshot, self.query))
         if not found:
-            reasons += why_nothing(self.connection, self.query, found.mode)
+            reasons += why_nothing(self.snapshot, self.query, found.mode)
         return replace(found, reason="; ".join(filter(None, reasons)))
 
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
@@ -139,12 +139,12 @@ class _Recall:
             instead = replace(self, query=faded)._found()
             if instead.relevant or (instead and not found):
                 return instead, [ALL_FADED]
-        if not (found and self.faded.may_find(self.connection)):
+        if not (found and self.faded.may_find(self.snapshot)):
             return found, []
-        return found, self._said(left_out(self.connection, faded, self.relevance.text, found))
+        return found, self._said(left_out(self.snapshot, faded, self.relevance.text, found))
 
     def _found(self) -> RecallResult:
-        candidates = find_candidates(self.connection, self.query.conditions)
+        candidates = find_candidates(self.snapshot, self.query.conditions)
         if self.query.spatial_sort is not None:
             return self._by_distance(self.query.spatial_sort, candidates)
         return self._by_relevance(candidates) if self.query.text else self._by_time(candidates)
@@ -159,7 +159,7 @@ class _Recall:
 
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
         depth = self.relevance.depth(self.query.n)
-        candidates = list_if_few(self.connection, candidates, depth)
+        candidates = list_if_few(self.snapshot, candidates, depth)
         self.times.lap("conditions")
         found = ranked = self._judged(self._rank(candidates, depth))
         if not ranked.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
@@ -178,12 +178,12 @@ class _Recall:
         return self._read(groups, ranked)
 
     def _by_distance(self, place: Place, candidates: Candidates) -> RecallResult:
-        space = find_space(self.connection, place.field)
+        space = find_space(self.snapshot, place.field)
         near = within(place, space)
         distances: dict[int, float] = {}
 
         def find(left: Candidates, n: int) -> list[int]:
-            hits = nearest(self.connection, left, place, space, n)
+            hits = nearest(self.snapshot, left, place, space, n)
             distances.update(hits)
             return [hit.memory_id for hit in hits]
 
@@ -191,7 +191,7 @@ class _Recall:
         if self.query.text:
             matches, found = matching(self.relevance, self.query, candidates.and_(near))
         else:
-            matches = candidates = list_if_few(self.connection, candidates, self.query.n)
+            matches = candidates = list_if_few(self.snapshot, candidates, self.query.n)
         groups = self._first(matches, find, near)
         ids = [group.best for group in groups]
         self.times.lap("distance")
@@ -201,9 +201,9 @@ class _Recall:
             if self._is_empty(found):
                 return self._read((), found)
             ranked = found.replaced_by(ranked)
-        reasons = [*unknown_positions(self.connection, place.field)]
+        reasons = [*unknown_positions(self.snapshot, place.field)]
         reasons += self._said(
-            without_position(self.connection, self.query, self.relevance.text, candidates, space, found=len(ids))
+            without_position(self.snapshot, self.query, self.relevance.text, candidates, space, found=len(ids))
         )
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
         return self._read(groups, ranked, distances)
@@ -213,7 +213,7 @@ class _Recall:
         return self._read(groups, _unranked([group.best for group in groups]))
 
     def _most_recent(self, candidates: Candidates) -> list[Group]:
-        groups = self._first(candidates, lambda left, n: most_recent(self.connection, left, n))
+        groups = self._first(candidates, lambda left, n: most_recent(self.snapshot, left, n))
         self.times.lap("conditions and time")
         return groups
 
@@ -235,7 +235,7 @@ class _Recall:
             return lambda best_first, n: [Group(memory_id, memory_id) for memory_id in best_first[:n]]
         place = self.query.spatial_sort
         sorted_by = place.field.name if place else "position"
-        return Folding(self.connection, candidates, self.parameters.label_rules(), sorted_by, also).groups
+        return Folding(self.snapshot, candidates, self.parameters.label_rules(), sorted_by, also).groups
 
     def _rank(self, candidates: Candidates, depth: int) -> Ranked:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)
@@ -251,7 +251,7 @@ class _Recall:
         scores = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
         spelling = analyse(self.query.text).spellings
         unscored = _UNSCORED if self.query.explain and self.query.text else None
-        memories = read(self.connection, [group.shown for group in groups], self.query.decay)
+        memories = read(self.snapshot, [group.shown for group in groups], self.query.decay)
 
         def hit(memory: Memory, best: int, others: tuple[int, ...]) -> Hit:
             evidence = ranked.evidence_of(best)

@@ -118,7 +118,7 @@ class _Retrieved:
 class Relevance:
     """Both searches for one query, on one snapshot of the database."""
 
-    connection: Snapshot
+    snapshot: Snapshot
     parameters: Parameters
     query: str
     text: TextReader
@@ -150,14 +150,14 @@ class Relevance:
         scores = self._fused(measured, text.ranking, vector.ranking)
         if scores and in_session:
             measured = self._with_neighbors(candidates, scores, measured)
-            places = read_places(self.connection, measured.ids.tolist())
+            places = read_places(self.snapshot, measured.ids.tolist())
             near = self._measured_in_session(measured, places)
             scores = self._fused(near, text.ranking, vector.ranking)
             gains = gains_in_session(scores, places, self.parameters)
         self.lap("fusion")
         parts = self._parts_of_fusion(near, scores, text.ranking, vector.ranking) if explain else None
         scores = add_gains(scores, gains, parts)
-        scores = apply_steps(scores, read_traits(self.connection, scores), self._steps, parts)
+        scores = apply_steps(scores, read_traits(self.snapshot, scores), self._steps, parts)
         self.lap("scoring")
         mode, reason = _mode_and_reason(text, vector, has_text=self.has_text)
         explanations = {} if parts is None else self._explanations(scores, parts, measured, text, vector)
@@ -219,7 +219,7 @@ class Relevance:
         if self.embedding is None:
             raise ModelUnavailableError("there is no text to embed")
         vector = self.embedding.result()
-        check_kept_model(self.connection, self.model)
+        check_kept_model(self.snapshot, self.model)
         return vector
 
     def _search_text(self, candidates: Candidates, depth: int) -> _Retrieved:
@@ -232,7 +232,7 @@ class Relevance:
 
     def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
         try:
-            return _Retrieved(self.vectors.search(self.connection, self._vector, candidates, depth))
+            return _Retrieved(self.vectors.search(self.snapshot, self._vector, candidates, depth))
         except (ModelUnavailableError, VectorsUnreadError) as error:
             return _Retrieved([], str(error))
         except Exception as error:
@@ -256,22 +256,22 @@ class Relevance:
 
     def _with_neighbors(self, candidates: Candidates, scores: Scores, measured: Measured) -> Measured:
         # A neighbour of what was found need not share a word with the query. The conditions hold for it too.
-        beside = neighbors_of_best(self.connection, scores) if self.parameters.session_neighbor_weight else set()
-        ids = candidates.filter(self.connection, beside)
+        beside = neighbors_of_best(self.snapshot, scores) if self.parameters.session_neighbor_weight else set()
+        ids = candidates.filter(self.snapshot, beside)
         return self._with(measured.joined(Measured.unmeasured(ids)), ids, ids)
 
     def _measured_in_session(self, measured: Measured, places: Places) -> Measured:
         if np.isnan(measured.cosine).all():
             return measured
         query, weight = self._vector, self.parameters.session_vector_weight
-        vectors_of = partial(self.vectors.vectors_of, self.connection, dim=len(query))
+        vectors_of = partial(self.vectors.vectors_of, self.snapshot, dim=len(query))
         return measure_in_session(vectors_of, query, measured, places, weight)
 
     @cached_property
     def _in_session(self) -> bool:
         weights = self.parameters
         is_wanted = weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight
-        return bool(is_wanted) and overview(self.connection).has_sessions
+        return bool(is_wanted) and overview(self.snapshot).has_sessions
 
     @cached_property
     def _is_unknown(self) -> bool:

@@ -41,7 +41,7 @@ def matching(relevance: Relevance, query: Query, candidates: Candidates) -> tupl
                 if ids := _containing(relevance, candidates, terms):
                     return only(ids), None
     depth = relevance.depth(query.n)
-    candidates = list_if_few(relevance.connection, candidates, depth)
+    candidates = list_if_few(relevance.snapshot, candidates, depth)
     ranked = relevance.rank(candidates, depth)
     if not ranked.evidence:
         return candidates if query.takes_best else only(()), ranked
@@ -53,8 +53,8 @@ def matching(relevance: Relevance, query: Query, candidates: Candidates) -> tupl
 
 def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[str]) -> list[int]:
     ids = relevance.text.with_all(terms)
-    candidates = list_up_to(relevance.connection, candidates, len(ids))  # if an index lists fewer
-    return candidates.filter(relevance.connection, ids)
+    candidates = list_up_to(relevance.snapshot, candidates, len(ids))  # if an index lists fewer
+    return candidates.filter(relevance.snapshot, ids)
 
 
 def _nearly_as_relevant(relevance: Relevance, candidates: Candidates, ranked: Ranked, depth: int) -> Candidates:
@@ -69,7 +69,7 @@ def _nearly_as_relevant(relevance: Relevance, candidates: Candidates, ranked: Ra
     return candidates
 
 
-def nearest(connection: Snapshot, candidates: Candidates, place: Place, space: Space, n: int) -> Ranking:
+def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, n: int) -> Ranking:
     """Find the `n` candidates nearest to the target, exactly, with their distance in metres; equals newest first.
 
     If they are not listed, the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a
@@ -79,20 +79,20 @@ def nearest(connection: Snapshot, candidates: Candidates, place: Place, space: S
         return []
     radius = place.max_distance if candidates.ids is not None else _FIRST_RADIUS
     while radius < min(place.max_distance, _LAST_RADIUS):
-        ranking = _within_radius(connection, candidates, place, space, radius=radius, n=n)
+        ranking = _within_radius(snapshot, candidates, place, space, radius=radius, n=n)
         if len(ranking) == n:
             return ranking
         # As far as it takes where the others lie as close together as those that were found.
         radius *= min(max(math.sqrt(1.5 * n / max(len(ranking), 1)), 1.5), 4.0)
-    return _within_radius(connection, candidates, place, space, radius=place.max_distance, n=n)
+    return _within_radius(snapshot, candidates, place, space, radius=place.max_distance, n=n)
 
 
 def _within_radius(
-    connection: Snapshot, candidates: Candidates, place: Place, space: Space, *, radius: float, n: int
+    snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, *, radius: float, n: int
 ) -> Ranking:
     squared, square_arguments = squared_distance(place.target)
     positions, arguments = _positions(candidates, place, space, radius)
-    batches = connection.batches(
+    batches = snapshot.batches(
         f"SELECT p.memory_id, {squared} AS squared FROM {positions} WHERE p.space_id = ? ORDER BY squared",
         (*square_arguments, *arguments, space.id),
         _FETCHED,
@@ -100,7 +100,7 @@ def _within_radius(
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     found: list[tuple[float, int, int]] = []
     for batch in _growing_batches(chain.from_iterable(batches), n):
-        found += _candidates_of(connection, candidates.check, dict(batch))
+        found += _candidates_of(snapshot, candidates.check, dict(batch))
         if len(found) >= n:
             break
     batches.close()
@@ -119,9 +119,9 @@ def _positions(candidates: Candidates, place: Place, space: Space, radius: float
     return f"({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id", box.arguments
 
 
-def _candidates_of(connection: Snapshot, check: Sql, squares: Mapping[int, float]) -> list[tuple[float, int, int]]:
+def _candidates_of(snapshot: Snapshot, check: Sql, squares: Mapping[int, float]) -> list[tuple[float, int, int]]:
     # What orders them: squared distance, newest first, last stored first.
-    rows = connection.rows(
+    rows = snapshot.rows(
         "SELECT m.id, m.observed_at FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value "
         f"WHERE {check.sql}",
         (json_array(squares), *check.arguments),

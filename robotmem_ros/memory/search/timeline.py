@@ -158,18 +158,18 @@ def _unpacked(written: str) -> Position | None:
     return Position(*_CURSOR.unpack(known)) if check == _CHECK.pack(zlib.crc32(known)) else None
 
 
-def read_timeline(connection: Snapshot, query: TimelineQuery) -> Timeline:
+def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
     """Read one page.
 
     Raises:
         InvalidFieldError: a condition cannot be met in this database.
     """
-    candidates = find_candidates(connection, query.conditions, include_inactive=query.include_forgotten)
+    candidates = find_candidates(snapshot, query.conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
         candidates = candidates.and_(query.behind.sql())
-    memories, confidence = list_if_few(connection, candidates, query.n).by_time(), query.decay.confidence()
+    memories, confidence = list_if_few(snapshot, candidates, query.n).by_time(), query.decay.confidence()
     order = "ASC" if query.oldest_first else "DESC"
-    found = connection.rows(
+    found = snapshot.rows(
         f"SELECT {_COLUMNS.format(confidence=confidence.sql)} {memories.sql} "
         f"ORDER BY m.observed_at {order}, m.id {order} LIMIT ?",
         (*confidence.arguments, *memories.arguments, query.n + 1),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate, chain, combinations
 
-from ...storage import bulk
 from ...storage.snapshot import Snapshot
 from ...text import tokens
 from ..candidates import Candidates
@@ -18,7 +17,7 @@ _NEWEST = """
 
 
 def choice(
-    connection: Snapshot, frequencies: Mapping[str, int], candidates: Candidates, *, limit: int, behind: int
+    snapshot: Snapshot, frequencies: Mapping[str, int], candidates: Candidates, *, limit: int, behind: int
 ) -> set[int]:
     """Choose candidates behind an id by words with their frequencies, about `limit`: all that hold rare words.
 
@@ -35,5 +34,5 @@ def choice(
     for expression in (tokens.any_of(rare), *map(tokens.all_of, groups), tokens.any_of(rarest_first)):
         if expression and len(ids) < limit:
             arguments = (expression, behind, *check.arguments, limit)
-            ids.update(bulk.ids(connection, _NEWEST.format(check=check.sql), arguments))
+            ids.update(snapshot.ids(_NEWEST.format(check=check.sql), arguments))
     return ids

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...config.parameters import Parameters
-from ...storage import bulk, text_rows
+from ...storage import text_rows
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from ...text import tokens
@@ -38,13 +38,13 @@ class TextReader:
 
     def __init__(
         self,
-        connection: Snapshot,
+        snapshot: Snapshot,
         blocks: Sequence[Block],
         query: Analysis,
         parameters: Parameters,
         collections: Sequence[str],
     ) -> None:
-        self._connection = connection
+        self._snapshot = snapshot
         self._blocks = blocks
         self._collections = collections
         self._query = query
@@ -64,7 +64,7 @@ class TextReader:
             return []
         if candidates.ids is not None:
             return self.rank(candidates.ids, depth)
-        changed = candidates.filter(self._connection, self._changed)
+        changed = candidates.filter(self._snapshot, self._changed)
         hits = self.rank({*self._behind(candidates), *changed})
         return self._with_best(candidates, hits, depth) if self._blocks else hits[:depth]
 
@@ -133,16 +133,16 @@ class TextReader:
         if key not in self._with_all:
             covered = [block.ids[block.holding(terms)] for block in self._blocks]
             last = self._blocks[-1].high if self._blocks else 0
-            if overview(self._connection).last_memory > last:
-                covered.append(bulk.array(self._connection, _WITH_ALL_BEHIND, (tokens.all_of(terms), last)))
-            texts = text_rows.texts_of(self._connection, self._changed) if self._changed else {}
+            if overview(self._snapshot).last_memory > last:
+                covered.append(self._snapshot.array(_WITH_ALL_BEHIND, (tokens.all_of(terms), last)))
+            texts = text_rows.texts_of(self._snapshot, self._changed) if self._changed else {}
             changed = [memory_id for memory_id, text in texts.items() if tokens.holds_all(terms, text)]
             self._with_all[key] = np.union1d(np.setdiff1d(np.concatenate(covered), self._changed), changed)
         return self._with_all[key]
 
     def _statistics(self) -> Statistics:
         if self._known is None:
-            self._known = bm25.read_statistics(self._connection, self._with_compounds, self._collections)
+            self._known = bm25.read_statistics(self._snapshot, self._with_compounds, self._collections)
         return self._known
 
     @property
@@ -171,20 +171,20 @@ class TextReader:
 
     @cached_property
     def _changed(self) -> list[int]:
-        return outdated(self._connection, self._blocks)
+        return outdated(self._snapshot, self._blocks)
 
     def _behind(self, candidates: Candidates) -> set[int]:
         # Those of the candidates that the postings do not cover, or a choice of them.
         last = self._blocks[-1].high if self._blocks else 0
         if self._blocks:
-            if overview(self._connection).last_memory <= last:
+            if overview(self._snapshot).last_memory <= last:
                 return set()
-            few = bulk.ids(self._connection, _BEHIND, (last, _FEW + 1))
+            few = self._snapshot.ids(_BEHIND, (last, _FEW + 1))
             if len(few) <= _FEW:
-                return {*candidates.filter(self._connection, few)}
+                return {*candidates.filter(self._snapshot, few)}
         indexed = self._statistics().frequencies
         frequencies = {word: indexed[word] for word in self._query.words if word in indexed}
-        return fts.choice(self._connection, frequencies, candidates, limit=self._limit, behind=last)
+        return fts.choice(self._snapshot, frequencies, candidates, limit=self._limit, behind=last)
 
     def _with_best(self, candidates: Candidates, hits: Ranking, depth: int) -> Ranking:
         # The best of what the postings cover, and of some others.
@@ -192,7 +192,7 @@ class TextReader:
         while True:
             ids, scores = self._weighted.best(self._blocks, n)
             new = dict(zip(ids[seen:].tolist(), (-scores[seen:]).tolist(), strict=True))
-            chosen = candidates.filter(self._connection, new.keys() - changed)
+            chosen = candidates.filter(self._snapshot, new.keys() - changed)
             hits = _sorted([*hits, *(Measurement(one, new[one]) for one in chosen)])[:depth]
             if len(ids) < n or (len(hits) == depth and _key(hits[-1]) <= (-float(scores[-1]), -int(ids[-1]))):
                 return self.rank([hit.memory_id for hit in hits])
@@ -210,17 +210,17 @@ class TextReader:
         return np.concatenate([block.ids[docs] for block, docs in parts]), np.concatenate(scores), np.hstack(held)
 
     def _read(self, ids: Ids) -> Block:
-        texts = text_rows.texts_of(self._connection, ids.tolist())
+        texts = text_rows.texts_of(self._snapshot, ids.tolist())
         builder = BlockBuilder(0, max(texts, default=0), 0, words=[*self._with_compounds], wide=True)
         builder.add([*texts], [*texts.values()])
         return builder.block()
 
 
-def outdated(connection: Snapshot, blocks: Sequence[Block]) -> list[int]:
+def outdated(snapshot: Snapshot, blocks: Sequence[Block]) -> list[int]:
     """Find the memories whose texts have changed since their blocks were made, or do not fit into them."""
     if not blocks:
         return []
-    changes = text_rows.changed(connection, min(block.revision for block in blocks))
+    changes = text_rows.changed(snapshot, min(block.revision for block in blocks))
     return [*{one for block in blocks for one in (*block.unheld.tolist(), *block.outdated_by(changes))}]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ...embedding import Vector, Vectors
-from ...storage import bulk, codec, vector_rows
+from ...storage import codec, vector_rows
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot, json_array
 from ..candidates import Candidates
@@ -40,7 +40,7 @@ class VectorIndex:
     def __init__(self) -> None:
         self.matrix = MatrixFollower()
 
-    def search(self, connection: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
+    def search(self, snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
         """Find the `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite).
 
         Raises:
@@ -49,27 +49,25 @@ class VectorIndex:
         if depth < 1:
             return []
         if candidates.ids is not None:
-            return self.rank(connection, query, candidates.ids, depth)
-        matrix = self.matrix.current(connection, len(query))
+            return self.rank(snapshot, query, candidates.ids, depth)
+        matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
-            return nearest_in_place(connection, query, candidates, depth)
+            return nearest_in_place(snapshot, query, candidates, depth)
         vectors = NearestFirst(*matrix.distances(query), matrix.error(query))
-        return Walk(connection, query, candidates.check, depth).through(vectors, 2 * depth + 16)
+        return Walk(snapshot, query, candidates.check, depth).through(vectors, 2 * depth + 16)
 
-    def rank(
-        self, connection: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int | None = None
-    ) -> Ranking:
+    def rank(self, snapshot: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int | None = None) -> Ranking:
         """Rank some memories by exact distance, the `depth` nearest or all that have a vector."""
         if depth is not None and len(ids) >= _WORTHWHILE * depth:
-            ids = self._preselected(connection, query, ids, depth)
-        pairs = connection.rows(
+            ids = self._preselected(snapshot, query, ids, depth)
+        pairs = snapshot.rows(
             f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id",
             (json_array(ids),),
         )
         memory_ids, distances = measured(pairs, query)
         return ranked(memory_ids, distances, depth)
 
-    def facts_within(self, connection: Snapshot, query: Vector, distance: float, most: int) -> list[int]:
+    def facts_within(self, snapshot: Snapshot, query: Vector, distance: float, most: int) -> list[int]:
         """Find the facts up to a cosine distance, not in order; some may be a little farther.
 
         Of more than `most`, some are left out.
@@ -77,19 +75,19 @@ class VectorIndex:
         Raises:
             VectorsUnreadError: too many vectors are not in RAM yet.
         """
-        matrix = self.matrix.current(connection, len(query))
+        matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
-            hits = nearest_in_place(connection, query, _FACTS, most)
+            hits = nearest_in_place(snapshot, query, _FACTS, most)
             return [hit.memory_id for hit in hits if hit.measure <= distance]
         ids, distances = matrix.distances(query)
         near = ids[distances <= distance + matrix.error(query)]
-        if len(near) > overview(connection).counts["fact"]:
-            near = np.intersect1d(near, bulk.array(connection, _VECTORS_OF_FACTS, ()))
-        return vector_rows.facts_of(connection, near.tolist(), most)
+        if len(near) > overview(snapshot).counts["fact"]:
+            near = np.intersect1d(near, snapshot.array(_VECTORS_OF_FACTS, ()))
+        return vector_rows.facts_of(snapshot, near.tolist(), most)
 
-    def vectors_of(self, connection: Snapshot, memory_ids: Collection[int], dim: int) -> tuple[Sequence[int], Vectors]:
+    def vectors_of(self, snapshot: Snapshot, memory_ids: Collection[int], dim: int) -> tuple[Sequence[int], Vectors]:
         """Read the vectors of some memories: which of them have one of this length, and these, unit length."""
-        kept = vector_rows.of_memories(connection, memory_ids, codec.size(dim))
+        kept = vector_rows.of_memories(snapshot, memory_ids, codec.size(dim))
         return [memory_id for memory_id, _ in kept], codec.decode([blob for _, blob in kept], dim)
 
     @property
@@ -98,14 +96,14 @@ class VectorIndex:
         return "; ".join(filter(None, (self.matrix.no_room, "" if products.HAS_NUMKONG else products.MISSING)))
 
     def _preselected(
-        self, connection: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int
+        self, snapshot: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int
     ) -> Collection[int] | Ids:
         # Those that may be among the nearest, as their upper bytes tell.
-        matrix = self.matrix.current(connection, len(query))
+        matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
             return ids
         sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector {_VECTORS_OF}"
-        memory_ids, vector_ids = connection.arrays(sql, (json_array(ids),), "memory", "vector")
+        memory_ids, vector_ids = snapshot.arrays(sql, (json_array(ids),), "memory", "vector")
         there, distances = matrix.distances_of(query, np.sort(vector_ids))
         if len(memory_ids) <= depth or not len(there):
             return ids

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...embedding import Vector
-from ...storage import bulk, vector_rows
+from ...storage import vector_rows
 from ...storage.snapshot import Snapshot, json_array
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from ..sql import Sql
@@ -69,7 +69,7 @@ class _Found(NamedTuple):
 class Walk:
     """The search for the `depth` candidates nearest to a query, on one snapshot of the database."""
 
-    connection: Snapshot
+    snapshot: Snapshot
     query: Vector
     check: Sql
     """What holds of the candidates."""
@@ -93,7 +93,7 @@ class Walk:
 
     def _measured(self, found: Sequence[_Found]) -> Ranking:
         ids, distances = measured(
-            vector_rows.named(self.connection, sorted({one.vector_id for one in found})), self.query
+            vector_rows.named(self.snapshot, sorted({one.vector_id for one in found})), self.query
         )
         exact = dict(zip(ids.tolist(), distances.astype(float).round(DISTANCE_DIGITS).tolist(), strict=True))
         return [Measurement(one.memory_id, exact[one.vector_id]) for one in found if one.vector_id in exact]
@@ -137,7 +137,7 @@ class Walk:
 
         def read(ids: Ids, order: str, limit: int) -> list[list[int]]:
             values = (json_array(ids), *check.arguments, limit)
-            return bulk.read(self.connection, f"{sql} {order} LIMIT ?", values, "position", "memory")
+            return self.snapshot.columns(f"{sql} {order} LIMIT ?", values, "position", "memory")
 
         positions, memories = read(vector_ids, "", most)
         if len(positions) < most:

@@ -177,6 +177,16 @@ def test_storage_alone_knows_sqlite(file: Path) -> None:
         assert "sqlite3" not in {name.partition(".")[0] for name in imports_of(file)}
 
 
+@pytest.mark.parametrize("file", sorted(CORE.rglob("*.py")), ids=lambda file: str(file.relative_to(CORE)))
+def test_no_room_above_storage_has_a_connection(file: Path) -> None:
+    if not file.is_relative_to(CORE / "storage"):
+        nodes = list(ast.walk(ast.parse(file.read_text())))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        assert names.isdisjoint({"connection", "_connection"})
+
+
 @pytest.mark.parametrize("file", [*sorted(BAG_READERS), CORE / "storage" / "rows.py"], ids=lambda file: file.name)
 def test_statements_are_found_where_they_are(file: Path) -> None:
     assert statements_of(file)

@@ -11,7 +11,7 @@ from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.search import result, scoring
-from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
+from robotmem_ros.memory.search.candidates import find_candidates, list_if_few
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
@@ -102,7 +102,7 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
     vector = memory.parts.embedder.embed_one(request.query)
     with memory.parts.database.snapshot() as snapshot:
         query = parse_query(memory.parameters, request, decay=memory.decay())
-        candidates = narrow_down(snapshot, find_candidates(snapshot, query.conditions))
+        candidates = list_if_few(snapshot, find_candidates(snapshot, query.conditions), _N)
         hits = memory.parts.vectors.search(snapshot, vector, candidates, scoring.blend_depth(request.n))
     return [hit.memory_id for hit in hits[: request.n]]
 

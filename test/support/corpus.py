@@ -10,7 +10,7 @@ from pathlib import Path
 
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import Candidates, enumerate_if_few, find_candidates, narrow_down
+from robotmem_ros.memory.search.candidates import Candidates, find_candidates, list_if_few, list_up_to
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Ranking
@@ -126,7 +126,7 @@ def search(snapshot: Snapshot, blocks: Sequence[Block], one: TextQuery) -> Ranki
     """Run the text search with the given blocks, or without any."""
     wanted = _candidates(snapshot, one)
     if blocks:
-        wanted = narrow_down(snapshot, wanted) if one.most is None else enumerate_if_few(snapshot, wanted, one.most)
+        wanted = list_if_few(snapshot, wanted, 10) if one.most is None else list_up_to(snapshot, wanted, one.most)
     parameters = Parameters(text_candidates=UNBOUNDED)
     return TextReader(snapshot, blocks, analyse(one.query), parameters, [one.collection]).search(wanted, one.depth)
 

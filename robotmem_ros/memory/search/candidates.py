@@ -1,24 +1,22 @@
 """Candidates: the memories that meet all conditions, exactly, before anything is ranked or cut.
 
-The condition that an index finds the fewest memories for lists them, and the others are checked of each. If few are
-left, they are named one by one, and every later stage looks at them alone.
+If they are few they are listed, and every search looks at these alone. Otherwise a search looks at all memories, best
+first, and tests what it comes upon until enough of it are candidates.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import bulk
 from ..storage.collection_rows import sizes
 from ..storage.overview import overview
-from ..storage.snapshot import Snapshot
+from ..storage.snapshot import Snapshot, json_array
 from .condition import Condition
 from .conditions import Collections
 from .names import check_names
@@ -26,45 +24,63 @@ from .spatial_conditions import SinceLastVisit
 from .sql import Source, Sql, all_of
 from .visits import last_visit
 
-_FEW, _SHARE = 2000, 16
-"""Up to `_FEW` memories are listed; sorted ids are read of as many, or of one in `_SHARE` of all if these are more."""
-_BROAD = 1000
-"""From this many memories on there are postings: to list most memories takes longer than to check the best."""
-_COUNTED = 20_000
+Ids = npt.NDArray[np.int64]
+
+_FEW = 500
+"""So many are always listed."""
+_COST = 8
+"""What it costs to come upon a memory in a search and to test it, over testing one that an index lists."""
 
 
 class Candidates(NamedTuple):
-    """The memories under all of some conditions, and what is known of their ids."""
+    """The memories under all of some conditions: sorted ids if they are listed, or else conditions to test ids with."""
 
-    conditions: tuple[Sql, ...]
-    ids: tuple[int, ...] | None = None
-    """All of them, if they were found few."""
-    superset: npt.NDArray[np.int64] | None = None
-    """Sorted ids that contain every candidate, if known, so that membership needs no query."""
+    conditions: tuple[Sql, ...] = ()
+    """What is still to be tested; nothing if they are listed."""
+    ids: Ids | None = None
+    """All of them, ascending."""
 
-    def and_(self, extra: Sql) -> Candidates:
-        """Add a condition."""
-        return Candidates((*self.conditions, extra), superset=self.superset)
-
-    def may_contain(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Tell which of some ids can be candidates, as far as `superset` tells."""
-        if self.superset is None or not len(self.superset):
-            return np.full(len(ids), self.superset is None)
-        at = np.minimum(np.searchsorted(self.superset, ids), len(self.superset) - 1)
-        found: npt.NDArray[np.bool_] = self.superset[at] == ids
-        return found
-
+    @property
     def check(self) -> Sql:
-        """Return an SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
+        """Return an SQL expression over the alias `m` of memories for all that is still to be tested."""
         return all_of(self.conditions)
 
-    def ids_json(self) -> str:
-        """Return the ids as a JSON array, for json_each()."""
-        return json.dumps(self.ids)
+    def and_(self, extra: Sql) -> Candidates:
+        """Add a condition, before they are listed."""
+        return Candidates((*self.conditions, extra))
+
+    def filter(self, snapshot: Snapshot, ids: Collection[int]) -> list[int]:
+        """Keep those of some memories that are candidates, in their order."""
+        if not len(ids):
+            return []
+        if self.ids is not None:
+            some = np.fromiter(ids, np.int64, len(ids))
+            kept: list[int] = some[np.isin(some, self.ids)].tolist()
+            return kept
+        sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {self.check.sql}"
+        return snapshot.ids(sql, (json_array(ids), *self.check.arguments))
+
+    def without(self, ids: Collection[int]) -> Candidates:
+        """Leave out some memories."""
+        if self.ids is not None:
+            return Candidates(ids=self.ids[~np.isin(self.ids, [*ids])])
+        return self.and_(Sql("m.id NOT IN (SELECT value FROM json_each(?))", (json_array(ids),)))
+
+    def by_time(self) -> Sql:
+        """Return SQL that follows SELECT and stands before ORDER BY m.observed_at."""
+        if self.ids is not None:
+            return Sql("FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value", (json_array(self.ids),))
+        # The index gives the most recent first, or the oldest, and the walk ends at the last one that is wanted.
+        return Sql(f"FROM memories AS m INDEXED BY idx_mem_observed WHERE {self.check.sql}", self.check.arguments)
+
+
+def only(ids: Iterable[int]) -> Candidates:
+    """Make candidates of exactly these memories."""
+    return Candidates(ids=np.sort(np.fromiter(ids, np.int64)))
 
 
 def find_candidates(
-    connection: Snapshot, conditions: Iterable[Condition], *, include_inactive: bool = False
+    snapshot: Snapshot, conditions: Iterable[Condition], *, include_inactive: bool = False
 ) -> Candidates:
     """Turn conditions into SQL.
 
@@ -73,132 +89,57 @@ def find_candidates(
         InvalidFieldError: a condition cannot be met in this database.
     """
     conditions = tuple(conditions)
-    check_names(connection, conditions)
-    seen = [_seen(connection, condition) for condition in conditions if condition.leaves_out_any(overview(connection))]
-    parts = [_sized(connection, part) for condition in seen for part in condition.parts()]
+    check_names(snapshot, conditions)
+    seen = [_seen(snapshot, condition) for condition in conditions if condition.leaves_out_any(overview(snapshot))]
+    parts = [_sized(snapshot, part) for condition in seen for part in condition.parts()]
     return Candidates(tuple(parts if include_inactive else [Sql("m.status = 'active'"), *parts]))
 
 
-def _seen(connection: Snapshot, condition: Condition) -> Condition:
+def list_if_few(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidates:
+    """List the candidates if that takes less than a search of all memories for `n` of them.
+
+    To list c of N memories takes c tests, and a search that finds them at random takes n * N / c.
+    """
+    return list_up_to(snapshot, candidates, max(_FEW, math.isqrt(_COST * n * overview(snapshot).memories)))
+
+
+def list_up_to(snapshot: Snapshot, candidates: Candidates, most: int) -> Candidates:
+    """List the candidates if an index lists at most `most` memories under one of the conditions: the rest is tested."""
+    sources = [condition.source for condition in candidates.conditions if condition.source]
+    counts = [_count(snapshot, source, most + 1) for source in sources]
+    if min(counts, default=most + 1) > most:
+        return candidates
+    source = sources[counts.index(min(counts))]
+    rest = all_of([condition for condition in candidates.conditions if condition.source is not source])
+    sql = f"SELECT m.id FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {rest.sql}"
+    return Candidates(ids=np.sort(snapshot.array(sql, (*source.arguments, *rest.arguments))))
+
+
+def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]:
+    """Find the `n` candidates that were observed last, most recent first."""
+    memories = list_if_few(snapshot, candidates, n).by_time()
+    sql = f"SELECT m.id {memories.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?"
+    return snapshot.ids(sql, (*memories.arguments, n))
+
+
+def _seen(snapshot: Snapshot, condition: Condition) -> Condition:
     # What only all memories together tell.
     if isinstance(condition, SinceLastVisit):
-        return replace(condition, end=last_visit(connection, condition))
+        return replace(condition, end=last_visit(snapshot, condition))
     return condition
 
 
-def _sized(connection: Snapshot, condition: Condition) -> Sql:
+def _sized(snapshot: Snapshot, condition: Condition) -> Sql:
     # Collections are counted in a table of theirs.
     sql = condition.sql()
     if sql.source is None or not isinstance(condition, Collections):
         return sql
-    size = sum(size for size, _ in sizes(connection, (*condition.names, *condition.of_notes)).values())
+    size = sum(size for size, _ in sizes(snapshot, (*condition.names, *condition.of_notes)).values())
     return sql._replace(source=sql.source._replace(size=size))
 
 
-def enumerate_if_few(
-    connection: Snapshot,
-    wanted: Candidates,
-    most: int | None = None,
-    *,
-    counted: int = _COUNTED,
-    broad: float = math.inf,
-) -> Candidates:
-    """List the ids of the candidates if there are at most `most`; by default, if there are few.
-
-    A list longer than both `counted` and `most`, or than `broad`, is not read to see how many of it are candidates.
-    """
-    most = _FEW if most is None else most
-    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted, broad)
-    if driver is None or driver.source is None:
-        return wanted
-    others = Candidates(tuple(other for other in wanted.conditions if other is not driver)).check()
-    found = bulk.ids(
-        connection,
-        f"SELECT m.id FROM ({driver.source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id "
-        f"WHERE {others.sql} LIMIT ?",
-        (*driver.source.arguments, *others.arguments, most + 1),
-    )
-    return wanted if len(found) > most else only(found)
-
-
-def narrow_down(connection: Snapshot, wanted: Candidates, most: int | None = None) -> Candidates:
-    """List up to `most` candidates, or else the ids that the narrowest condition allows, unless these are most of all.
-
-    The ids are listed without a look at the memories, and only if they are few or not more than one in `_SHARE` of all.
-    """
-    memories = overview(connection).memories
-    broad = max(_BROAD, memories // 2)
-    wanted = enumerate_if_few(connection, wanted, most, broad=broad)
-    if wanted.ids is not None or wanted.superset is not None:
-        return wanted
-    share = min(max(_FEW, memories // _SHARE), broad)
-    sources = [condition.source for condition in wanted.conditions if condition.source]
-    unknown = [source for source in sources if source.size is None or source.size <= share]
-    if not unknown:
-        return wanted
-    lists = (bulk.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, share + 1)) for source in unknown)
-    shortest = min(lists, key=len)
-    return wanted._replace(superset=np.sort(shortest)) if len(shortest) <= share else wanted
-
-
-def only(ids: Sequence[int]) -> Candidates:
-    """Make candidates of exactly these memories."""
-    return Candidates((Sql("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
-
-
-def excluding(wanted: Candidates, ids: Collection[int]) -> Candidates:
-    """Leave out some memories."""
-    if wanted.ids is not None:
-        gone = set(ids)
-        return only([one for one in wanted.ids if one not in gone])
-    return wanted.and_(Sql("m.id NOT IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
-
-
-def newest(connection: Snapshot, wanted: Candidates, limit: int) -> list[int]:
-    """Find the newest memories that may be candidates as far as ids tell, newest first, at most `limit`."""
-    if wanted.ids is not None:
-        return sorted(wanted.ids, reverse=True)[:limit]
-    if wanted.superset is not None:
-        found: list[int] = wanted.superset[::-1][:limit].tolist()
-        return found
-    return bulk.ids(connection, "SELECT id FROM memories ORDER BY id DESC LIMIT ?", (limit,))
-
-
-def most_recent(connection: Snapshot, wanted: Candidates, n: int) -> list[int]:
-    """Find the `n` candidates that were observed last, most recent first."""
-    wanted = enumerate_if_few(connection, wanted)
-    check = wanted.check()
-    # The index by time gives the most recent first, and the walk ends at the n-th candidate.
-    source = "memories AS m" if wanted.ids is not None else "memories AS m INDEXED BY idx_mem_observed"
-    rows = connection.rows(
-        f"SELECT m.id FROM {source} WHERE {check.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
-        (*check.arguments, n),
-    )
-    return [memory_id for (memory_id,) in rows]
-
-
-def filter_ids(connection: Snapshot, wanted: Candidates, ids: Collection[int]) -> set[int]:
-    """Keep those of some memories that are candidates."""
-    if not ids:
-        return set()
-    check = wanted.check()
-    sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
-    return set(bulk.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))
-
-
-def _fewest(connection: Snapshot, conditions: Sequence[Sql], most: int, counted: int, broad: float) -> Sql | None:
-    # None when no index lists few enough. A long list can become short by another one, but not by itself.
-    indexed = [condition for condition in conditions if condition.source is not None]
-    long = min(counted, broad)
-    narrow = [one for one in indexed if one.source and (one.source.size is None or one.source.size < long)]
-    limit = most + 1 if len(narrow) < 2 else max(most + 1, counted)
-    counts = [_count(connection, condition.source, limit) for condition in indexed if condition.source]
-    fewest = min(counts, default=limit)
-    return indexed[counts.index(fewest)] if fewest < limit and fewest <= broad else None
-
-
-def _count(connection: Snapshot, source: Source, limit: int) -> int:
+def _count(snapshot: Snapshot, source: Source, limit: int) -> int:
     if source.size is not None:
         return source.size
     sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
-    return int(connection.row(sql, (*source.arguments, limit))[0])
+    return int(snapshot.row(sql, (*source.arguments, limit))[0])

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+from functools import reduce
 
-from ..storage import bulk
+import numpy as np
+
 from ..storage.decay import Decay
 from ..storage.followers import Place
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
-from .candidates import enumerate_if_few, filter_ids, find_candidates
+from .candidates import find_candidates, list_if_few
 from .conditions import Confidence
 from .places import find_space, within
 from .query import Query
@@ -71,19 +72,18 @@ def of_faded(query: Query) -> Query | None:
     return None if conditions == query.conditions else replace(query, conditions=conditions)
 
 
-def left_out(connection: Snapshot, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
+def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
     """Say how many faded memories match as well, with a query of these; there is a result without them."""
     most = _FEW if len(result) == faded.n else _MANY
-    candidates = find_candidates(connection, faded.conditions)
+    candidates = find_candidates(snapshot, faded.conditions)
     if (place := faded.spatial_sort) is not None:
-        candidates = candidates.and_(within(place, find_space(connection, place.field)))
+        candidates = candidates.and_(within(place, find_space(snapshot, place.field)))
     if faded.text:
         ids = _matching(faded, text, result[0].id, most + 1)
     else:
-        candidates = enumerate_if_few(connection, candidates, most, counted=_MANY)
-        ids = bulk.ids(connection, _OLDEST, (most + 1,)) if candidates.ids is None else list(candidates.ids)
-    is_known = ids == list(candidates.ids or ())
-    count = len(ids) if is_known else len(filter_ids(connection, candidates, ids[:most]))
+        candidates = list_if_few(snapshot, candidates, faded.n)
+        ids = snapshot.ids(_OLDEST, (most + 1,)) if candidates.ids is None else candidates.ids.tolist()
+    count = len(candidates.filter(snapshot, ids[:most]))
     if count:
         least = "at least " if len(ids) > most else ""
         what = "memory is" if count == 1 else "memories are"
@@ -94,6 +94,6 @@ def _matching(query: Query, text: TextReader, best: int, limit: int) -> list[int
     # The oldest memories with a word that weighs at least half of what the best result has, or else with all of that.
     held = text.matched_words(best)
     least = text.share(held) / 2
-    alone = [word for word in analyse(query.text).criteria if text.share([word]) >= least]
-    found = [text.oldest_with_all([word], limit) for word in alone] or [text.oldest_with_all(held, limit)]
-    return sorted({*chain.from_iterable(found)})[:limit]
+    alone: list[tuple[str, ...]] = [(word,) for word in analyse(query.text).subject if text.share((word,)) >= least]
+    ids: list[int] = reduce(np.union1d, map(text.with_all, alone or [held]))[:limit].tolist()
+    return ids

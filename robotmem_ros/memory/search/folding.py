@@ -17,12 +17,11 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..config.label_rules import LabelRules
-from ..storage import bulk
 from ..storage.snapshot import Snapshot
 from ..text.normal_form import digest
 from .candidates import Candidates
 from .places import Space, overlapping
-from .sql import Sql
+from .sql import ALL, Sql
 
 _MANY = 8
 """From this many memories of one text on, those at the same place are found by the place."""
@@ -71,19 +70,21 @@ class Group(NamedTuple):
 
 
 class Folding:
-    """The groups of candidates, of which each is looked up once; `rules` give the metres for a label."""
+    """The groups of candidates that also meet a condition; each is looked up once. `rules` give metres for a label."""
 
     def __init__(
         self,
-        connection: Snapshot,
+        snapshot: Snapshot,
         candidates: Candidates,
         rules: LabelRules,
         sorted_by: str = "position",
+        also: Sql = ALL,
     ) -> None:
-        self._connection = connection
+        self._snapshot = snapshot
         self._candidates = candidates
         self._rules = rules
         self._sorted_by = sorted_by
+        self._also = also
         self._same: dict[int, list[int]] = {}
 
     def groups(self, best_first: Sequence[int], n: int) -> list[Group]:
@@ -106,27 +107,20 @@ class Folding:
         while some := list(islice(source, n)):
             if unknown := [one for one in some if one not in self._same]:
                 arguments = (json.dumps(unknown), self._sorted_by, self._rules.greatest_radius)
-                twins = {*bulk.ids(self._connection, _WITH_TWINS, arguments)}
+                twins = {*self._snapshot.ids(_WITH_TWINS, arguments)}
                 self._same.update({one: [one] for one in unknown if one not in twins})
             yield from some
 
     def _same_as(self, memory_id: int) -> list[int]:
         if memory_id not in self._same:
-            self._same[memory_id] = _same_as(
-                self._connection, self._candidates, memory_id, self._rules.radius, self._sorted_by
-            )
+            alike = _alike(self._snapshot, memory_id, self._rules.radius, self._sorted_by, self._also)
+            self._same[memory_id] = self._candidates.filter(self._snapshot, alike) or [memory_id]
         return self._same[memory_id]
 
 
-def _same_as(
-    connection: Snapshot,
-    candidates: Candidates,
-    memory_id: int,
-    radius: Callable[[str], float],
-    sorted_by: str,
-) -> list[int]:
+def _alike(snapshot: Snapshot, memory_id: int, radius: Callable[[str], float], sorted_by: str, also: Sql) -> list[int]:
     # Newest first, itself among them.
-    kind, collection, label, label_key, sense, key, content, context, *place = connection.row(_OWN, (memory_id,))
+    kind, collection, label, label_key, sense, key, content, context, *place = snapshot.row(_OWN, (memory_id,))
     frame_id, map_id, area = place
     sql = f"m.type = ? AND m.collection = ? AND m.label_key = ? AND m.perception_type IS ? AND {_NO_OBJECT}"
     arguments: tuple[object, ...] = (kind, collection, label_key, sense)
@@ -134,35 +128,28 @@ def _same_as(
         sql += " AND m.context = ? AND m.frame_id = ? AND m.map_id = ?"
         arguments += (context, frame_id, map_id)
     source: tuple[str, tuple[object, ...]] = ("memories AS m INDEXED BY idx_mem_text_key", ())
-    positions = connection.rows(
+    positions = snapshot.rows(
         f"SELECT q.space_id, q.x, q.y, q.z FROM {_PLACES} WHERE q.memory_id = ? ORDER BY q.id", (sorted_by, memory_id)
     )
     if positions:
         metres = radius(label)
-        if _are_many(connection, key):
+        if _are_many(snapshot, key):
             source = _around(positions[0], metres)
         near, values = _near(positions, metres, sorted_by)
         sql, arguments = f"{sql} AND {near}", (*arguments, *values)
     else:
         sql += f" AND NOT EXISTS (SELECT 1 FROM {_PLACES} WHERE q.memory_id = m.id) AND {_AREA} IS ?"
         arguments += (sorted_by, area)
-    # A list of candidates is gone through here: SQLite would read it anew for each group.
-    check = candidates.check() if candidates.ids is None else Sql("1")
-    found = bulk.ids(
-        connection,
-        f"SELECT m.id FROM {source[0]} WHERE m.text_key = ? AND {sql} AND {check.sql} "
+    return snapshot.ids(
+        f"SELECT m.id FROM {source[0]} WHERE m.text_key = ? AND {sql} AND {also.sql} "
         "AND (m.content = ? OR content_digest(m.content) = ?) ORDER BY m.observed_at DESC, m.id DESC",
-        (*source[1], key, *arguments, *check.arguments, content, digest(content)),
+        (*source[1], key, *arguments, *also.arguments, content, digest(content)),
     )
-    if candidates.ids is not None:
-        listed = frozenset(candidates.ids)
-        found = [one for one in found if one in listed]
-    return found or [memory_id]
 
 
-def _are_many(connection: Snapshot, key: int) -> bool:
+def _are_many(snapshot: Snapshot, key: int) -> bool:
     sql = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = ? LIMIT ?)"
-    return int(connection.row(sql, (key, _MANY))[0]) == _MANY
+    return int(snapshot.row(sql, (key, _MANY))[0]) == _MANY
 
 
 def _around(position: tuple[int, float, float, float | None], metres: float) -> tuple[str, tuple[object, ...]]:

@@ -28,15 +28,7 @@ from ..storage.overview import overview
 from ..storage.rows import read
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
-from .candidates import (
-    Candidates,
-    enumerate_if_few,
-    excluding,
-    find_candidates,
-    most_recent,
-    narrow_down,
-    only,
-)
+from .candidates import Candidates, find_candidates, list_if_few, most_recent, only
 from .fading import ALL_FADED, FadedWatch, left_out, of_faded
 from .failures import Failures
 from .folding import Folding, Group
@@ -47,14 +39,12 @@ from .reasons import unconfirmed, why_nothing, without_position
 from .relevance import Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
-from .spatial import Matching, matching, nearest, similar_enough
-from .sql import Sql
+from .spatial import matching, nearest
+from .sql import ALL, Sql
 from .stopwatch import Stopwatch
 from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex
 
-_RANKED = 500
-"""Up to so many candidates are listed to be ranked: to check more of them takes longer than to check the best."""
 _LISTED = 100
 """How many of the memories that a result stands for are named."""
 _NONE: Mapping[int, float] = {}
@@ -87,17 +77,17 @@ class Pipeline:
         """
         embedding = self._embed(query.text) if query.text and parameters.vector_weight else None
         if embedding is not None and self.database.in_memory:
-            wait([embedding])  # there the snapshot is the only connection, and writers need it
+            wait([embedding])  # there the snapshot is the only snapshot, and writers need it
         blocks = self.texts.blocks  # before the snapshot, never newer than it
         analysis = analyse(query.text)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
-        with self.database.snapshot() as connection:
-            text = TextReader(connection, blocks, analysis, parameters, searched(connection, query.collections))
+        with self.database.snapshot() as snapshot:
+            text = TextReader(snapshot, blocks, analysis, parameters, searched(snapshot, query.collections))
             relevance = Relevance(
-                connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
+                snapshot, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times.lap, self.failures,
             )  # fmt: skip
-            result = _Recall(connection, query, parameters, relevance, times, self.faded).result()
+            result = _Recall(snapshot, query, parameters, relevance, times, self.faded).result()
         if times.is_on:
             why = f", {result.reason}" if result.reason else ""
             _LOG.debug(
@@ -123,7 +113,7 @@ class Pipeline:
 class _Recall:
     """One query on one snapshot of the database."""
 
-    connection: Snapshot
+    snapshot: Snapshot
     query: Query
     parameters: Parameters
     relevance: Relevance
@@ -133,11 +123,11 @@ class _Recall:
     def result(self) -> RecallResult:
         found, reasons = self._fresh_or_faded()
         reasons = [found.reason, *reasons]
-        reasons += notes(self.connection, self.query.conditions)
-        if overview(self.connection).has_unconfirmed:
-            reasons += self._said(unconfirmed(self.connection, self.query))
+        reasons += notes(self.snapshot, self.query.conditions)
+        if overview(self.snapshot).has_unconfirmed:
+            reasons += self._said(unconfirmed(self.snapshot, self.query))
         if not found:
-            reasons += why_nothing(self.connection, self.query, found.mode)
+            reasons += why_nothing(self.snapshot, self.query, found.mode)
         return replace(found, reason="; ".join(filter(None, reasons)))
 
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
@@ -149,12 +139,12 @@ class _Recall:
             instead = replace(self, query=faded)._found()
             if instead.relevant or (instead and not found):
                 return instead, [ALL_FADED]
-        if not (found and self.faded.may_find(self.connection)):
+        if not (found and self.faded.may_find(self.snapshot)):
             return found, []
-        return found, self._said(left_out(self.connection, faded, self.relevance.text, found))
+        return found, self._said(left_out(self.snapshot, faded, self.relevance.text, found))
 
     def _found(self) -> RecallResult:
-        candidates = find_candidates(self.connection, self.query.conditions)
+        candidates = find_candidates(self.snapshot, self.query.conditions)
         if self.query.spatial_sort is not None:
             return self._by_distance(self.query.spatial_sort, candidates)
         return self._by_relevance(candidates) if self.query.text else self._by_time(candidates)
@@ -168,9 +158,9 @@ class _Recall:
             return []
 
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
-        candidates = narrow_down(self.connection, candidates, _RANKED)
-        self.times.lap("conditions")
         depth = self.relevance.depth(self.query.n)
+        candidates = list_if_few(self.snapshot, candidates, depth)
+        self.times.lap("conditions")
         found = ranked = self._judged(self._rank(candidates, depth))
         if not ranked.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
             return self._read(recent, self._judged(ranked.with_all(group.best for group in recent)))
@@ -180,7 +170,7 @@ class _Recall:
         groups = fold(_best_first(ranked), self.query.n)
         # What is folded leaves places: look further until they are taken, and rank all that was found together.
         while self.query.fold and len(groups) < self.query.n and len(found.scores) >= depth:
-            found = self._rank(excluding(candidates, {*ranked.scores, *_members(groups)}), depth)
+            found = self._rank(candidates.without({*ranked.scores, *_members(groups)}), depth)
             hits = sorted({*ranked.scores, *found.scores})
             ranked = ranked.replaced_by(self._rank(only(hits), len(hits)))
             groups = fold(_best_first(ranked), self.query.n)
@@ -188,35 +178,32 @@ class _Recall:
         return self._read(groups, ranked)
 
     def _by_distance(self, place: Place, candidates: Candidates) -> RecallResult:
-        space = find_space(self.connection, place.field)
-        if not self.query.text:
-            candidates = narrow_down(self.connection, candidates)
-        found = Matching(candidates, by_words=True)
-        if self.query.text and space.id is not None:
-            found = self._matching(candidates.and_(within(place, space)))
-            if found.candidates.ids == () and self.query.takes_best:
-                found = Matching(candidates, by_words=False)
+        space = find_space(self.snapshot, place.field)
+        near = within(place, space)
         distances: dict[int, float] = {}
 
         def find(left: Candidates, n: int) -> list[int]:
-            hits = nearest(self.connection, left, place, space, n)
+            hits = nearest(self.snapshot, left, place, space, n)
             distances.update(hits)
             return [hit.memory_id for hit in hits]
 
-        groups = self._first(found.candidates, find, within(place, space))
+        found = None
+        if self.query.text:
+            matches, found = matching(self.relevance, self.query, candidates.and_(near))
+        else:
+            matches = candidates = list_if_few(self.snapshot, candidates, self.query.n)
+        groups = self._first(matches, find, near)
         ids = [group.best for group in groups]
         self.times.lap("distance")
         ranked = self._rank(only(ids), len(ids)) if self.query.text else _unranked(ids)
-        if ids and not found.by_words and not self._judged(ranked.with_all(ids)).is_relevant:
-            # What is farther may be more relevant.
-            all_matching = self._rank(found.candidates, self.relevance.depth(self.query.n))
-            all_matching = self._judged(all_matching.with_all(ids))
-            if self._is_empty(all_matching):
-                return self._read((), all_matching)
-            ranked = all_matching.replaced_by(ranked)
-        reasons = [*unknown_positions(self.connection, place.field)]
+        if found is not None:
+            found = self._judged(found.with_all(ids))
+            if self._is_empty(found):
+                return self._read((), found)
+            ranked = found.replaced_by(ranked)
+        reasons = [*unknown_positions(self.snapshot, place.field)]
         reasons += self._said(
-            without_position(self.connection, self.query, self.relevance.text, candidates, space, found=len(ids))
+            without_position(self.snapshot, self.query, self.relevance.text, candidates, space, found=len(ids))
         )
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
         return self._read(groups, ranked, distances)
@@ -226,27 +213,29 @@ class _Recall:
         return self._read(groups, _unranked([group.best for group in groups]))
 
     def _most_recent(self, candidates: Candidates) -> list[Group]:
-        groups = self._first(candidates, lambda left, n: most_recent(self.connection, left, n))
+        groups = self._first(candidates, lambda left, n: most_recent(self.snapshot, left, n))
         self.times.lap("conditions and time")
         return groups
 
-    def _first(self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], *more: Sql) -> list[Group]:
-        # The first groups in the order in which `find` gives the candidates under further conditions.
+    def _first(
+        self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], also: Sql = ALL
+    ) -> list[Group]:
+        # The first groups in the order in which `find` gives the candidates that also meet a condition.
         groups: list[Group] = []
         while True:
             wanted = self.query.n - len(groups)
             ids = find(candidates, wanted)
-            groups += self._folding(Candidates((*candidates.conditions, *more)))(ids, wanted)
+            groups += self._folding(candidates, also)(ids, wanted)
             if len(ids) < wanted or len(groups) == self.query.n:
                 return groups
-            candidates = excluding(candidates, _members(groups))
+            candidates = candidates.without(_members(groups))
 
-    def _folding(self, candidates: Candidates) -> Callable[[Sequence[int], int], list[Group]]:
+    def _folding(self, candidates: Candidates, also: Sql = ALL) -> Callable[[Sequence[int], int], list[Group]]:
         if not self.query.fold:
             return lambda best_first, n: [Group(memory_id, memory_id) for memory_id in best_first[:n]]
         place = self.query.spatial_sort
         sorted_by = place.field.name if place else "position"
-        return Folding(self.connection, candidates, self.parameters.label_rules(), sorted_by).groups
+        return Folding(self.snapshot, candidates, self.parameters.label_rules(), sorted_by, also).groups
 
     def _rank(self, candidates: Candidates, depth: int) -> Ranked:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)
@@ -257,19 +246,12 @@ class _Recall:
     def _is_empty(self, ranked: Ranked) -> bool:
         return not (ranked.is_relevant or self.query.takes_best)
 
-    def _matching(self, placed: Candidates) -> Matching:
-        try:
-            return matching(self.relevance, self.query, placed)
-        except StorageError as error:
-            self.relevance.failures.note("text", error)
-            return similar_enough(self.relevance, enumerate_if_few(self.connection, placed))
-
     def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:
         # The newest of a group is shown, with what was measured of the best.
         scores = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
         spelling = analyse(self.query.text).spellings
         unscored = _UNSCORED if self.query.explain and self.query.text else None
-        memories = read(self.connection, [group.shown for group in groups], self.query.decay)
+        memories = read(self.snapshot, [group.shown for group in groups], self.query.decay)
 
         def hit(memory: Memory, best: int, others: tuple[int, ...]) -> Hit:
             evidence = ranked.evidence_of(best)

@@ -24,7 +24,7 @@ from ..models import ScoreExplanation, ScorePart
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..storage.traits import read_traits
-from .candidates import Candidates, filter_ids, only
+from .candidates import Candidates, only
 from .failures import Failures
 from .reasons import not_relevant
 from .result import Mode, Ranking
@@ -118,7 +118,7 @@ class _Retrieved:
 class Relevance:
     """Both searches for one query, on one snapshot of the database."""
 
-    connection: Snapshot
+    snapshot: Snapshot
     parameters: Parameters
     query: str
     text: TextReader
@@ -150,14 +150,14 @@ class Relevance:
         scores = self._fused(measured, text.ranking, vector.ranking)
         if scores and in_session:
             measured = self._with_neighbors(candidates, scores, measured)
-            places = read_places(self.connection, measured.ids.tolist())
+            places = read_places(self.snapshot, measured.ids.tolist())
             near = self._measured_in_session(measured, places)
             scores = self._fused(near, text.ranking, vector.ranking)
             gains = gains_in_session(scores, places, self.parameters)
         self.lap("fusion")
         parts = self._parts_of_fusion(near, scores, text.ranking, vector.ranking) if explain else None
         scores = add_gains(scores, gains, parts)
-        scores = apply_steps(scores, read_traits(self.connection, scores), self._steps, parts)
+        scores = apply_steps(scores, read_traits(self.snapshot, scores), self._steps, parts)
         self.lap("scoring")
         mode, reason = _mode_and_reason(text, vector, has_text=self.has_text)
         explanations = {} if parts is None else self._explanations(scores, parts, measured, text, vector)
@@ -199,19 +199,6 @@ class Relevance:
             for one, bm25 in measured.by_id(measured.bm25).items()
         }  # fmt: skip
 
-    def similar(self, candidates: Candidates, margin: float, *, unmeasured: bool = False) -> Candidates | None:
-        """Find the candidates within a margin of the nearest one in meaning; `unmeasured` adds those without a vector.
-
-        None if there is no nearest one, as without a model.
-        """
-        try:
-            return self.vectors.similar(self.connection, self._vector, candidates, margin, unmeasured=unmeasured)
-        except (ModelUnavailableError, VectorsUnreadError):
-            return None
-        except Exception as error:
-            self.failures.note("vector", error)  # as in the vector search, which says so in the reason
-            return None
-
     @property
     def has_text(self) -> bool:
         """Tell whether the text search is switched on."""
@@ -232,7 +219,7 @@ class Relevance:
         if self.embedding is None:
             raise ModelUnavailableError("there is no text to embed")
         vector = self.embedding.result()
-        check_kept_model(self.connection, self.model)
+        check_kept_model(self.snapshot, self.model)
         return vector
 
     def _search_text(self, candidates: Candidates, depth: int) -> _Retrieved:
@@ -245,7 +232,7 @@ class Relevance:
 
     def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
         try:
-            return _Retrieved(self.vectors.search(self.connection, self._vector, candidates, depth))
+            return _Retrieved(self.vectors.search(self.snapshot, self._vector, candidates, depth))
         except (ModelUnavailableError, VectorsUnreadError) as error:
             return _Retrieved([], str(error))
         except Exception as error:
@@ -265,26 +252,26 @@ class Relevance:
         return measured.joined(Measured.of(text, vector))
 
     def _ranked_by_vector(self, ids: Collection[int]) -> Ranking:
-        return self._search_vectors(only(sorted(ids)), len(ids)).ranking
+        return self._search_vectors(only(ids), len(ids)).ranking
 
     def _with_neighbors(self, candidates: Candidates, scores: Scores, measured: Measured) -> Measured:
         # A neighbour of what was found need not share a word with the query. The conditions hold for it too.
-        beside = neighbors_of_best(self.connection, scores) if self.parameters.session_neighbor_weight else set()
-        ids = filter_ids(self.connection, candidates, beside)
+        beside = neighbors_of_best(self.snapshot, scores) if self.parameters.session_neighbor_weight else set()
+        ids = candidates.filter(self.snapshot, beside)
         return self._with(measured.joined(Measured.unmeasured(ids)), ids, ids)
 
     def _measured_in_session(self, measured: Measured, places: Places) -> Measured:
         if np.isnan(measured.cosine).all():
             return measured
         query, weight = self._vector, self.parameters.session_vector_weight
-        vectors_of = partial(self.vectors.vectors_of, self.connection, dim=len(query))
+        vectors_of = partial(self.vectors.vectors_of, self.snapshot, dim=len(query))
         return measure_in_session(vectors_of, query, measured, places, weight)
 
     @cached_property
     def _in_session(self) -> bool:
         weights = self.parameters
         is_wanted = weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight
-        return bool(is_wanted) and overview(self.connection).has_sessions
+        return bool(is_wanted) and overview(self.snapshot).has_sessions
 
     @cached_property
     def _is_unknown(self) -> bool:

@@ -22,7 +22,7 @@ from ..models import Kind, Observed, Pose
 from ..storage.decay import Decay
 from ..storage.snapshot import Snapshot
 from ..text.graphemes import beginning
-from .candidates import enumerate_if_few, find_candidates
+from .candidates import find_candidates, list_if_few
 from .condition import Condition
 from .query import Reader, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest
@@ -158,24 +158,21 @@ def _unpacked(written: str) -> Position | None:
     return Position(*_CURSOR.unpack(known)) if check == _CHECK.pack(zlib.crc32(known)) else None
 
 
-def read_timeline(connection: Snapshot, query: TimelineQuery) -> Timeline:
+def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
     """Read one page.
 
     Raises:
         InvalidFieldError: a condition cannot be met in this database.
     """
-    candidates = find_candidates(connection, query.conditions, include_inactive=query.include_forgotten)
+    candidates = find_candidates(snapshot, query.conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
         candidates = candidates.and_(query.behind.sql())
-    candidates = enumerate_if_few(connection, candidates)
-    # As for a recall by time: the walk along the index ends at the n-th candidate.
-    source = "memories AS m" if candidates.ids is not None else "memories AS m INDEXED BY idx_mem_observed"
-    check, confidence = candidates.check(), query.decay.confidence()
+    memories, confidence = list_if_few(snapshot, candidates, query.n).by_time(), query.decay.confidence()
     order = "ASC" if query.oldest_first else "DESC"
-    found = connection.rows(
-        f"SELECT {_COLUMNS.format(confidence=confidence.sql)} FROM {source} WHERE {check.sql} "
+    found = snapshot.rows(
+        f"SELECT {_COLUMNS.format(confidence=confidence.sql)} {memories.sql} "
         f"ORDER BY m.observed_at {order}, m.id {order} LIMIT ?",
-        (*confidence.arguments, *check.arguments, query.n + 1),
+        (*confidence.arguments, *memories.arguments, query.n + 1),
     )
     entries = tuple(_entry(row) for row in found[: query.n])
     is_last = len(found) <= query.n

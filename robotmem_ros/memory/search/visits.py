@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import bulk
 from ..storage.snapshot import Snapshot
 from .condition import And
 from .places import POSITION, find_space, greatest_square, squared_distance
@@ -44,4 +43,4 @@ def _times(snapshot: Snapshot, visit: SinceLastVisit) -> npt.NDArray[np.int64]:
             f"WHERE {active} AND p.observed_at <= ? AND {squared} <= ?"
         )
         limits += (*limits, *square_arguments, greatest_square(place.max_distance))
-    return bulk.array(snapshot, sql, limits)
+    return snapshot.array(sql, limits)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
 
 from ..text.normal_form import digest
-from . import codec
 
 _ABSENT = object()
 _INSTEAD = "without room in RAM, numpy compares vectors"
@@ -20,11 +18,9 @@ _INSTEAD = "without room in RAM, numpy compares vectors"
 def register(connection: sqlite3.Connection) -> None:
     """Register the functions on a connection, and those of sqlite-vec if it can be loaded."""
     connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1, deterministic=True)
-    connection.create_function("holds_words", -1, holds_words, deterministic=True)
     connection.create_function("context_contains", 3, context_contains, deterministic=True)
     connection.create_function("context_equals", 3, context_equals, deterministic=True)
     connection.create_function("content_digest", 1, digest, deterministic=True)
-    connection.create_function("kept_distance", 2, kept_distance, deterministic=True)
     if _lacks_pow(connection):
         connection.create_function("pow", 2, math.pow, deterministic=True)
     if missing_sqlite_vec(connection):
@@ -49,17 +45,6 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     except sqlite3.OperationalError as cause:
         return f"sqlite-vec could not be loaded ({cause}); {_INSTEAD}"
     return ""
-
-
-def holds_words(wanted: str, *indexed: str) -> bool:
-    """Return whether indexed texts hold all of some words or phrases, one on each line of `wanted`."""
-    return holds_all(wanted.split("\n"), " | ".join(indexed))
-
-
-def holds_all(wanted: Iterable[str], indexed: str) -> bool:
-    """Return whether an indexed text holds all of some words or phrases."""
-    indexed = f" {indexed} "
-    return all(f" {one} " in indexed for one in wanted)
 
 
 def context_contains(context: str, path: str, wanted: str) -> int | None:
@@ -88,12 +73,6 @@ def cosine_distance(left: bytes, right: bytes) -> float:
     a, b = np.frombuffer(left, np.int8).astype(np.float32), np.frombuffer(right, np.int8).astype(np.float32)
     lengths = float(np.sqrt((a @ a) * (b @ b)))
     return 1.0 - float(a @ b) / lengths if lengths else 1.0
-
-
-def kept_distance(kept: bytes, query: bytes) -> float:
-    """Return the cosine distance of a kept vector to a float32 vector; 2, the greatest, where their lengths differ."""
-    vector = np.frombuffer(query, np.float32)
-    return float(codec.distances([kept], vector)[0]) if len(kept) == codec.size(len(vector)) else 2.0
 
 
 @lru_cache(maxsize=8)  # the same operand for every memory

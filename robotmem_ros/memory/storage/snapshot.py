@@ -79,8 +79,11 @@ class Snapshot:
 
     def array(self, sql: str, arguments: Sequence[object] = ()) -> npt.NDArray[np.int64]:
         """Return the column `id` of a query that may have very many rows, in the order of the query."""
-        (text,) = self._gathered(sql, arguments, ("id",))
-        return np.fromstring(text[1:-1], np.int64, sep=",")
+        return self.arrays(sql, arguments, "id")[0]
+
+    def arrays(self, sql: str, arguments: Sequence[object], *names: str) -> list[npt.NDArray[np.int64]]:
+        """Return columns of whole numbers, as `columns` does."""
+        return [np.fromstring(text[1:-1], np.int64, sep=",") for text in self._gathered(sql, arguments, names)]
 
     def once(self, read: Callable[[Snapshot], T], key: object = None) -> T:
         """Return what a function reads, or what was read under its key, by default the function itself."""
@@ -127,6 +130,7 @@ class Transaction(Snapshot):
         return self.execute(sql, (json_array(values),)).fetchall() if values else []
 
 
-def json_array(values: Iterable[int]) -> str:
+def json_array(values: Iterable[int] | npt.NDArray[np.int64]) -> str:
     """Return integers as a JSON array, for `IN (SELECT value FROM json_each(?))`."""
+    values = values.tolist() if isinstance(values, np.ndarray) else values
     return f"[{','.join(map(str, values))}]"  # for a few, json.dumps() takes five times as long

@@ -8,7 +8,7 @@ from functools import cache, cached_property, lru_cache
 
 from . import scripts
 from .phrases import phrases
-from .stop_words import ERRAND_WORDS, POSITION_WORDS, SPATIAL_WORDS
+from .stop_words import SPATIAL_WORDS
 from .tokens import PlainText, content_words, terms, words_of
 
 
@@ -32,14 +32,6 @@ class Analysis:
     def subject(self) -> Sequence[str]:
         """Return the words without those that speak of the errand, such as `find` and `nearest`, if others are left."""
         return [word for word in self.words if word not in _spatial_terms()] or self.words
-
-    @cached_property
-    def criteria(self) -> Sequence[str]:
-        """Return the words that a matching memory should contain: not those that only say where, such as `near`."""
-        phrase_words = {word for phrase in self.phrases for word in phrase.split()}
-        # But not robot in `robot 2`.
-        unneeded = {word for word in POSITION_WORDS if phrase_words.isdisjoint(terms(word))}
-        return content_words(self._pieces, ERRAND_WORDS | unneeded)
 
     @cached_property
     def spellings(self) -> Mapping[str, str]:

@@ -82,8 +82,7 @@ _HIRAGANA_END = re.compile(f"(?:{'|'.join(sorted(_HIRAGANA_WORDS.split(), key=le
 ENGLISH: frozenset[str] = frozenset(_ENGLISH.split())
 STOP_WORDS: frozenset[str] = ENGLISH | {*_CHINESE.split(), *fold(_OTHER_LANGUAGES).split()} | PARTICLES
 ERRAND_WORDS: frozenset[str] = frozenset(_ERRAND.split())
-POSITION_WORDS: frozenset[str] = frozenset(_POSITION.split())
-SPATIAL_WORDS: frozenset[str] = ERRAND_WORDS | POSITION_WORDS
+SPATIAL_WORDS: frozenset[str] = ERRAND_WORDS | frozenset(_POSITION.split())
 """Words that speak of the errand or the sort, and not of the thing, in a query with a spatial sort."""
 
 

@@ -83,15 +83,14 @@ def query_words(text: str) -> list[str]:
     return content_words(scripts.pieces(plain_text(text)))
 
 
-def content_words(pieces: Sequence[scripts.Piece], extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
+def content_words(pieces: Sequence[scripts.Piece]) -> list[str]:
     """Return the words of a query that is cut into pieces, each once, in order, without function words.
 
     A single letter or digit counts like any other word: `dock A` is not `dock B`. A query of function words alone keeps
     them.
     """
     words = [word for piece in pieces for word in _words(piece)]
-    content = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
-    whole = content or words or [piece.text for piece in pieces]
+    whole = [word for word in words if word not in STOP_WORDS] or words or [piece.text for piece in pieces]
     return list(dict.fromkeys(term for word in whole for term in terms(word)))
 
 
@@ -106,11 +105,6 @@ def words_of(plain: PlainText, pieces: Iterable[scripts.Piece]) -> list[WrittenW
     return [word for piece in pieces for word in (_of_word if piece.kind == "word" else _of_run)(plain, piece)]
 
 
-def only_qualifies(word: str) -> bool:
-    """Return whether a word of a query is a letter or digit, which tells things of one kind apart but names no kind."""
-    return len(word.lstrip("−")) == 1 and scripts.kind(word) == "word"
-
-
 def any_of(words: Iterable[str]) -> str:
     """Return the FTS5 expression that matches one word or more; every word is quoted, so none is an operator."""
     return " OR ".join(map(_quote, words))
@@ -119,6 +113,12 @@ def any_of(words: Iterable[str]) -> str:
 def all_of(words: Iterable[str]) -> str:
     """Return the FTS5 expression that matches all of the words, of phrases too: words with a space between two."""
     return " AND ".join(map(_quote, words))
+
+
+def holds_all(terms: Iterable[str], indexed: str) -> bool:
+    """Return whether an indexed text contains all of some words or phrases."""
+    indexed = f" {indexed} "
+    return all(f" {term} " in indexed for term in terms)
 
 
 def plain_text(text: str) -> str:

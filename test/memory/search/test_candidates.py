@@ -1,4 +1,4 @@
-"""Conditions that allow too many memories to list them, but not too many to know their ids."""
+"""Candidates that are listed, and those that are tested one by one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.candidates import Candidates, narrow_down
+from robotmem_ros.memory.search.candidates import Candidates, list_up_to, only
 from robotmem_ros.memory.search.sql import Source, Sql
 from robotmem_ros.memory.storage import Database
 
@@ -23,20 +23,14 @@ pytestmark = pytest.mark.slow
 SIZE = 6000
 
 
-@pytest.fixture(scope="module", params=["selected", "all", "in place"])
+@pytest.fixture(scope="module", params=["listed", "tested", "in place"])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A world in which next to nothing is few, so that all else is narrowed down where an index can.
-
-    Its vectors are then selected out of those in RAM, or all are looked at, or searched where they lie in the file.
-    """
+    """A world in which all that an index lists is listed, or next to nothing is, or there is no room for vectors."""
     clock = Clock(BORN)
     path = tmp_path_factory.mktemp("world") / "memory.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("robotmem_ros.memory.search.candidates._FEW", 5)
-        patch.setattr("robotmem_ros.memory.search.candidates._SHARE", 2)
-        patch.setattr("robotmem_ros.memory.search.pipeline._RANKED", 5)
-        cost = 0 if request.param == "all" else 10**9
-        patch.setattr("robotmem_ros.memory.search.vector_index.index._SELECTION_COST", cost)
+        patch.setattr("robotmem_ros.memory.search.candidates._FEW", SIZE if request.param == "listed" else 5)
+        patch.setattr("robotmem_ros.memory.search.candidates._COST", 0)
         if request.param == "in place":
             patch.setattr("robotmem_ros.memory.search.vector_index.matrix.available_bytes", lambda: 0)
         memory = RobotMemory(path, embedder=WordVectors(), embedding_model="", synchronous="normal", clock=clock)
@@ -47,22 +41,23 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_recall_where_conditions_are_narrowed_down_is_what_brute_force_gives(world: World, data: st.DataObject) -> None:
+def test_recall_is_what_brute_force_gives_whatever_is_listed(world: World, data: st.DataObject) -> None:
     check(world, data.draw(questions(world)))
 
 
-def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world: World) -> None:
+def test_the_condition_that_an_index_finds_fewest_for_lists_them_and_the_others_are_tested(world: World) -> None:
     database = Database(Parameters(db_path=str(world.memory.parameters.db_path)), clock=world.clock)
-    rare = Sql("m.id % 50 = 0", (), Source("SELECT id FROM memories WHERE id % 50 = 0", ()))
-    common = Sql("m.id % 4 = 0", (), Source("SELECT id FROM memories WHERE id % 4 = 0 ORDER BY id DESC", ()))
-    most = Sql("m.id > 5", (), Source("SELECT id FROM memories WHERE id > 5", ()))
-    with database.snapshot() as snapshot:
-        both = narrow_down(snapshot, Candidates((common, rare)))
-        one = narrow_down(snapshot, Candidates((common,)))
-        none = narrow_down(snapshot, Candidates((most,)))
-    assert both.superset is not None
-    assert both.superset.tolist() == list(range(50, max(both.superset) + 1, 50))
-    assert one.superset is not None
-    assert (one.superset[:2].tolist(), bool((one.superset[1:] > one.superset[:-1]).all())) == ([4, 8], True)
-    assert none.superset is None
+    rare = Sql("m.id % 50 = 0", (), Source("SELECT id FROM memories WHERE id % 50 = 0 ORDER BY id DESC", ()))
+    common = Sql("m.id % 4 = 0", (), Source("SELECT id FROM memories WHERE id % 4 = 0", ()))
+    with database.snapshot() as connection:
+        both = list_up_to(connection, Candidates((common, rare)), 500)
+        one = list_up_to(connection, Candidates((common,)), 500)
+        ids = [7, 200, 40, 100, 8]
+        assert one.filter(connection, ids) == [200, 40, 100, 8]
+        assert one.without([40]).filter(connection, ids) == [200, 100, 8]
+    assert one.ids is None
+    assert both.ids is not None
+    assert both.ids.tolist() == list(range(100, max(both.ids) + 1, 100))
+    assert (both.filter(connection, ids), both.without([200]).filter(connection, ids)) == ([200, 100], [100])
+    assert only([7, 40]).filter(connection, ids) == [7, 40]
     database.close()

@@ -35,13 +35,12 @@ def test_the_nearest_result_may_be_a_memory_without_a_vector(late: tuple[RobotMe
     assert distances(memory, "shiny mug") == [("blue mug", 1.0), ("red mug", 9.0)]
 
 
-@pytest.mark.parametrize("listed", [200, 0])
 @pytest.mark.parametrize("few", [2000, 0])
 def test_a_memory_without_a_vector_is_found_however_candidates_are_chosen(
-    late: tuple[RobotMemory, HeldVectors], listed: int, few: int, monkeypatch: pytest.MonkeyPatch
+    late: tuple[RobotMemory, HeldVectors], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, _ = late
-    monkeypatch.setattr("robotmem_ros.memory.search.vector_index.index._LISTED", listed)
+    monkeypatch.setattr("robotmem_ros.memory.search.candidates._COST", 0)
     monkeypatch.setattr("robotmem_ros.memory.search.candidates._FEW", few)
     assert distances(memory, "shiny mug") == [("blue mug", 1.0), ("red mug", 9.0)]
 

@@ -143,7 +143,7 @@ def test_one_character_tells_things_apart(docks: RobotMemory, query: str, wanted
     assert docks.recall(query, n=1)[0].memory.content == wanted
 
 
-def test_a_single_character_without_a_match_is_the_first_word_dropped(memory: RobotMemory) -> None:
+def test_a_single_character_without_a_match_is_left_out(memory: RobotMemory) -> None:
     memory.save_perception("a toolbox in room 4", pose=(5.0, 0.0, 0.0))
     memory.save_perception("a chair in room 3", pose=(1.0, 0.0, 0.0))
     memory.flush()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import enumerate_if_few, find_candidates
+from robotmem_ros.memory.search.candidates import find_candidates, list_if_few
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Ranking
@@ -125,7 +125,7 @@ def test_a_search_with_room_for_all_is_the_formula(crowd: Snapshot, words: list[
 
 def test_few_candidates_are_all_ranked_however_common_the_words(crowd: Snapshot) -> None:
     query = parse_query(Parameters(), RecallRequest("red mug", after=10, before=400), decay=Decay(0.0, now=0))
-    few = enumerate_if_few(crowd, find_candidates(crowd, query.conditions))
+    few = list_if_few(crowd, find_candidates(crowd, query.conditions), 10)
     assert few.ids is not None
     found = TextReader(crowd, (), analyse("red mug"), Parameters(text_candidates=100), ["default"]).search(few, SIZE)
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]

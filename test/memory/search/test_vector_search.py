@@ -14,7 +14,7 @@ import pytest
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import Candidates, only
+from robotmem_ros.memory.search.candidates import Candidates, list_up_to, only
 from robotmem_ros.memory.search.sql import Source, Sql
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
@@ -54,13 +54,13 @@ class World:
     shares: np.ndarray[tuple[int], np.dtype[np.float64]]
     """A number of each memory in [0, 1): a filter that keeps a share keeps those below it."""
 
-    def search(self, query: Vectors, share: float, depth: int, *, listed: bool | None = True) -> list[int]:
-        """What the stage finds; with `listed` None, where a few more ids are known than those of the candidates."""
-        wanted = kept(share, listed=bool(listed))
-        if listed is None:
-            wanted = wanted._replace(superset=np.flatnonzero(self.shares < 1.3 * share) + 1)
-        with self.database.snapshot() as snapshot:
-            hits = self.index.search(snapshot, query, wanted, depth)
+    def search(self, query: Vectors, share: float, depth: int, *, listed: bool = True) -> list[int]:
+        """What the stage finds among the candidates, `listed` or to be tested one by one."""
+        candidates = kept(share)
+        with self.database.snapshot() as connection:
+            if listed:
+                candidates = list_up_to(connection, candidates, len(self.shares))
+            hits = self.index.search(connection, query, candidates, depth)
         assert [hit.measure for hit in hits] == sorted(hit.measure for hit in hits)
         return [hit.memory_id for hit in hits]
 
@@ -71,9 +71,9 @@ class World:
         return (fitting[np.lexsort((-fitting, near))[:depth]] + 1).tolist()  # type: ignore[no-any-return]
 
 
-def kept(share: float, *, listed: bool = True) -> Candidates:
-    """The memories whose confidence is below a share; `listed` by an index, or only to be checked one by one."""
-    source = Source("SELECT id FROM memories WHERE confidence < ?", (share,)) if listed else None
+def kept(share: float) -> Candidates:
+    """The memories whose confidence is below a share."""
+    source = Source("SELECT id FROM memories WHERE confidence < ?", (share,))
     return Candidates((Sql("m.status = 'active'"), Sql("m.confidence < ?", (share,), source)))
 
 
@@ -107,10 +107,10 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     patch.undo()
 
 
-@pytest.mark.parametrize("listed", [True, False, None])
+@pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("share", SHARES)
 def test_of_the_ten_nearest_under_a_filter_no_more_than_one_in_a_hundred_is_missed(
-    world: World, share: float, listed: bool | None
+    world: World, share: float, listed: bool
 ) -> None:
     found = 0
     queries = clustered(50, 4)
@@ -179,22 +179,3 @@ def test_the_same_text_again_and_again_is_found_newest_first(world: World) -> No
     same = np.flatnonzero((world.vectors == query).all(axis=1)) + 1
     result = world.search(query, 1.0, 100)
     assert result[: len(same)] == same[::-1].tolist()[:100]
-
-
-@pytest.mark.parametrize("listed", [2000, 200, 1])
-def test_similar_memories_are_all_within_the_margin_of_the_nearest(
-    world: World, listed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.search.vector_index.index._LISTED", listed)
-    for query in clustered(10, 6):
-        with world.database.snapshot() as snapshot:
-            near_enough = world.index.similar(snapshot, query, kept(0.05, listed=False), 0.1, unmeasured=False)
-            assert near_enough is not None
-            check = near_enough.check()
-            found = {
-                one for (one,) in snapshot.rows(f"SELECT id FROM memories AS m WHERE {check.sql}", check.arguments)
-            }
-        near = 1 - world.vectors @ query
-        fitting = np.flatnonzero(world.shares < 0.05)
-        exact = set((fitting[near[fitting] <= near[fitting].min() + 0.1] + 1).tolist())
-        assert len(found ^ exact) <= max(1, len(exact) // 50)

@@ -10,7 +10,6 @@ import pytest
 
 from robotmem_ros.memory.storage.functions import (
     cosine_distance,
-    holds_words,
     missing_sqlite_vec,
     register,
 )
@@ -48,17 +47,3 @@ def test_numpy_and_sqlite_vec_give_the_same_cosine_distance_of_signed_bytes(
         exact = 1 - x @ y / np.linalg.norm(x) / np.linalg.norm(y)
         assert cosine_distance(a.tobytes(), b.tobytes()) == pytest.approx(exact, abs=1e-6)
         assert by_vec == pytest.approx(exact, abs=1e-6)
-
-
-def test_words_of_indexed_texts_are_compared() -> None:
-    texts = ("red mug", "", "mug 杯子")
-    assert holds_words("mug\n杯子", *texts)
-    assert not holds_words("mug\nblue", *texts)
-    assert not holds_words("mu", *texts)
-
-
-def test_a_phrase_stands_in_one_text_in_its_order() -> None:
-    texts = ("red mug", "dock a", "b")
-    assert holds_words("a\ndock a\nred mug", *texts)
-    for apart in ("mug red", "mug dock", "a b", "ock a", "dock"[:3]):
-        assert not holds_words(apart, *texts)

@@ -14,6 +14,7 @@ from robotmem_ros.memory.text.analysis import analyse
 from robotmem_ros.memory.text.tokens import (
     all_of,
     any_of,
+    holds_all,
     indexed_piece,
     indexed_text,
     plain_text,
@@ -88,9 +89,15 @@ def test_the_pronoun_i_and_letters_after_an_apostrophe_are_dropped() -> None:
 
 
 def test_words_about_the_sort_are_dropped_from_a_spatial_query() -> None:
-    assert analyse("find the red mug nearest to the robot").criteria == ["red", "mug"]
     assert analyse("find the red mug nearest to the robot").subject == ["red", "mug"]
-    assert analyse("nearest").criteria == analyse("nearest").subject == ["nearest"]
+    assert analyse("nearest").subject == ["nearest"]
+
+
+def test_words_and_phrases_are_looked_for_in_an_indexed_text() -> None:
+    text = "red mug | | dock a | b"
+    assert holds_all(["mug", "a", "dock a", "red mug"], text)
+    for absent in ("mu", "mug red", "mug dock", "a b", "ock a"):
+        assert not holds_all(["mug", absent], text)
 
 
 def test_compounds_are_phrases() -> None:

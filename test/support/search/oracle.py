@@ -25,10 +25,10 @@ from .folding import Group, groups
 from .reference_model import DAY, ReferenceMemory, Result, at_path
 from .results import normalised, result
 from .session_oracle import SessionOracle
-from .words import STOP_WORDS, best_holding, holding, query_phrases, query_words
+from .words import STOP_WORDS, holding, query_phrases, query_words
 
 _FAR = 1e300
-_REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN, _JOINED = 1.5, 0.75, 0.2, 5
+_REAL_WEIGHT, _CONTRADICTED_WEIGHT, _NEARLY, _JOINED = 1.5, 0.75, 0.7, 5
 _NEAR_TIE, _NEAR_SCORES, _NEAR_RELEVANCE, _LEAST_NEARNESS = 3e-6, 1e-4, 1e-5, 0.1
 
 Scores = dict[int, float]
@@ -151,9 +151,7 @@ class Oracle:
         distances = {memory.id: distance(memory.row(self.lived_days), place) for memory in candidates}
         distances = {memory_id: one for memory_id, one in distances.items() if one <= min(place.max_distance, _FAR)}
         placed = [memory for memory in candidates if memory.id in distances]
-        matching, by_words = self._matching(query.text, placed) if query.text else (placed, True)
-        if not matching and query.takes_best:
-            matching, by_words = placed, False
+        matching, ranked = self._matching(query, placed) if query.text else (placed, None)
         nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))
         found = self._groups(query, nearest, matching)
         best = [group.best for group in found]
@@ -162,12 +160,10 @@ class Oracle:
         if not query.text:
             return result("structured", found, [1.0] * len(ids), measured)
         scores = self._fused(query.text, best, len(best))
-        is_weak = bool(ids) and not by_words and self._is_irrelevant(query, ids)
-        depth = max(50, 5 * query.n)
-        is_irrelevant = is_weak and self._is_irrelevant(query, self._fused(query.text, matching, depth))
+        is_irrelevant = ranked is not None and self._is_irrelevant(query, {*ranked, *ids})
+        mode = self._mode(query.text, best if ranked is None else placed)
         if is_irrelevant and not query.takes_best:
-            return result(self._mode(query.text, matching), [], [])
-        mode = self._mode(query.text, matching if is_irrelevant else best)
+            return result(mode, [], [])
         told = self._evidence(query.text, ids)
         return result(mode, found, normalised(ids, scores), measured, told, is_relevant=not is_irrelevant)
 
@@ -176,29 +172,40 @@ class Oracle:
             return "bm25_only"
         return "vec_only" if candidates and not self._bm25(query, candidates) else "hybrid"
 
-    def _matching(self, query: str, placed: list[ReferenceMemory]) -> tuple[list[ReferenceMemory], bool]:
-        words = query_words(query, STOP_WORDS)
-        counts = {word: len(holding(placed, [word])) for word in words}
-        # Up to so many candidates are counted; the frequency in the collections decides between words of more.
-        # Single characters are the first to go, then the most common words.
-        order = {word: (len(word) == 1, min(counts[word], 2000), len(holding(self._asked, [word]))) for word in words}
-        words_held = sorted((word for word in words if counts[word]), key=lambda word: order[word])
-        absent = {word for word in words if not counts[word]}
-        phrases = [phrase for phrase in query_phrases(query) if absent.isdisjoint(phrase)]
-        matches = best_holding(placed, words_held, phrases)
-        if matches and (len(words_held) > 1 or len(words_held) == len(words)):
-            return matches, True
-        while words_held and not matches:
-            gone = words_held.pop()
-            phrases = [phrase for phrase in phrases if gone not in phrase]
-            matches = best_holding(placed, words_held, phrases)
-        if self._embed is None:
-            return matches, False
-        distances = self._meaning(query, matches or placed)
-        limit = min(distances.values(), default=0.0) + _MARGIN
-        unmeasured = {memory.id for memory in matches} - distances.keys() if distances else set()
-        found = [m for m in placed if distances.get(m.id, math.inf) <= limit or m.id in unmeasured]
-        return found, False
+    def _matching(
+        self, query: Query, placed: list[ReferenceMemory]
+    ) -> tuple[list[ReferenceMemory], Sequence[int] | None]:
+        # Those that match, and all that was found if none of them contains all of the query.
+        words, depth = query_words(query.text, STOP_WORDS), max(50, 5 * query.n)
+        names = [word for word in words if len(word) > 1]
+        phrases = query_phrases(query.text)
+        if whole := holding(placed, words, phrases) or holding(placed, words) or holding(placed, names):
+            return whole, None
+        ranked = [*self._fused(query.text, placed, depth)]
+        if not ranked:
+            return placed if query.takes_best else [], ranked
+        evidence = self._evidence(query.text, ranked)
+        greatest = max(one.relevance for one in evidence)
+        if any(1e-9 < greatest - one.relevance < _NEAR_RELEVANCE for one in evidence):
+            raise UndecidedError
+        best = [one.terms for one in evidence if greatest - one.relevance < _NEAR_RELEVANCE]
+        if meant := [held for terms in best if (held := [word for word in terms if word in words])]:
+            found = {memory.id: memory for held in meant for memory in holding(placed, held)}
+            return [*found.values()], ranked
+        return self._nearly_as_relevant(query.text, placed, depth, _NEARLY * greatest), ranked
+
+    def _nearly_as_relevant(
+        self, query: str, placed: list[ReferenceMemory], depth: int, least: float
+    ) -> list[ReferenceMemory]:
+        while True:
+            ids = [*self._fused(query, placed, depth)]
+            relevances = [one.relevance for one in self._evidence(query, ids)]
+            if any(0 < abs(relevance - least) < _NEAR_RELEVANCE for relevance in relevances):
+                raise UndecidedError
+            near = [one for one, relevance in zip(ids, relevances, strict=True) if relevance >= least]
+            if len(near) < depth:
+                return [self._by_id[one] for one in near]
+            depth *= 4
 
     def _fused(self, query: str, candidates: Sequence[ReferenceMemory], depth: int) -> Scores:
         by_text = self._bm25(query, candidates)

@@ -40,10 +40,3 @@ def holding(
     """Keep the memories that hold all of some words and phrases."""
     wanted = (*([word] for word in words), *phrases)
     return [memory for memory in memories if words and all(map(memory.frequency, wanted))]
-
-
-def best_holding(
-    memories: Sequence[ReferenceMemory], words: Sequence[str], phrases: Sequence[Sequence[str]]
-) -> list[ReferenceMemory]:
-    """Keep the memories that hold the words and phrases, or if there are none, the words."""
-    return holding(memories, words, phrases) or holding(memories, words)

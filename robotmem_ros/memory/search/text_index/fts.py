@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate, chain, combinations
 
-from ...storage import bulk
 from ...storage.snapshot import Snapshot
 from ...text import tokens
 from ..candidates import Candidates
@@ -18,7 +17,7 @@ _NEWEST = """
 
 
 def choice(
-    connection: Snapshot, frequencies: Mapping[str, int], candidates: Candidates, *, limit: int, behind: int
+    snapshot: Snapshot, frequencies: Mapping[str, int], candidates: Candidates, *, limit: int, behind: int
 ) -> set[int]:
     """Choose candidates behind an id by words with their frequencies, about `limit`: all that hold rare words.
 
@@ -30,10 +29,10 @@ def choice(
     # A group with a rare word has nothing new: all memories with that word are chosen.
     rarest = [word for word in rarest_first[:_COMBINED] if word not in rare]
     groups = chain.from_iterable(combinations(rarest, size) for size in range(len(rarest), 0, -1))
-    check = candidates.check()
+    check = candidates.check
     ids: set[int] = set()
     for expression in (tokens.any_of(rare), *map(tokens.all_of, groups), tokens.any_of(rarest_first)):
         if expression and len(ids) < limit:
             arguments = (expression, behind, *check.arguments, limit)
-            ids.update(bulk.ids(connection, _NEWEST.format(check=check.sql), arguments))
+            ids.update(snapshot.ids(_NEWEST.format(check=check.sql), arguments))
     return ids

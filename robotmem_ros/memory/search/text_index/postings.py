@@ -149,10 +149,11 @@ class Block:
         numbers: npt.NDArray[np.int64] = np.searchsorted(places, end) - np.searchsorted(places, first)
         return numbers
 
-    def holding(self, words: Sequence[str]) -> Docs:
-        """Return the docs that contain all of some words, ascending."""
-        rarest, *others = sorted(words, key=lambda word: len(self._places_of(word)))
-        return reduce(lambda docs, word: docs[self.counts([word], docs) > 0], others, self.postings(rarest).docs)
+    def holding(self, terms: Sequence[str]) -> Docs:
+        """Return the docs that contain all of some words, and phrases with a space between two words, ascending."""
+        words = sorted({word for term in terms for word in term.split()}, key=lambda word: len(self._places_of(word)))
+        others = [*([word] for word in words[1:]), *(term.split() for term in terms if " " in term)]
+        return reduce(lambda docs, term: docs[self.counts(term, docs) > 0], others, self.postings(words[0]).docs)
 
     @property
     def _bits(self) -> int:

@@ -28,15 +28,12 @@ class WeightedTerms(NamedTuple):
     compounds: Mapping[str, float]
     formula: Formula
 
-    def best(self, blocks: Sequence[Block], n: int, superset: Ids | None = None) -> tuple[Ids, Floats]:
-        """Find the ids and scores of the best `n` memories that contain a word, best first, of equal ones the newest.
-
-        No memory outside of the sorted ids `superset` is given.
-        """
+    def best(self, blocks: Sequence[Block], n: int) -> tuple[Ids, Floats]:
+        """Find the best `n` memories that contain a word, best first, of equals the newest: ids and scores."""
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
         # Of equal ones those in older blocks are older, so they must be better than the bound.
         for block in reversed(blocks):
-            docs, better = self._better(block, bound, n, None if superset is None else block.docs_of(superset))
+            docs, better = self._better(block, bound, n)
             ids, scores = np.concatenate((ids, block.ids[docs])), np.concatenate((scores, better))
             if len(ids) >= n:
                 ids, scores = _best(ids, scores, n)
@@ -61,15 +58,11 @@ class WeightedTerms(NamedTuple):
         more = ((weight, np.flatnonzero(counts > 1), counts[counts > 1]) for weight, counts in repeated)
         return self._scores(sums, block.lengths[docs], more), held
 
-    def _better(self, block: Block, bound: float, n: int, inside: Docs | None) -> tuple[Docs, Floats]:
+    def _better(self, block: Block, bound: float, n: int) -> tuple[Docs, Floats]:
         # The memories of a block with a score above the bound; only the best `n` need be among them.
         sums, summed = self._summed(block)
         once = float(self.formula.part(1, block.shortest))
         repeated = [(weight, one) for weight, one in summed if len(one.repeated)]
-        if inside is not None:
-            within = np.zeros(len(sums))
-            within[inside] = sums[inside]
-            sums = within
         if not bound and len(sums) >= _MAXIMA * n:
             # The least that the n-th best can score: as many parts have a memory with such a sum.
             maxima = np.sort(sums[: len(sums) - len(sums) % _MAXIMA].reshape(_MAXIMA, -1).max(axis=0))

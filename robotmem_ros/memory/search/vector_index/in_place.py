@@ -20,9 +20,9 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 _MORE = 64
 
 
-def nearest_in_place(connection: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
+def nearest_in_place(snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
     """Find the `depth` candidates nearest in meaning: by upper bytes first, and the best of these exactly."""
-    check, dim = candidates.check(), len(query)
+    check, dim = candidates.check, len(query)
     sql = (
         "SELECT mv.memory_id, v.embedding, "
         "coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance "
@@ -33,7 +33,7 @@ def nearest_in_place(connection: Snapshot, query: Vector, candidates: Candidates
     code = codec.as_bytes(query[np.newaxis])[0].tobytes()
     limit = depth + _MORE
     while True:
-        rows = connection.rows(sql, (dim, code, *check.arguments, codec.size(dim), limit))
+        rows = snapshot.rows(sql, (dim, code, *check.arguments, codec.size(dim), limit))
         if len(rows) < limit or rows[-1][2] > rows[depth - 1][2] + _SLACK:
             break
         limit *= 4

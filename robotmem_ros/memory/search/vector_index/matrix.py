@@ -115,33 +115,33 @@ class MatrixFollower:
         self.no_room = ""
         """Why the vectors are not in RAM; empty if they may be."""
 
-    def current(self, connection: Snapshot, dim: int) -> Matrix | None:
-        """Return the vectors of this length that a connection sees, or more; None without room in RAM.
+    def current(self, snapshot: Snapshot, dim: int) -> Matrix | None:
+        """Return the vectors of this length that a snapshot sees, or more; None without room in RAM.
 
         Raises:
             VectorsUnreadError: too many are not read yet.
         """
         with self._lock:
             self._begin(dim)
-            newest = vector_rows.newest(connection)
+            newest = vector_rows.newest(snapshot)
             missing = self._missing(newest)
             if missing > _AT_ONCE and not self.no_room:
                 raise VectorsUnreadError(self._count(), missing)
-            while missing and not self.no_room and self._read(connection, newest):
+            while missing and not self.no_room and self._read(snapshot, newest):
                 pass
             return None if self.no_room else Matrix([block.view() for block in self._blocks])
 
-    def apply(self, connection: Snapshot, place: Place) -> bool:
+    def apply(self, snapshot: Snapshot, place: Place) -> bool:
         """Read a few thousand vectors that the matrix lacks, or mask those that are gone."""
         with self._lock:
             # The length that queries have is the right one; what stands in the file may be anything.
-            self._begin(self._dim or vector_rows.dimension(connection))
-            if self._missing(place.vector) and not self.no_room and self._read(connection, place.vector):
+            self._begin(self._dim or vector_rows.dimension(snapshot))
+            if self._missing(place.vector) and not self.no_room and self._read(snapshot, place.vector):
                 return True
             # A vector goes with the last memory of its text. A search may have read newer ones than this place has.
             if place.revision != self.seen.revision and place.vector >= self.seen.vector and not self.no_room:
-                if vector_rows.count_all(connection) != self._count(masked=False):
-                    self._keep(vector_rows.all_ids(connection))
+                if vector_rows.count_all(snapshot) != self._count(masked=False):
+                    self._keep(vector_rows.all_ids(snapshot))
                 self.seen = self.seen._replace(revision=place.revision)
             return False
 
@@ -158,9 +158,9 @@ class MatrixFollower:
                 self._blocks, self.seen = [], Place()
         return missing
 
-    def _read(self, connection: Snapshot, newest: int) -> bool:
+    def _read(self, snapshot: Snapshot, newest: int) -> bool:
         # Returns whether there may be more to read.
-        kept = vector_rows.after(connection, self.seen.vector, _PIECE)
+        kept = vector_rows.after(snapshot, self.seen.vector, _PIECE)
         if kept:
             # What is no vector of this model keeps its row, so that the rows can be counted.
             size = codec.size(self._dim)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,22 +10,21 @@ from typing import NamedTuple
 import numpy as np
 
 from ...embedding import Vector
-from ...storage import bulk, vector_rows
-from ...storage.snapshot import Snapshot
-from ..candidates import Candidates, filter_ids
+from ...storage import vector_rows
+from ...storage.snapshot import Snapshot, json_array
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from ..sql import Sql
 from .exact import measured
 from .matrix import Distances, Ids
 
-MARGIN = 1.5
+_MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""
 _ROUNDING = 2e-6
 """What rounding may move a distance by."""
 _MORE, _GROWTH, _TOGETHER = 16, 4, 1024
 """How many vectors are looked up at once: first so many more than are wanted, then ever more, up to the last number."""
-_EACH, _ROWS = 4, 8192
-"""How many memories are read at once for each wanted one, and how many in all if they are checked later."""
+_EACH = 4
+"""How many memories are read at once for each wanted one."""
 
 
 class Batch(NamedTuple):
@@ -71,9 +69,10 @@ class _Found(NamedTuple):
 class Walk:
     """The search for the `depth` candidates nearest to a query, on one snapshot of the database."""
 
-    connection: Snapshot
+    snapshot: Snapshot
     query: Vector
-    candidates: Candidates
+    check: Sql
+    """What holds of the candidates."""
     depth: int
 
     def through(self, vectors: NearestFirst, width: int) -> Ranking:
@@ -89,12 +88,12 @@ class Walk:
             if is_enough or (len(hits) >= self.depth and hits[self.depth - 1].measure < complete_up_to):
                 break
             # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
-            width = int(width * min(max(MARGIN * self.depth / max(len(hits), 1), 2), 16))
+            width = int(width * min(max(_MARGIN * self.depth / max(len(hits), 1), 2), 16))
         return hits[: self.depth]
 
     def _measured(self, found: Sequence[_Found]) -> Ranking:
         ids, distances = measured(
-            vector_rows.named(self.connection, sorted({one.vector_id for one in found})), self.query
+            vector_rows.named(self.snapshot, sorted({one.vector_id for one in found})), self.query
         )
         exact = dict(zip(ids.tolist(), distances.astype(float).round(DISTANCE_DIGITS).tolist(), strict=True))
         return [Measurement(one.memory_id, exact[one.vector_id]) for one in found if one.vector_id in exact]
@@ -115,10 +114,9 @@ class Walk:
     def _candidates_with(self, batch: Batch) -> Iterator[tuple[float, int, list[int]]]:
         # The vectors of a batch, nearest first, each with its distance and the candidates that have it. Many memories
         # can have the same vector: of each, no more are given than are wanted, the newest.
-        read = self._checked if self.candidates.superset is None else self._intersected
         start, together = 0, self.depth + _MORE
         while start < len(batch.ids):
-            positions, memories, count = read(batch.ids[start : start + together])
+            positions, memories, count = self._having(batch.ids[start : start + together])
             having: list[list[int]] = [[] for _ in range(count)]
             for position, memory_id in sorted(zip(positions, memories, strict=True), reverse=True):
                 if len(having[position]) < self.depth:
@@ -127,34 +125,19 @@ class Walk:
             yield from zip(batch.distances[start:end].tolist(), batch.ids[start:end].tolist(), having, strict=True)
             start, together = end, min(_GROWTH * together, _TOGETHER)
 
-    def _checked(self, vector_ids: Ids) -> tuple[Sequence[int], Sequence[int], int]:
-        return self._having(vector_ids, self.candidates.check(), most=_EACH * self.depth, of_one=self.depth)
-
-    def _intersected(self, vector_ids: Ids) -> tuple[Sequence[int], Sequence[int], int]:
-        # The memories of a vector are read from an index alone, and only those in the superset are checked.
-        positions, memories, count = self._having(vector_ids, None, most=_ROWS, of_one=-1)
-        allowed = self.candidates.may_contain(np.array(memories, np.int64))
-        possible = np.array((positions, memories), np.int64)[:, allowed]
-        right = filter_ids(self.connection, self.candidates, possible[1].tolist())
-        pairs = [(position, memory_id) for position, memory_id in possible.T.tolist() if memory_id in right]
-        return [position for position, _ in pairs], [memory_id for _, memory_id in pairs], count
-
-    def _having(
-        self, vector_ids: Ids, check: Sql | None, *, most: int, of_one: int
-    ) -> tuple[list[int], list[int], int]:
-        # The positions of vectors and the memories that have them, for the first vectors that have less than `most`
-        # together, and how many vectors these are; at least one, of which the newest `of_one` are read if it has more.
+    def _having(self, vector_ids: Ids) -> tuple[list[int], list[int], int]:
+        # The positions of vectors and the candidates that have them, for the first vectors that have less than a bound
+        # together, and how many vectors these are; at least one, of which the newest are read if it has more.
+        check, most = self.check, _EACH * self.depth
         sql = (
             "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
-            "CROSS JOIN memories_vec AS v ON v.vector_id = j.value"
+            "CROSS JOIN memories_vec AS v ON v.vector_id = j.value "
+            f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql}"
         )
-        if check is not None:
-            sql += f" CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql}"
-        arguments = check.arguments if check is not None else ()
 
         def read(ids: Ids, order: str, limit: int) -> list[list[int]]:
-            values = (json.dumps(ids.tolist()), *arguments, limit)
-            return bulk.read(self.connection, f"{sql} {order} LIMIT ?", values, "position", "memory")
+            values = (json_array(ids), *check.arguments, limit)
+            return self.snapshot.columns(f"{sql} {order} LIMIT ?", values, "position", "memory")
 
         positions, memories = read(vector_ids, "", most)
         if len(positions) < most:
@@ -162,5 +145,5 @@ class Walk:
         if count := positions[-1]:
             complete = positions.index(count)
             return positions[:complete], memories[:complete], count
-        positions, memories = read(vector_ids[:1], "ORDER BY v.memory_id DESC", of_one)
+        positions, memories = read(vector_ids[:1], "ORDER BY v.memory_id DESC", self.depth)
         return positions, memories, 1

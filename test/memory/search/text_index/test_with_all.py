@@ -18,7 +18,10 @@ from robotmem_ros.memory.text.analysis import analyse
 
 from ....support import corpus
 
-QUERIES = (["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unheard"], ["mug", "杯子"])
+QUERIES = (
+    ["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unheard"], ["mug", "杯子"], ["grip forc"],
+    ["mug", "grip forc", "forc"], ["red mug"], ["12 7"],
+)  # fmt: skip
 
 
 def check(database: Database, blocks: Sequence[Block]) -> None:
@@ -26,7 +29,7 @@ def check(database: Database, blocks: Sequence[Block]) -> None:
     with database.snapshot() as snapshot:
         texts = texts_of(snapshot, [one for (one,) in snapshot.rows("SELECT id FROM memories")])
         for words in QUERIES:
-            holding = sorted(one for one, text in texts.items() if set(text.split()).issuperset(words))
+            holding = sorted(one for one, text in texts.items() if all(f" {term} " in f" {text} " for term in words))
             found = TextReader(snapshot, blocks, analyse(""), Parameters(), ()).with_all(words).tolist()
             # What is gone may still be named: who reads a memory sees that.
             assert [one for one in found if one in texts] == holding, words

@@ -82,7 +82,7 @@ def parse_selection(
     return Selection(
         None if ids is None else _ids(ids),
         None if session_id is None else _name("session_id", session_id),
-        None if collection is None else _name("collection", collection),
+        None if collection is None else _name("collection", collection, validation.collection),
         None if before is None else validation.time_ns("before", before),
     )
 
@@ -94,8 +94,8 @@ def plan(database: Database, selection: Selection) -> Purged:
         MemoryNotFoundError: an id is unknown.
         StorageError: the database could not be read.
     """
-    with database.snapshot() as connection:
-        planned = preview(connection, selection)
+    with database.snapshot() as snapshot:
+        planned = preview(snapshot, selection)
     size = database.size()
     return Purged(bytes_before=size, bytes_after=size, **planned._asdict())
 
@@ -218,8 +218,8 @@ def _ids(value: object) -> tuple[int, ...]:
     return tuple(sorted({validation.whole("ids", item) for item in value}))
 
 
-def _name(field: str, value: object) -> str:
-    clean = validation.name(field, value)
+def _name(field: str, value: object, check: Callable[[str, object], str] = validation.name) -> str:
+    clean = check(field, value)
     if not clean:
         raise InvalidFieldError(field, value, "is empty; leave it out for any")
     return clean

@@ -61,6 +61,13 @@ def test_without_a_query_a_spatial_sort_orders_by_distance(three_mugs: RobotMemo
     assert (result.mode, [hit.distance for hit in result]) == (Mode.STRUCTURED, [1.0, 2.0, 3.0])
 
 
+@pytest.mark.parametrize(("query", "spatial_sort"), [("red mug", None), ("", HERE), ("red mug", HERE)])
+def test_an_empty_memory_has_an_empty_result(
+    memory: RobotMemory, query: str, spatial_sort: dict[str, object] | None
+) -> None:
+    assert not memory.recall(query, spatial_sort=spatial_sort).memories
+
+
 def test_equal_distances_stand_newest_first(memory: RobotMemory) -> None:
     for observed_at, point in ((1, (1, 0, 0)), (3, (0, 1, 0)), (2, (0, 0, 1)), (3, (0, -1, 0))):
         memory.save_perception("mug", pose=point, observed_at=observed_at)

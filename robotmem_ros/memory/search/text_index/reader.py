@@ -127,11 +127,11 @@ class TextReader:
 
     def with_all(self, terms: Sequence[str]) -> Ids:
         """Find all memories that contain all of some words and phrases, ascending by id; none without a term."""
-        key = tuple(terms)
+        key, none = tuple(terms), np.empty(0, np.int64)
         if not key:
-            return np.empty(0, np.int64)
+            return none
         if key not in self._with_all:
-            covered = [block.ids[block.holding(terms)] for block in self._blocks]
+            covered = [none, *(block.ids[block.holding(terms)] for block in self._blocks)]
             last = self._blocks[-1].high if self._blocks else 0
             if overview(self._snapshot).last_memory > last:
                 covered.append(self._snapshot.array(_WITH_ALL_BEHIND, (tokens.all_of(terms), last)))

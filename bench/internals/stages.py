@@ -7,6 +7,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
@@ -65,7 +67,8 @@ class Stages:
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
         blocks, parameters = (self._blocks, self._parameters) if bounded else ((), self._unbounded)
-        return TextReader(self._snapshot, blocks, analyse(query), parameters, ()).search(self._candidates, depth)
+        hits = TextReader(self._snapshot, blocks, analyse(query), parameters, ()).search(self._candidates, depth)
+        return [result.Measurement(*hit) for hit in zip(hits.ids.tolist(), (-hits.bm25).tolist(), strict=True)]
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
@@ -75,8 +78,9 @@ class Stages:
     def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
         """Return which share of a query the words of some memories are, by their rarity."""
         reader = TextReader(self._snapshot, (), analyse(query), self._unbounded, ())
-        reader.rank(memory_ids)
-        return [reader.share(reader.matched_words(memory_id)) for memory_id in memory_ids]
+        hits = reader.rank(memory_ids)
+        shares = dict(zip(hits.ids.tolist(), reader.shares(hits.words).tolist(), strict=True))
+        return [shares.get(memory_id, 0.0) for memory_id in memory_ids]
 
     def is_unknown(self, query: str) -> bool:
         """Tell whether no memory contains a word of a query."""
@@ -109,10 +113,13 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
 
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
     """Fuse two rankings as recall does by the parameter `fusion`: `scores` or `rrf`."""
+    text_ids, vector_ids = ([hit.memory_id for hit in ranking] for ranking in (text, vector))
     if method == "scores":
-        measures = scoring.Measured.of(text, vector)
+        bm25, distances = (np.array([hit.measure for hit in ranking]) for ranking in (text, vector))
+        measures = scoring.Measures.of(text_ids, bm25=-bm25)
+        measures = measures.joined(scoring.Measures.of(vector_ids, cosine=1.0 - distances))
         return measures.by_id(scoring.blend(measures, _WEIGHTS, max_score))
-    return scoring.reciprocal_rank_fusion(text, vector, _WEIGHTS, 60)
+    return scoring.reciprocal_rank_fusion(text_ids, vector_ids, _WEIGHTS, 60)
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates, find_candidates, list_if_few, list_up_to
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.search.result import Ranking
+from robotmem_ros.memory.search.result import Measurement, Ranking
+from robotmem_ros.memory.search.scoring import Measures
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database, rows
@@ -128,7 +129,13 @@ def search(snapshot: Snapshot, blocks: Sequence[Block], one: TextQuery) -> Ranki
     if blocks:
         wanted = list_if_few(snapshot, wanted, 10) if one.most is None else list_up_to(snapshot, wanted, one.most)
     parameters = Parameters(text_candidates=UNBOUNDED)
-    return TextReader(snapshot, blocks, analyse(one.query), parameters, [one.collection]).search(wanted, one.depth)
+    reader = TextReader(snapshot, blocks, analyse(one.query), parameters, [one.collection])
+    return ranking(reader.search(wanted, one.depth))
+
+
+def ranking(measures: Measures) -> Ranking:
+    """Return what the text search found as a list; BM25 is more negative the better a memory matches."""
+    return [Measurement(*hit) for hit in zip(measures.ids.tolist(), (-measures.bm25).tolist(), strict=True)]
 
 
 def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQuery]) -> None:

@@ -11,6 +11,7 @@ from functools import reduce
 
 import numpy as np
 
+from ..models import Hit
 from ..storage.decay import Decay
 from ..storage.followers import Place
 from ..storage.overview import overview
@@ -79,7 +80,7 @@ def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallR
     if (place := faded.spatial_sort) is not None:
         candidates = candidates.and_(within(place, find_space(snapshot, place.field)))
     if faded.text:
-        ids = _matching(faded, text, result[0].id, most + 1)
+        ids = _matching(faded, text, result[0], most + 1)
     else:
         candidates = list_if_few(snapshot, candidates, faded.n)
         ids = snapshot.ids(_OLDEST, (most + 1,)) if candidates.ids is None else candidates.ids.tolist()
@@ -90,10 +91,11 @@ def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallR
         yield f"{least}{count} matching {what} left out because faded (min_confidence 0)"
 
 
-def _matching(query: Query, text: TextReader, best: int, limit: int) -> list[int]:
-    # The oldest memories with a word that weighs at least half of what the best result has, or else with all of that.
-    held = text.matched_words(best)
-    least = text.share(held) / 2
-    alone: list[tuple[str, ...]] = [(word,) for word in analyse(query.text).subject if text.share((word,)) >= least]
-    ids: list[int] = reduce(np.union1d, map(text.with_all, alone or [held]))[:limit].tolist()
+def _matching(query: Query, text: TextReader, best: Hit, limit: int) -> list[int]:
+    # The oldest memories with a word that weighs at least half of what the best hit has, or else with all of that.
+    analysis = analyse(query.text)
+    matched_words = tuple(word for word, spelling in analysis.spellings.items() if spelling in best.matched_terms)
+    half = text.share(matched_words) / 2
+    words: list[tuple[str, ...]] = [(word,) for word in analysis.subject if text.share((word,)) >= half]
+    ids: list[int] = reduce(np.union1d, map(text.with_all, words or [matched_words]))[:limit].tolist()
     return ids

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import compress
 from typing import NamedTuple
@@ -27,11 +27,11 @@ from ..storage.traits import read_traits
 from .candidates import Candidates, only
 from .failures import Failures
 from .reasons import not_relevant
-from .result import Mode, Ranking
+from .result import Mode
 from .scoring import (
     ADD,
     Gain,
-    Measured,
+    Measures,
     Parts,
     Scores,
     Step,
@@ -110,8 +110,19 @@ class Ranked:
 class _Retrieved:
     """What one of the two searches found, best first, or why it failed."""
 
-    ranking: Ranking
+    measures: Measures = field(default_factory=lambda: Measures.of(()))
     failure: str = ""
+
+    @cached_property
+    def ids(self) -> list[int]:
+        """Return the ids, best first."""
+        ids: list[int] = self.measures.ids.tolist()
+        return ids
+
+    @cached_property
+    def ranks(self) -> Mapping[int, int]:
+        """Return the rank of each memory, from 1, by its id."""
+        return {memory_id: rank for rank, memory_id in enumerate(self.ids, start=1)}
 
 
 @dataclass(frozen=True)
@@ -145,38 +156,41 @@ class Relevance:
         self.lap("text search")
         vector = self._search_vectors(candidates, depth)
         self.lap("vector search")
-        measured = self._measured(text.ranking, vector.ranking)
-        near, gains = measured, _NO_GAINS
-        scores = self._fused(measured, text.ranking, vector.ranking)
+        # What one search found is measured by the other one too.
+        measures = self._complete(text.measures.joined(vector.measures))
+        near, gains = measures, _NO_GAINS
+        scores = self._fuse(measures, text, vector)
         if scores and in_session:
-            measured = self._with_neighbors(candidates, scores, measured)
-            places = read_places(self.snapshot, measured.ids.tolist())
-            near = self._measured_in_session(measured, places)
-            scores = self._fused(near, text.ranking, vector.ranking)
+            measures = self._with_neighbors(candidates, scores, measures)
+            places = read_places(self.snapshot, measures.ids.tolist())
+            near = self._measure_in_session(measures, places)
+            scores = self._fuse(near, text, vector)
             gains = gains_in_session(scores, places, self.parameters)
         self.lap("fusion")
-        parts = self._parts_of_fusion(near, scores, text.ranking, vector.ranking) if explain else None
+        parts = self._parts_of_fusion(near, scores, text, vector) if explain else None
         scores = add_gains(scores, gains, parts)
         scores = apply_steps(scores, read_traits(self.snapshot, scores), self._steps, parts)
         self.lap("scoring")
         mode, reason = _mode_and_reason(text, vector, has_text=self.has_text)
-        explanations = {} if parts is None else self._explanations(scores, parts, measured, text, vector)
-        return Ranked(scores, mode, reason, self._evidence(measured, explanations))
+        explanations = {} if parts is None else self._explanations(scores, parts, measures, text, vector)
+        return Ranked(scores, mode, reason, self._evidence(measures, explanations))
 
-    def _fused(self, measured: Measured, text: Ranking, vector: Ranking) -> Scores:
+    def _fuse(self, measures: Measures, text: _Retrieved, vector: _Retrieved) -> Scores:
         if self.parameters.fusion == "rrf":
-            return reciprocal_rank_fusion(text, vector, self._weights, self.parameters.rrf_k)
-        return measured.by_id(blend(measured, self._weights, self.text.max_score() if text else 0.0))
+            return reciprocal_rank_fusion(text.ids, vector.ids, self._weights, self.parameters.rrf_k)
+        return measures.by_id(blend(measures, self._weights, self.text.max_score() if text.ids else 0.0))
 
-    def _parts_of_fusion(self, measured: Measured, scores: Scores, text: Ranking, vector: Ranking) -> Parts:
+    def _parts_of_fusion(self, measures: Measures, scores: Scores, text: _Retrieved, vector: _Retrieved) -> Parts:
         if self.parameters.fusion == "rrf":
-            by_meaning = reciprocal_rank_fusion([], vector, self._weights, self.parameters.rrf_k)
-            why_words, why_meaning = ({one: f"rank {rank}" for one, rank in _ranks(r).items()} for r in (text, vector))
+            by_meaning = reciprocal_rank_fusion((), vector.ids, self._weights, self.parameters.rrf_k)
+            why_words, why_meaning = (
+                {memory_id: f"rank {rank}" for memory_id, rank in search.ranks.items()} for search in (text, vector)
+            )
         else:
-            by_meaning = measured.by_id(meaning(measured.cosine, self._weights))
-            rows = list(zip(*(column.tolist() for column in measured), strict=True))
-            why_words = {one: f"BM25 {bm25:.2f}, over that of each word once" for one, bm25, _ in rows}
-            why_meaning = {one: f"cosine {cosine:.3f}, over the greatest one" for one, _, cosine in rows}
+            by_meaning = measures.by_id(meaning(measures.cosine, self._weights))
+            bm25, cosine = measures.by_id(measures.bm25).items(), measures.by_id(measures.cosine).items()
+            why_words = {memory_id: f"BM25 {value:.2f}, over that of each word once" for memory_id, value in bm25}
+            why_meaning = {memory_id: f"cosine {value:.3f}, over the greatest one" for memory_id, value in cosine}
         parts: Parts = defaultdict(list)
         for memory_id, score in scores.items():
             own = by_meaning.get(memory_id, 0.0)
@@ -187,16 +201,15 @@ class Relevance:
         return parts
 
     def _explanations(
-        self, scores: Scores, parts: Parts, measured: Measured, text: _Retrieved, vector: _Retrieved
+        self, scores: Scores, parts: Parts, measures: Measures, text: _Retrieved, vector: _Retrieved
     ) -> Mapping[int, ScoreExplanation]:
-        text_ranks, vector_ranks = _ranks(text.ranking), _ranks(vector.ranking)
-        most = self.text.max_score()
+        max_score = self.text.max_score()
         return {
-            one: ScoreExplanation(
-                bm25, bm25 / most if most else 0.0,
-                text_ranks.get(one, 0), vector_ranks.get(one, 0), tuple(parts[one]), scores[one],
+            memory_id: ScoreExplanation(
+                bm25, bm25 / max_score if max_score else 0.0, text.ranks.get(memory_id, 0),
+                vector.ranks.get(memory_id, 0), tuple(parts[memory_id]), scores[memory_id],
             )
-            for one, bm25 in measured.by_id(measured.bm25).items()
+            for memory_id, bm25 in measures.by_id(measures.bm25).items()
         }  # fmt: skip
 
     @property
@@ -224,48 +237,44 @@ class Relevance:
 
     def _search_text(self, candidates: Candidates, depth: int) -> _Retrieved:
         if not self.has_text:
-            return _Retrieved([], "the text search is switched off (text_weight is 0)")
+            return _Retrieved(failure="the text search is switched off (text_weight is 0)")
         try:
             return _Retrieved(self.text.search(candidates, depth), self.tokens_missing)
         except StorageError as error:
-            return _Retrieved([], self.failures.note("text", error))
+            return _Retrieved(failure=self.failures.note("text", error))
 
     def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
         try:
-            return _Retrieved(self.vectors.search(self.snapshot, self._vector, candidates, depth))
+            hits = self.vectors.search(self.snapshot, self._vector, candidates, depth)
         except (ModelUnavailableError, VectorsUnreadError) as error:
-            return _Retrieved([], str(error))
+            return _Retrieved(failure=str(error))
         except Exception as error:
             # Whatever a model or a damaged index does, the text search still answers.
-            return _Retrieved([], self.failures.note("vector", error))
+            return _Retrieved(failure=self.failures.note("vector", error))
+        cosine = 1.0 - np.array([hit.measure for hit in hits], np.float64)
+        return _Retrieved(Measures.of([hit.memory_id for hit in hits], cosine=cosine))
 
-    def _measured(self, text: Ranking, vector: Ranking) -> Measured:
-        # What one search found is measured by the other one too.
-        by_text, by_vector = _ids(text), _ids(vector)
-        return self._with(Measured.of(text, vector), by_vector - by_text, by_text - by_vector)
+    def _complete(self, measures: Measures) -> Measures:
+        # What a search did not find is measured by it, if it found any memory at all.
+        textless, vectorless = measures.bm25 == 0, np.isnan(measures.cosine)
+        if not textless.all():
+            measures = measures.joined(self.text.rank(measures.ids[textless]))
+        if vectorless.any() and not vectorless.all():
+            ids = measures.ids[vectorless]
+            measures = measures.joined(self._search_vectors(only(ids), len(ids)).measures)
+        return measures
 
-    def _with(self, measured: Measured, textless: Collection[int], vectorless: Collection[int]) -> Measured:
-        # With the words of some memories and the vectors of others, if the search by these found any memory at all.
-        has_words, has_vectors = bool(measured.bm25.any()), not np.isnan(measured.cosine).all()
-        text = self.text.rank(textless) if has_words and textless else []
-        vector = self._ranked_by_vector(vectorless) if has_vectors and vectorless else []
-        return measured.joined(Measured.of(text, vector))
-
-    def _ranked_by_vector(self, ids: Collection[int]) -> Ranking:
-        return self._search_vectors(only(ids), len(ids)).ranking
-
-    def _with_neighbors(self, candidates: Candidates, scores: Scores, measured: Measured) -> Measured:
+    def _with_neighbors(self, candidates: Candidates, scores: Scores, measures: Measures) -> Measures:
         # A neighbour of what was found need not share a word with the query. The conditions hold for it too.
         beside = neighbors_of_best(self.snapshot, scores) if self.parameters.session_neighbor_weight else set()
-        ids = candidates.filter(self.snapshot, beside)
-        return self._with(measured.joined(Measured.unmeasured(ids)), ids, ids)
+        return self._complete(measures.joined(Measures.of(candidates.filter(self.snapshot, beside))))
 
-    def _measured_in_session(self, measured: Measured, places: Places) -> Measured:
-        if np.isnan(measured.cosine).all():
-            return measured
+    def _measure_in_session(self, measures: Measures, places: Places) -> Measures:
+        if np.isnan(measures.cosine).all():
+            return measures
         query, weight = self._vector, self.parameters.session_vector_weight
         vectors_of = partial(self.vectors.vectors_of, self.snapshot, dim=len(query))
-        return measure_in_session(vectors_of, query, measured, places, weight)
+        return measure_in_session(vectors_of, query, measures, places, weight)
 
     @cached_property
     def _in_session(self) -> bool:
@@ -280,32 +289,23 @@ class Relevance:
         except StorageError:
             return False  # the text search failed, and has said so
 
-    def _evidence(self, measured: Measured, explanations: Mapping[int, ScoreExplanation]) -> Mapping[int, Evidence]:
-        ids: list[int] = measured.ids.tolist()
+    def _evidence(self, measures: Measures, explanations: Mapping[int, ScoreExplanation]) -> Mapping[int, Evidence]:
+        ids: list[int] = measures.ids.tolist()
         if not ids:
             return {}
-        query_words, words = self.text.words, self.text.words_of(ids)
-        cosine = measured.cosine if tells_meaning(self.query) else np.full(len(ids), math.nan)
-        probable = relevance(cosine, self.text.shares(words), is_unknown=self._is_unknown)
-        names = [tuple(compress(query_words, row)) for row in words.tolist()]
-        rows = zip(probable.tolist(), measured.cosine.tolist(), names, map(explanations.get, ids), strict=True)
-        return {one: Evidence(*row) for one, row in zip(ids, rows, strict=True)}
-
-
-def _ids(ranking: Ranking) -> set[int]:
-    return {hit.memory_id for hit in ranking}
-
-
-def _ranks(ranking: Ranking) -> Mapping[int, int]:
-    return {hit.memory_id: rank for rank, hit in enumerate(ranking, start=1)}
+        cosine = measures.cosine if tells_meaning(self.query) else np.full(len(ids), math.nan)
+        probable = relevance(cosine, self.text.shares(measures.words), is_unknown=self._is_unknown)
+        words = [tuple(compress(self.text.words, row)) for row in measures.words.tolist()]
+        rows = zip(probable.tolist(), measures.cosine.tolist(), words, map(explanations.get, ids), strict=True)
+        return {memory_id: Evidence(*row) for memory_id, row in zip(ids, rows, strict=True)}
 
 
 def _mode_and_reason(text: _Retrieved, vector: _Retrieved, *, has_text: bool) -> tuple[Mode, str]:
     reason = "; ".join(filter(None, (text.failure, vector.failure)))
     if not has_text:
         return Mode.VEC_ONLY, reason
-    if vector.ranking and not text.ranking:
+    if vector.ids and not text.ids:
         return Mode.VEC_ONLY, reason or "no memory holds a word of the query"
-    if text.ranking and not vector.ranking:
+    if text.ids and not vector.ids:
         return Mode.BM25_ONLY, reason or "no memory has a vector yet"
     return (Mode.BM25_ONLY if vector.failure else Mode.HYBRID), reason

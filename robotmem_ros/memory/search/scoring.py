@@ -16,7 +16,6 @@ import numpy.typing as npt
 from ..config.parameters import Parameters
 from ..models import ScorePart
 from ..storage.traits import Traits
-from .result import Ranking
 
 Scores = dict[int, float]
 """Score by memory id, higher is better."""
@@ -32,42 +31,45 @@ _LAST_LATIN = "\u024f"
 Floats = npt.NDArray[np.float64]
 
 
-class Measured(NamedTuple):
-    """What the two searches measured of memories, each of these once."""
+class Measures(NamedTuple):
+    """What searches measured of memories, each of these once."""
 
     ids: npt.NDArray[np.int64]
-    """Ascending."""
+    """Best first if one search found them, else ascending."""
     bm25: Floats
     """0 if a memory contains no word of the query."""
     cosine: Floats
     """Similarity to the query; NaN without a vector."""
+    words: npt.NDArray[np.bool_]
+    """Whether a memory, by row, contains a word of the query, by column; no columns if no text was searched."""
 
     @classmethod
-    def of(cls, text: Ranking, vector: Ranking) -> Measured:
-        """Join what each of the two searches found."""
-        bm25, distances = ({hit.memory_id: hit.measure for hit in found} for found in (text, vector))
-        ids = sorted({*bm25, *distances})
+    def of(
+        cls,
+        ids: Sequence[int] | npt.NDArray[np.int64],
+        bm25: Floats | None = None,
+        cosine: Floats | None = None,
+        words: npt.NDArray[np.bool_] | None = None,
+    ) -> Measures:
+        """Return memories with what was measured of them."""
         return cls(
-            np.array(ids, np.int64),
-            0.0 - np.array([bm25.get(one, 0.0) for one in ids], np.float64),
-            1.0 - np.array([distances.get(one, math.nan) for one in ids], np.float64),
+            np.asarray(ids, np.int64),
+            np.zeros(len(ids)) if bm25 is None else bm25,
+            np.full(len(ids), math.nan) if cosine is None else cosine,
+            np.zeros((len(ids), 0), bool) if words is None else words,
         )
 
-    @classmethod
-    def unmeasured(cls, ids: Iterable[int]) -> Measured:
-        """Return memories of which nothing is known."""
-        known = sorted(ids)
-        return cls(np.array(known, np.int64), np.zeros(len(known)), np.full(len(known), math.nan))
-
-    def joined(self, others: Measured) -> Measured:
+    def joined(self, others: Measures) -> Measures:
         """Return these memories and others, and of those in both what either of them knows."""
         ids = np.union1d(self.ids, others.ids)
-        bm25, cosine = np.zeros(len(ids)), np.full(len(ids), math.nan)
+        columns = max(self.words.shape[1], others.words.shape[1])
+        measures = Measures.of(ids, words=np.zeros((len(ids), columns), bool))
         for part in (self, others):
-            at = np.searchsorted(ids, part.ids)
-            bm25[at] = np.maximum(bm25[at], part.bm25)
-            cosine[at] = np.where(np.isnan(cosine[at]), part.cosine, cosine[at])
-        return Measured(ids, bm25, cosine)
+            rows = np.searchsorted(ids, part.ids)
+            measures.bm25[rows] = np.maximum(measures.bm25[rows], part.bm25)
+            measures.cosine[rows] = np.fmax(measures.cosine[rows], part.cosine)
+            measures.words[rows, : part.words.shape[1]] |= part.words
+        return measures
 
     def by_id(self, values: Floats) -> Scores:
         """Return a value of each memory by its id."""
@@ -173,15 +175,15 @@ class Weights(NamedTuple):
         return cls(parameters.text_weight, parameters.vector_weight)
 
 
-def reciprocal_rank_fusion(text: Ranking, vector: Ranking, weights: Weights, k: int) -> Scores:
-    """Sum weight / (k + rank + 1) over both rankings, ranks counted from 0.
+def reciprocal_rank_fusion(text: Iterable[int], vector: Iterable[int], weights: Weights, k: int) -> Scores:
+    """Sum weight / (k + rank + 1) over two rankings of memories by id, ranks counted from 0.
 
     Cormack, Clarke, Buettcher: Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods, 2009.
     """
     scores: Scores = {}
     for ranking, weight in zip((text, vector), weights, strict=True):
-        for rank, hit in enumerate(ranking):
-            scores[hit.memory_id] = scores.get(hit.memory_id, 0.0) + weight / (k + rank + 1)
+        for rank, memory_id in enumerate(ranking):
+            scores[memory_id] = scores.get(memory_id, 0.0) + weight / (k + rank + 1)
     return scores
 
 
@@ -196,7 +198,7 @@ def rrf_depth(n: int, k: int, weights: Weights, steps: Sequence[Step]) -> int:
     return math.ceil(sum(weights) / max(weights) * ratio * (k + n)) - k
 
 
-def blend(measured: Measured, weights: Weights, max_score: float) -> Floats:
+def blend(measures: Measures, weights: Weights, max_score: float) -> Floats:
     """Average what the words and the meaning score, by their weights; both searches should measure each memory.
 
     The words: BM25 over `max_score`, that of a memory of mean length that contains each word of the query once. The
@@ -204,9 +206,9 @@ def blend(measured: Measured, weights: Weights, max_score: float) -> Floats:
     nothing for it. If a memory has no vector yet, the words count for both.
     """
     by_words = weights.text / sum(weights)
-    has_vector = ~np.isnan(measured.cosine)
-    words = measured.bm25 / max_score if max_score > 0 else np.zeros(len(measured.ids))
-    return words * np.where(has_vector, by_words, 1.0) + meaning(measured.cosine, weights)
+    has_vector = ~np.isnan(measures.cosine)
+    words = measures.bm25 / max_score if max_score > 0 else np.zeros(len(measures.ids))
+    return words * np.where(has_vector, by_words, 1.0) + meaning(measures.cosine, weights)
 
 
 def meaning(cosine: Floats, weights: Weights) -> Floats:

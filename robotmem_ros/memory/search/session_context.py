@@ -16,7 +16,7 @@ from ..embedding import Vector, Vectors
 from ..storage import session_rows
 from ..storage.snapshot import Snapshot
 from .result import DISTANCE_DIGITS
-from .scoring import Floats, Gain, Measured, Scores
+from .scoring import Floats, Gain, Measures, Scores
 
 _REACH = 2
 """How many memories before it, and after it, belong to a memory."""
@@ -67,20 +67,20 @@ def neighbors_of_best(snapshot: Snapshot, scores: Scores) -> set[int]:
 def measure_in_session(
     vectors_of: Callable[[Collection[int]], tuple[Sequence[int], Vectors]],
     query: Vector,
-    measured: Measured,
+    measures: Measures,
     places: Places,
     weight: float,
-) -> Measured:
+) -> Measures:
     """Measure the cosine of each memory again: alone, or with those before it in its session, whichever is nearer.
 
     The vector is the memory's own plus `weight` times each predecessor's; this approximates embedding the texts
     together. `vectors_of` reads vectors of memories, and tells whose they are.
     """
-    rows = np.flatnonzero(~np.isnan(measured.cosine))
-    ids: list[int] = measured.ids[rows].tolist()
+    rows = np.flatnonzero(~np.isnan(measures.cosine))
+    ids: list[int] = measures.ids[rows].tolist()
     before = [places[one].before if one in places else () for one in ids]
     if not weight or not any(before):
-        return measured
+        return measures
     found, kept = vectors_of({*ids, *chain.from_iterable(before)})
     row_of = {memory_id: row for row, memory_id in enumerate(found)}
     # All are measured in double precision, so that equal ones tie: v is as near as v + 0.3 v, and u1 + u2 as u2 + u1.
@@ -92,9 +92,9 @@ def measure_in_session(
         others = (beside[step] if step < len(beside) else 0 for beside in before)
         total += weight * vectors[[row_of.get(other, -1) for other in others]]
     best = np.maximum(_cosines(alone, query), _cosines(total, query))
-    cosine = measured.cosine.copy()
+    cosine = measures.cosine.copy()
     cosine[rows] = 1.0 - (1.0 - best).round(DISTANCE_DIGITS)
-    return measured._replace(cosine=cosine)
+    return measures._replace(cosine=cosine)
 
 
 def _cosines(vectors: Floats, query: Vector) -> Floats:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.result import Measurement, Ranking
 from robotmem_ros.memory.search.scoring import (
-    Measured,
+    Measures,
     Step,
     Weights,
     blend,
@@ -20,30 +20,23 @@ from robotmem_ros.memory.search.scoring import (
     rrf_depth,
 )
 
-RANKING = st.lists(st.integers(1, 40), unique=True, max_size=30).map(lambda ids: [Measurement(one, 0.0) for one in ids])
+RANKING = st.lists(st.integers(1, 40), unique=True, max_size=30)
 WEIGHTS = st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)).filter(lambda both: max(both) > 0.01).map(Weights._make)
 EQUAL = Weights(0.5, 0.5)
 
 
 @given(text=RANKING, vector=RANKING, weights=WEIGHTS, k=st.integers(1, 1000))
-def test_reciprocal_rank_fusion_is_its_formula(text: Ranking, vector: Ranking, weights: Weights, k: int) -> None:
+def test_reciprocal_rank_fusion_is_its_formula(text: list[int], vector: list[int], weights: Weights, k: int) -> None:
     fused = reciprocal_rank_fusion(text, vector, weights, k)
-    everything = {hit.memory_id for hit in (*text, *vector)}
-    assert fused.keys() == everything
-    for memory_id in everything:
-        ranks = [
-            ([hit.memory_id for hit in ranking], weight)
-            for ranking, weight in zip((text, vector), weights, strict=True)
-        ]
+    assert fused.keys() == {*text, *vector}
+    for memory_id in fused:
+        ranks = zip((text, vector), weights, strict=True)
         naive = math.fsum(weight / (k + ids.index(memory_id) + 1) for ids, weight in ranks if memory_id in ids)
         assert fused[memory_id] == pytest.approx(naive, abs=1e-12)
 
 
 def test_being_first_twice_beats_being_first_once() -> None:
-    fused = reciprocal_rank_fusion(
-        [Measurement(1, -3.0), Measurement(2, -1.0)], [Measurement(1, 0.1), Measurement(3, 0.2)], EQUAL, 60
-    )
-    assert fused == {1: 1 / 61, 2: 0.5 / 62, 3: 0.5 / 62}
+    assert reciprocal_rank_fusion([1, 2], [1, 3], EQUAL, 60) == {1: 1 / 61, 2: 0.5 / 62, 3: 0.5 / 62}
 
 
 @given(n=st.integers(1, 100), k=st.integers(1, 1000), weights=WEIGHTS)
@@ -61,9 +54,9 @@ def blended_from(
     measures: dict[int, float], distances: dict[int, float], weights: Weights, marks: float
 ) -> dict[int, float]:
     """Blend BM25 and cosine distances by memory."""
-    text, vector = ([Measurement(*item) for item in found.items()] for found in (measures, distances))
-    measured = Measured.of(text, vector)
-    return measured.by_id(blend(measured, weights, marks))
+    text = Measures.of([*measures], bm25=-np.array([*measures.values()]))
+    joined = text.joined(Measures.of([*distances], cosine=1.0 - np.array([*distances.values()])))
+    return joined.by_id(blend(joined, weights, marks))
 
 
 @given(measures=MEASURES, distances=DISTANCES, weights=WEIGHTS, marks=st.floats(0.1, 50))

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.result import Measurement
-from robotmem_ros.memory.search.scoring import Measured
+from robotmem_ros.memory.search.scoring import Measures
 from robotmem_ros.memory.search.session_context import (
     Place,
     gains_in_session,
@@ -93,12 +92,12 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors_if_it_is_nea
     query = embedder.embed_one("pump valve")
     first, second, third, alone = map(embedder.embed_one, texts)
     with memory.parts.database.snapshot() as snapshot:
-        before = Measured.of([], [Measurement(one, 0.25) for one in (1, 2, 3, 4)])
+        before = Measures.of([1, 2, 3, 4], cosine=np.full(4, 0.75))
         places = read_places(snapshot, [1, 2, 3, 4])
         vectors_of = partial(memory.parts.vectors.vectors_of, snapshot, dim=len(query))
         measured = measure_in_session(vectors_of, query, before, places, 0.3)
         assert measure_in_session(vectors_of, query, before, places, 0.0) is before
-        first_alone = Measured.of([], [Measurement(1, 0.25)])
+        first_alone = Measures.of([1], cosine=np.array([0.75]))
         assert measure_in_session(vectors_of, query, first_alone, places, 0.3) is first_alone
     sums = {1: first, 2: second + 0.3 * first, 3: third + 0.3 * (second + first), 4: alone}
     alone_or_not = {one: (vector, sums[one]) for one, vector in enumerate((first, second, third, alone), start=1)}
@@ -122,7 +121,7 @@ def test_equal_sums_of_vectors_are_equally_near(texts: list[tuple[str, str]]) ->
             ids = list(range(1, len(texts) + 1))
             places = read_places(snapshot, ids)
             vectors_of = partial(memory.parts.vectors.vectors_of, snapshot, dim=len(query))
-            before = Measured.of([], [Measurement(one, 0.0) for one in ids])
+            before = Measures.of(ids, cosine=np.ones(len(ids)))
             measured = measure_in_session(vectors_of, query, before, places, 0.3)
     by_directions: dict[tuple[str, frozenset[tuple[str, Fraction]]], set[float]] = {}
     for memory_id, cosine in measured.by_id(measured.cosine).items():

@@ -23,6 +23,8 @@ from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text import tokens
 from robotmem_ros.memory.text.analysis import analyse
 
+from ...support.corpus import ranking
+
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")
 pytestmark = pytest.mark.slow
 RARE = ("zebra", "quartz")
@@ -70,7 +72,7 @@ def search(
     parsed = parse_query(Parameters(), RecallRequest(query, session_id=session), decay=Decay(0.0, now=0))
     parameters = Parameters(text_candidates=limit, bm25_k1=k1, bm25_b=b)
     reader = TextReader(snapshot, (), analyse(query), parameters, ["default"])
-    return reader.search(find_candidates(snapshot, parsed.conditions), depth)
+    return ranking(reader.search(find_candidates(snapshot, parsed.conditions), depth))
 
 
 def content(snapshot: Snapshot, memory_id: int) -> list[str]:
@@ -127,8 +129,9 @@ def test_few_candidates_are_all_ranked_however_common_the_words(crowd: Snapshot)
     query = parse_query(Parameters(), RecallRequest("red mug", after=10, before=400), decay=Decay(0.0, now=0))
     few = list_if_few(crowd, find_candidates(crowd, query.conditions), 10)
     assert few.ids is not None
-    found = TextReader(crowd, (), analyse("red mug"), Parameters(text_candidates=100), ["default"]).search(few, SIZE)
-    assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
+    reader = TextReader(crowd, (), analyse("red mug"), Parameters(text_candidates=100), ["default"])
+    expected = [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
+    assert ranking(reader.search(few, SIZE)) == expected
 
 
 def test_words_that_most_memories_hold_weigh_next_to_nothing_but_are_searched(crowd: Snapshot) -> None:

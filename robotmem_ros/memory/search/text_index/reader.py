@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from ...storage.snapshot import Snapshot
 from ...text import tokens
 from ...text.analysis import Analysis
 from ..candidates import Candidates
-from ..result import Measurement, Ranking
+from ..scoring import Measures
 from . import bm25, fts
 from .bm25 import Statistics
 from .postings import Block, BlockBuilder, Ids
@@ -51,42 +50,35 @@ class TextReader:
         self._limit = parameters.text_candidates
         self._shape = parameters.bm25_k1, parameters.bm25_b
         self._known: Statistics | None = None
-        self._held: dict[int, Sequence[bool]] = {}
         self._wordless = np.empty(0, np.int64)
         self._with_all: dict[tuple[str, ...], Ids] = {}
 
-    def search(self, candidates: Candidates, depth: int) -> Ranking:
-        """Find the best `depth` candidates that contain a word of the query, by BM25 (more negative is better).
+    def search(self, candidates: Candidates, depth: int) -> Measures:
+        """Find the best `depth` candidates that contain a word of the query, by BM25.
 
         The words are joined by OR; compounds such as `grip_force` or `12.5` count once more if they stand together.
         """
         if not self._query.words or depth < 1:
-            return []
+            return Measures.of(())
         if candidates.ids is not None:
             return self.rank(candidates.ids, depth)
         changed = candidates.filter(self._snapshot, self._changed)
-        hits = self.rank({*self._behind(candidates), *changed})
-        return self._with_best(candidates, hits, depth) if self._blocks else hits[:depth]
+        best = self.rank({*self._behind(candidates), *changed}, depth)
+        return self._with_best(candidates, best, depth) if self._blocks else best
 
-    def rank(self, ids: Collection[int] | Ids, depth: int | None = None) -> Ranking:
+    def rank(self, ids: Collection[int] | Ids, depth: int | None = None) -> Measures:
         """Rank those of some memories that contain a word of the query, best first: the best `depth`, or all."""
         if not self._query.words or not len(ids):
-            return []
+            return Measures.of(())
         ids = ids if isinstance(ids, np.ndarray) else np.sort(np.fromiter(ids, np.int64))
         ids = ids[~np.isin(ids, self._wordless)]
         if not len(ids):
-            return []
-        found, scores, held = self._measured(ids)
-        self._wordless = np.concatenate((self._wordless, found[scores == 0]))
-        best = np.lexsort((-found, -scores))[:depth]
+            return Measures.of(())
+        ids, scores, words = self._measure(ids)
+        self._wordless = np.concatenate((self._wordless, ids[scores == 0]))
+        best = _best_first(ids, scores, depth)
         best = best[scores[best] > 0]
-        names, measures = found[best].tolist(), (-scores[best]).tolist()
-        self._held.update(zip(names, held[:, best].T.tolist(), strict=True))
-        return [Measurement(*hit) for hit in zip(names, measures, strict=True)]
-
-    def matched_words(self, memory_id: int) -> tuple[str, ...]:
-        """Return the words of the query that a memory contains; none if it was not ranked."""
-        return tuple(compress(self._query.words, self.words_of([memory_id])[0]))
+        return Measures.of(ids[best], bm25=scores[best], words=words[:, best].T)
 
     def share(self, words: Sequence[str]) -> float:
         """Return how much of what is asked some words of the query are, in [0, 1], by their rarity."""
@@ -96,12 +88,6 @@ class TextReader:
     def words(self) -> Sequence[str]:
         """Return the words of the query, as they are indexed."""
         return self._query.words
-
-    def words_of(self, ids: Sequence[int]) -> npt.NDArray[np.bool_]:
-        """Return of each word of the query, by column, whether ranked memories contain it, by row."""
-        none = [False] * len(self._query.words)
-        held = [self._held.get(memory_id, none) for memory_id in ids]
-        return np.array(held, np.bool_).reshape(len(ids), len(self._query.words))
 
     def shares(self, words: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
         """Return the `share` of the words in each row."""
@@ -186,19 +172,22 @@ class TextReader:
         frequencies = {word: indexed[word] for word in self._query.words if word in indexed}
         return fts.choice(self._snapshot, frequencies, candidates, limit=self._limit, behind=last)
 
-    def _with_best(self, candidates: Candidates, hits: Ranking, depth: int) -> Ranking:
+    def _with_best(self, candidates: Candidates, others: Measures, depth: int) -> Measures:
         # The best of what the postings cover, and of some others.
-        n, changed, seen = depth + _MORE, set(self._changed), 0
+        n, start, ids, scores = depth + _MORE, 0, others.ids, others.bm25
         while True:
-            ids, scores = self._weighted.best(self._blocks, n)
-            new = dict(zip(ids[seen:].tolist(), (-scores[seen:]).tolist(), strict=True))
-            chosen = candidates.filter(self._snapshot, new.keys() - changed)
-            hits = _sorted([*hits, *(Measurement(one, new[one]) for one in chosen)])[:depth]
-            if len(ids) < n or (len(hits) == depth and _key(hits[-1]) <= (-float(scores[-1]), -int(ids[-1]))):
-                return self.rank([hit.memory_id for hit in hits])
-            n, seen = n * _GROWTH, n
+            block_ids, block_scores = self._weighted.best(self._blocks, n)
+            new = np.setdiff1d(block_ids[start:], self._changed)
+            is_candidate = np.isin(block_ids, candidates.filter(self._snapshot, new.tolist()))
+            ids = np.concatenate((ids, block_ids[is_candidate]))
+            scores = np.concatenate((scores, block_scores[is_candidate]))
+            best = _best_first(ids, scores, depth)
+            ids, scores = ids[best], scores[best]
+            if len(block_ids) < n or (len(ids) == depth and (scores[-1], ids[-1]) >= (block_scores[-1], block_ids[-1])):
+                return self.rank(np.sort(ids))
+            n, start = n * _GROWTH, n
 
-    def _measured(self, ids: Ids) -> tuple[Ids, Floats, npt.NDArray[np.bool_]]:
+    def _measure(self, ids: Ids) -> tuple[Ids, Floats, npt.NDArray[np.bool_]]:
         # The ids of those of some memories that have a text, their scores, and for each word which of them hold it.
         current = np.setdiff1d(ids, self._changed) if self._changed else ids
         parts = [(block, docs) for block in self._blocks if len(docs := block.docs_of(current))]
@@ -224,9 +213,5 @@ def outdated(snapshot: Snapshot, blocks: Sequence[Block]) -> list[int]:
     return [*{one for block in blocks for one in (*block.unheld.tolist(), *block.outdated_by(changes))}]
 
 
-def _sorted(hits: Iterable[Measurement]) -> Ranking:
-    return sorted(hits, key=_key)
-
-
-def _key(hit: Measurement) -> tuple[float, int]:
-    return hit.measure, -hit.memory_id
+def _best_first(ids: Ids, scores: Floats, depth: int | None) -> npt.NDArray[np.intp]:
+    return np.lexsort((-ids, -scores))[:depth]

@@ -93,5 +93,5 @@ def test_without_postings_what_holds_a_word_that_only_others_often_have_is_found
         candidates = find_candidates(snapshot, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
         parameters = Parameters(text_candidates=LIMIT)
         hits = TextReader(snapshot, (), analyse("red mug"), parameters, ["default"]).search(candidates, 50)
-    assert [hit.memory_id for hit in hits] == [number + 1 for number in range(999, 0, -1) if number % 20 == 7]
+    assert hits.ids.tolist() == [number + 1 for number in range(999, 0, -1) if number % 20 == 7]
     database.close()

@@ -117,7 +117,7 @@ def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Score
     if method == "scores":
         bm25, distances = (np.array([hit.measure for hit in ranking]) for ranking in (text, vector))
         measures = scoring.Measures.of(text_ids, bm25=-bm25)
-        measures = measures.joined(scoring.Measures.of(vector_ids, cosine=1.0 - distances))
+        measures = measures.join(scoring.Measures.of(vector_ids, cosine=1.0 - distances))
         return measures.by_id(scoring.blend(measures, _WEIGHTS, max_score))
     return scoring.reciprocal_rank_fusion(text_ids, vector_ids, _WEIGHTS, 60)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..memory import MemoryDetails, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
-from ..memory.search.counts import DEFAULT_N, Counted
+from ..memory.search.counts import DEFAULT_N, CountField
 from ..memory.search.request import TimelineRequest
 from .command import DATABASE, JSON, Command, open_memory, option, show, table
 from .listing import LISTING, show_list
@@ -132,7 +132,7 @@ COMMANDS = (
         "list", "count the memories of each value", "List the values of a field with the number of their memories.",
         _list,
         (
-            option("field", choices=[field.value for field in Counted], help="what to list"),
+            option("field", choices=[field.value for field in CountField], help="what to list"),
             DATABASE,
             option("--collection", default=None, help="only those of this namespace"),
             option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from ..memory import RobotMemory, Status
-from ..memory.search.counts import Count, Counted
+from ..memory.search.counts import Count, CountField
 from ..memory.search.density import MAX_BINS
 from .requests import AS_WHOLE, MAX_ENTRIES, Limit, OfCollection, Time
 from .responses import responses
@@ -144,22 +144,24 @@ def count_routes(memory: RobotMemory) -> APIRouter:
     @router.get("/collections", responses=responses())
     def collections(n: Limit = MAX_ENTRIES) -> Collections:
         """Count the memories of each collection."""
-        return Collections.model_validate({"collections": memory.counts(Counted.COLLECTIONS, n=n)})
+        return Collections.model_validate({"collections": memory.counts(CountField.COLLECTIONS, n=n)})
 
     @router.get("/categories", responses=responses())
     def categories(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Categories:
         """Count the memories of each category."""
-        return Categories.model_validate({"categories": memory.counts(Counted.CATEGORIES, collection=collection, n=n)})
+        return Categories.model_validate(
+            {"categories": memory.counts(CountField.CATEGORIES, collection=collection, n=n)}
+        )
 
     @router.get("/tags", responses=responses())
     def tags(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Tags:
         """Count the memories of each tag."""
-        return Tags.model_validate({"tags": memory.counts(Counted.TAGS, collection=collection, n=n)})
+        return Tags.model_validate({"tags": memory.counts(CountField.TAGS, collection=collection, n=n)})
 
     @router.get("/labels", responses=responses())
     def labels(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Labels:
         """Count the memories of each label."""
-        return Labels.model_validate({"labels": memory.counts(Counted.LABELS, collection=collection, n=n)})
+        return Labels.model_validate({"labels": memory.counts(CountField.LABELS, collection=collection, n=n)})
 
     @router.get("/density", responses=responses())
     def density(

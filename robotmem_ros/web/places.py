@@ -15,7 +15,7 @@ from ..memory.areas import Area
 from ..memory.errors import FrameMismatchError
 from ..memory.maps import OccupancyGrid, PathPoint
 from ..memory.models import SeenObject
-from ..memory.search.counts import Counted
+from ..memory.search.counts import CountField
 from ..memory.storage.time_rows import Sighted
 from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, writable
@@ -124,7 +124,7 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
     @router.get("/areas", responses=responses())
     def areas() -> Areas:
         """List the named areas: those of `areas_file`, and those that memories name themselves."""
-        counts = {area.value: area.memories for area in memory.counts(Counted.AREAS)}
+        counts = {area.value: area.memories for area in memory.counts(CountField.AREAS)}
         polygons = {area.name: area for area in areas_of(memory.parameters)}
         all_areas = [polygons.get(name, Area(name, ())) for name in sorted({*polygons, *counts})]
         return Areas(areas=[_area(memory, area, counts.get(area.name, 0)) for area in all_areas])

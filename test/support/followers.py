@@ -25,7 +25,7 @@ from . import corpus
 from .vector_corpus import clustered
 
 SMALL = {
-    index: {"SPAN": 60, "_FRESH": 8, "_LARGE": 20, "_CHANGED": 6, "_READ": 15},
+    index: {"SPAN": 60, "_FRESH": 8, "_LARGE": 20, "_MAX_OUTDATED": 6, "_READ": 15},
     matrix: {"_ROWS": 16, "_PIECE": 10},
 }
 """Sizes at which a few dozen memories fill several blocks."""

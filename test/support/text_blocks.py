@@ -40,7 +40,7 @@ def score(
     words: Sequence[str], weights: Mapping[str, float], compounds: Mapping[str, float], formula: Formula
 ) -> float:
     """Return the BM25 score of a text, term by term; a compound counts as a further term."""
-    norm = formula.least + formula.per_word * len(words)
+    norm = formula.base + formula.per_word * len(words)
     total = sum(_term(weight, words.count(word), norm, formula) for word, weight in weights.items())
     for compound, weight in compounds.items():
         wanted = compound.split()

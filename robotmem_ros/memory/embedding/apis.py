@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Json = Any
-"""What a service returned, of which nothing is known."""
+"""Response of a service, unchecked."""
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,9 @@ class Backfill:
         self.update = piecewise(self._embed_missing)
         """Embed one batch, if the model is loaded; return whether more is left; raises StorageError."""
 
-    def refused(self, pending: int) -> str:
+    def refused(self, memories: int) -> str:
         """Say how many of the memories that have no vector the model refused, and why; empty if none was."""
-        return self._refusals.reason(pending)
+        return self._refusals.reason(memories)
 
     def retry_refused(self) -> None:
         """Let the next update try every refused text once more."""
@@ -61,28 +61,28 @@ class Backfill:
             if (yield from self._embed_after(self._last_id)):
                 yield from self._embed_after(0)  # an older one has lost its vector, or was refused
 
-    def _embed_after(self, reached: int) -> Generator[None, None, bool]:
+    def _embed_after(self, position: int) -> Generator[None, None, bool]:
         """Embed what has no vector behind an id; return whether something before it has none either."""
         # The model never waits for the disk: some batches are written while the next one is embedded.
         writing: deque[tuple[int, Future[None]]] = deque()
         is_useless = False
         while True:
-            batch, others = self._next(reached)
+            batch, has_rest = self._next(position)
             if batch:
-                reached = batch[-1][0]
-                vectors, is_useless = self._embedded(batch)
-                writing.append((reached, self._store(batch, vectors)))
+                position = batch[-1][0]
+                vectors, is_useless = self._embed_texts(batch)
+                writing.append((position, self._store(batch, vectors)))
             is_over = not batch or is_useless
             while len(writing) > (0 if is_over else _UNWRITTEN):
-                last_id, written = writing.popleft()
-                written.result()
+                last_id, future = writing.popleft()
+                future.result()
                 self._last_id = max(self._last_id, last_id)
             if is_over:
                 # If all of a batch were refused, perhaps it is not the texts: the next update tries others.
-                return others and not is_useless
+                return has_rest and not is_useless
             yield
 
-    def _next(self, reached: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
+    def _next(self, last_id: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
         # Memories without a vector, with their texts and whether these have one; and whether there are more than these.
         with self._database.snapshot() as snapshot:
             lacking = vector_rows.lacking(snapshot)
@@ -91,27 +91,27 @@ class Backfill:
                 self._refusals.clear()
             if not lacking or vector_rows.model(snapshot) != self._embedder.name:
                 return [], False
-            rows = vector_rows.pending(snapshot, reached, _BATCH)
-            known = vector_rows.known(snapshot, (text for _, text in rows))
-        return [(memory_id, text, text in known) for memory_id, text in rows], lacking > len(rows)
+            rows = vector_rows.pending(snapshot, last_id, _BATCH)
+            texts_with_vectors = vector_rows.known(snapshot, (text for _, text in rows))
+        return [(memory_id, text, text in texts_with_vectors) for memory_id, text in rows], lacking > len(rows)
 
-    def _embedded(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:
+    def _embed_texts(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:
         # The vectors of the texts that have none yet, and whether the model refused all that were tried.
         new = dict.fromkeys(text for _, text, is_known in batch if not is_known)
-        tried = [text for text in new if self._refusals.may_try(text)]
-        left = iter(tried)
+        attempts = [text for text in new if self._refusals.may_try(text)]
+        queue = iter(attempts)
         vectors: dict[str, bytes] = {}
-        while few := list(islice(left, self._embedder.batch)):
+        while piece := list(islice(queue, self._embedder.batch)):
             self._database.query_priority.yield_to_queries()
-            vectors.update(self._encoded(few))
+            vectors.update(self._encode(piece))
         self._refusals.remove(vectors)
-        return vectors, bool(tried) and not vectors
+        return vectors, bool(attempts) and not vectors
 
     def _store(self, batch: Sequence[tuple[int, str, bool]], vectors: Mapping[str, bytes]) -> Future[None]:
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
         return self._database.write(lambda transaction: vector_rows.store(transaction, rows))
 
-    def _encoded(self, texts: Sequence[str]) -> dict[str, bytes]:
+    def _encode(self, texts: Sequence[str]) -> dict[str, bytes]:
         # One that the model refuses does not keep the others waiting.
         try:
             return dict(zip(texts, codec.encode(self._embedder.embed_batch(texts)), strict=True))
@@ -122,7 +122,7 @@ class Backfill:
                 self._refusals.add(texts[0], error)
                 _LOG.warning("a text could not be embedded: %s", error)
                 return {}
-        return {text: vector for one in texts for text, vector in self._encoded([one]).items()}
+        return {key: vector for text in texts for key, vector in self._encode([text]).items()}
 
     def _adopt_model(self) -> None:
         # Vectors of two models cannot be compared: those of another model are computed again. On a full disk, or while
@@ -136,7 +136,7 @@ class Backfill:
 
 @dataclass
 class _Refusal:
-    due: float
+    due_time: float
     delay: float
 
 
@@ -146,20 +146,20 @@ class Refusals:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._refusals: dict[int, _Refusal] = {}
-        self._why = ""
+        self._reason = ""
 
-    def reason(self, pending: int) -> str:
+    def reason(self, memories: int) -> str:
         """Say how many of the memories that have no vector were refused, and why; empty if none was."""
-        count = min(len(self._refusals), pending)  # of the texts refused, some may be gone
+        count = min(len(self._refusals), memories)  # of the texts refused, some may be gone
         texts = "1 text" if count == 1 else f"{count} texts"
-        return f"the embedding model refused {texts}, which only words find: {self._why}" if count else ""
+        return f"the embedding model refused {texts}, which only words find: {self._reason}" if count else ""
 
     def add(self, text: str, error: Exception) -> None:
         """Note that the model refused a text just now."""
-        known = self._refusals.get(text_digest(text))
-        delay = min(2 * known.delay, _LONGEST_DELAY) if known else _FIRST_DELAY
+        refusal = self._refusals.get(text_digest(text))
+        delay = min(2 * refusal.delay, _LONGEST_DELAY) if refusal else _FIRST_DELAY
         self._refusals[text_digest(text)] = _Refusal(self._clock() + delay, delay)
-        self._why = str(error) or repr(error)
+        self._reason = str(error) or repr(error)
 
     def clear(self) -> None:
         """Note that every text has its vector, or is gone."""
@@ -172,10 +172,10 @@ class Refusals:
 
     def may_try(self, text: str) -> bool:
         """Tell whether a text may be given to the model now."""
-        known = self._refusals.get(text_digest(text)) if self._refusals else None
-        return known is None or known.due <= self._clock()
+        refusal = self._refusals.get(text_digest(text)) if self._refusals else None
+        return refusal is None or refusal.due_time <= self._clock()
 
     def may_try_all(self) -> None:
         """Let every text be tried once more."""
-        for known in self._refusals.values():
-            known.due = self._clock()
+        for refusal in self._refusals.values():
+            refusal.due_time = self._clock()

@@ -22,23 +22,23 @@ class Cooldown:
         self._lock = threading.Lock()
 
     @property
-    def remaining(self) -> float:
+    def seconds_left(self) -> float:
         """Return the seconds until the pause ends; 0 if there is none."""
         return max(self._until - self._clock(), 0.0)
 
     @property
     def reason(self) -> str:
         """Say why there is a pause, and how long it goes on; empty if there is none."""
-        remaining = self.remaining
-        return f"{self._reason}; the next attempt is in {remaining:.0f} s" if remaining else ""
+        seconds = self.seconds_left
+        return f"{self._reason}; the next attempt is in {seconds:.0f} s" if seconds else ""
 
-    def fail(self, reason: str, least: float = 0.0) -> None:
+    def fail(self, reason: str, minimum: float = 0.0) -> None:
         """Begin a pause of at least some seconds; calls that fail during a pause count as one failure."""
         with self._lock:
-            if not self.remaining:
+            if not self.seconds_left:
                 delay = self._delays[min(self._failures, len(self._delays) - 1)]
                 self._failures += 1
-                self._until = self._clock() + max(delay, least)
+                self._until = self._clock() + max(delay, minimum)
                 self._reason = reason
 
     def succeed(self) -> None:

@@ -19,7 +19,7 @@ from ..storage.snapshot import Snapshot
 from .cooldown import Cooldown
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
-_REMEMBERED = 4096
+_CACHE_SIZE = 4096
 SIMILAR_COSINE = 0.85
 """Cosine from which two facts are similar; it fits the vectors of the default model, all-MiniLM-L6-v2."""
 _LOG = logging.getLogger(__name__)
@@ -32,8 +32,8 @@ class ModelUnavailableError(RobotMemoryError):
 class ServiceFailedError(ModelUnavailableError):
     """A service did not give a vector, whatever the text; it is left alone for a while."""
 
-    def __init__(self, why: str, retry_after: float = 0.0) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
+        super().__init__(reason)
         self.retry_after = retry_after
         """Seconds that the service asks to be left alone."""
 
@@ -41,8 +41,8 @@ class ServiceFailedError(ModelUnavailableError):
 class UnusableVectorError(ModelUnavailableError):
     """A model gave something that cannot be compared with any vector."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"the embedding model gave {what}")
+    def __init__(self, fault: str) -> None:
+        super().__init__(f"the embedding model gave {fault}")
 
 
 class Embedder(Protocol):
@@ -101,7 +101,7 @@ class BackgroundEmbedder:
         settled: Callable[[], None] = lambda: None,
         cooldown: Cooldown | None = None,
     ) -> None:
-        self._wanted = name
+        self._configured_name = name
         self._load = load
         self._patience = patience
         self._cooldown = cooldown or Cooldown()
@@ -110,10 +110,10 @@ class BackgroundEmbedder:
         self._settled = threading.Event()
         self._on_settled = settled
         self._calls = 0
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         """Notified when a call returns, when a pause begins, and when the embedder is closed."""
         self._is_closed = self._has_warned = False
-        self._remembered: OrderedDict[str, Vector] = OrderedDict()
+        self._cache: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="robotmem-model", daemon=True)
         self._thread.start()
@@ -121,7 +121,7 @@ class BackgroundEmbedder:
     @property
     def name(self) -> str:
         """Name of the model; of the wanted one while none is loaded."""
-        return self._model.name if self._model else self._wanted
+        return self._model.name if self._model else self._configured_name
 
     @property
     def dim(self) -> int:
@@ -131,7 +131,7 @@ class BackgroundEmbedder:
     @property
     def available(self) -> bool:
         """Tell whether the model is loaded, and no service that failed."""
-        return self._model is not None and not self._cooldown.remaining
+        return self._model is not None and not self._cooldown.seconds_left
 
     @property
     def batch(self) -> int:
@@ -164,11 +164,11 @@ class BackgroundEmbedder:
             ModelUnavailableError: there is no model, it is still being loaded after `patience` seconds, or what it
                 gives is no vector.
         """
-        return self._embedded([text], lambda model, texts: [model.embed_one(text)])[text]
+        return self._embed([text], lambda model, texts: [model.embed_one(text)])[text]
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts in their order; equal texts, and recent ones, are computed once."""
-        vectors = self._embedded(texts, lambda model, texts: model.embed_batch(texts))
+        vectors = self._embed(texts, lambda model, texts: model.embed_batch(texts))
         return np.stack([vectors[text] for text in texts]) if texts else np.empty((0, self.dim), np.float32)
 
     def close(self) -> None:
@@ -176,14 +176,14 @@ class BackgroundEmbedder:
 
         A thread that is still in a model's C++ code when the interpreter ends would abort the process.
         """
-        with self._changed:
+        with self._condition:
             self._is_closed = True
-            self._changed.notify_all()
+            self._condition.notify_all()
         self._thread.join()
-        with self._changed:
+        with self._condition:
             model, self._model, self._why_not = self._model, None, "the memory is closed"
-            self._changed.wait_for(lambda: not self._calls)
-            self._remembered.clear()
+            self._condition.wait_for(lambda: not self._calls)
+            self._cache.clear()
         if model:
             model.close()
 
@@ -193,9 +193,9 @@ class BackgroundEmbedder:
                 self._try_to_load(self._load)
             self._settled.set()
             self._on_settled()
-            with self._changed:
-                self._changed.wait_for(lambda: self._is_closed or self._cooldown.remaining)
-                self._changed.wait_for(lambda: self._is_closed, self._cooldown.remaining)
+            with self._condition:
+                self._condition.wait_for(lambda: self._is_closed or self._cooldown.seconds_left)
+                self._condition.wait_for(lambda: self._is_closed, self._cooldown.seconds_left)
 
     def _try_to_load(self, load: Callable[[], Embedder]) -> None:
         try:
@@ -207,27 +207,27 @@ class BackgroundEmbedder:
         except Exception as cause:
             # No caller may wait for ever, whatever a provider raises.
             _LOG.exception("the embedding model could not be loaded")
-            self._cooldown.fail(f"embedding_model: {self._wanted!r} cannot be loaded: {cause!r}")
+            self._cooldown.fail(f"embedding_model: {self._configured_name!r} cannot be loaded: {cause!r}")
         else:
             self._cooldown.succeed()
 
-    def _embedded(
+    def _embed(
         self, texts: Sequence[str], embed: Callable[[Embedder, list[str]], npt.ArrayLike | list[Vector]]
     ) -> dict[str, Vector]:
         vectors = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
         if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
             with self._in_use() as model:
-                computed = dict(zip(new, usable_vectors(embed(model, new), len(new), model.dim), strict=True))
+                new_vectors = dict(zip(new, usable_vectors(embed(model, new), len(new), model.dim), strict=True))
             self._cooldown.succeed()
-            self._remember(computed)
-            vectors |= computed
+            self._remember(new_vectors)
+            vectors |= new_vectors
         return vectors
 
     @contextmanager
     def _in_use(self) -> Iterator[Embedder]:
         if self._patience > 0:
             self._settled.wait(self._patience)
-        with self._changed:
+        with self._condition:
             model = self._model
             if model is None:
                 self._warn()
@@ -241,9 +241,9 @@ class BackgroundEmbedder:
             self._cooldown.fail(str(error), error.retry_after)
             raise
         finally:
-            with self._changed:
+            with self._condition:
                 self._calls -= 1
-                self._changed.notify_all()
+                self._condition.notify_all()
 
     def _warn(self) -> None:
         # Once, for whoever does not read the reason of a result; without a model by choice there is nothing to warn of.
@@ -253,15 +253,15 @@ class BackgroundEmbedder:
 
     def _recollect(self, text: str) -> Vector | None:
         with self._lock:
-            if text in self._remembered:
-                self._remembered.move_to_end(text)
-            return self._remembered.get(text)
+            if text in self._cache:
+                self._cache.move_to_end(text)
+            return self._cache.get(text)
 
     def _remember(self, vectors: dict[str, Vector]) -> None:
         with self._lock:
-            self._remembered.update(vectors)
-            while len(self._remembered) > _REMEMBERED:
-                self._remembered.popitem(last=False)
+            self._cache.update(vectors)
+            while len(self._cache) > _CACHE_SIZE:
+                self._cache.popitem(last=False)
 
 
 def usable_vectors(vectors: npt.ArrayLike | Sequence[Vector], count: int, dim: int | None) -> Vectors:
@@ -291,6 +291,6 @@ def check_kept_model(snapshot: Snapshot, model: str) -> None:
     Raises:
         ModelUnavailableError: the vectors are those of another model, and cannot be compared.
     """
-    kept = overview(snapshot).model
-    if kept not in (None, model):
-        raise ModelUnavailableError(f"the vectors in the database are those of the model {kept!r}, not of {model!r}")
+    owner = overview(snapshot).model
+    if owner not in (None, model):
+        raise ModelUnavailableError(f"the vectors in the database are those of the model {owner!r}, not of {model!r}")

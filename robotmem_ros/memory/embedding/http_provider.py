@@ -58,7 +58,7 @@ class HttpEmbedder:
         self.name = f"{provider}:{self._model}"
         address = chosen_url(self._api, url)
         key = service_key(self._api)
-        self._shown = _checked_url(httpx, address, key)
+        self._place = _checked_url(httpx, address, key)
         if self._api.needs_key and not key and address == self._api.url:
             variables = " or ".join(self._api.key_variables)
             raise ModelUnavailableError(f"embedding_model: {self.name!r} needs a key in the environment ({variables})")
@@ -115,7 +115,7 @@ class HttpEmbedder:
         content = bytearray()
         with self._client.stream("POST", self._address, json=body, timeout=timeout) as response:
             if response.status_code in _WRONG_TEXT:
-                raise RefusedTextError(f"{self._shown} refuses the text (HTTP {response.status_code})")
+                raise RefusedTextError(f"{self._place} refuses the text (HTTP {response.status_code})")
             if response.status_code != self._httpx.codes.OK:
                 status = f"HTTP {response.status_code} {response.reason_phrase}".strip()
                 raise self._failure(status, _retry_after(response))
@@ -127,8 +127,8 @@ class HttpEmbedder:
                     raise self._failure(f"no whole response within {timeout:g} s")
         return bytes(content)
 
-    def _failure(self, why: str, retry_after: float = 0.0) -> ServiceFailedError:
-        return ServiceFailedError(f"the embedding service {self.name!r} at {self._shown} failed: {why}", retry_after)
+    def _failure(self, reason: str, retry_after: float = 0.0) -> ServiceFailedError:
+        return ServiceFailedError(f"the embedding service {self.name!r} at {self._place} failed: {reason}", retry_after)
 
 
 class RefusedTextError(ModelUnavailableError):

@@ -59,7 +59,7 @@ def _choices(models: str, url: str) -> Iterator[Choice]:
                 url = ""  # of the first service alone
 
 
-def load_first(chain: tuple[Choice, ...], threads: int, stored: str | None) -> Embedder:
+def load_first(chain: tuple[Choice, ...], threads: int, stored_name: str | None) -> Embedder:
     """Return the first provider of a chain that can be used.
 
     If the database has vectors of one of these models, only this one is tried: others could not be compared with them,
@@ -68,9 +68,9 @@ def load_first(chain: tuple[Choice, ...], threads: int, stored: str | None) -> E
     Raises:
         ModelUnavailableError: none can be used; the message says why not, for each.
     """
-    tried = [choice for choice in chain if choice.name == stored] or chain
+    candidates = [choice for choice in chain if choice.name == stored_name] or chain
     reasons: list[ModelUnavailableError] = []
-    for choice in tried:
+    for choice in candidates:
         try:
             return choice.load(threads)
         except ModelUnavailableError as error:  # noqa: PERF203 - two or three turns

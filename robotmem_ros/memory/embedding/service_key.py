@@ -9,7 +9,7 @@ from pathlib import Path
 from .apis import Api
 from .embedder import ModelUnavailableError
 
-_MOST = 4096
+_MAX_BYTES = 4096
 
 
 def service_key(api: Api) -> str:
@@ -20,9 +20,9 @@ def service_key(api: Api) -> str:
     """
     for variable in api.key_variables:
         if key := os.environ.get(variable, "").strip():
-            return _checked(variable, key)
+            return _check(variable, key)
         if file := os.environ.get(f"{variable}_FILE", ""):
-            return _checked(f"{variable}_FILE", _read(f"{variable}_FILE", Path(file).expanduser()))
+            return _check(f"{variable}_FILE", _read(f"{variable}_FILE", Path(file).expanduser()))
     return ""
 
 
@@ -34,13 +34,13 @@ def _read(variable: str, path: Path) -> str:
                 raise ModelUnavailableError(
                     f"{variable}: {str(path)!r} may be read by others (mode {mode:04o}); run chmod 600 on it"
                 )
-            return file.read(_MOST + 1).strip()
+            return file.read(_MAX_BYTES + 1).strip()
     except (OSError, UnicodeDecodeError) as cause:
         raise ModelUnavailableError(f"{variable}: {str(path)!r} cannot be read ({cause})") from cause
 
 
-def _checked(name: str, key: str) -> str:
+def _check(name: str, key: str) -> str:
     # The key itself stands in no message.
-    if not key or len(key) > _MOST or not all("!" <= character <= "~" for character in key):
-        raise ModelUnavailableError(f"{name}: must hold a key of 1 to {_MOST} printable ASCII characters")
+    if not key or len(key) > _MAX_BYTES or not all("!" <= character <= "~" for character in key):
+        raise ModelUnavailableError(f"{name}: must hold a key of 1 to {_MAX_BYTES} printable ASCII characters")
     return key

@@ -26,17 +26,17 @@ from .visits import last_visit
 
 Ids = npt.NDArray[np.int64]
 
-_FEW = 500
+_LIST_SIZE = 500
 """So many are always listed."""
 _COST = 8
-"""What it costs to come upon a memory in a search and to test it, over testing one that an index lists."""
+"""Cost of a memory that a search comes upon and tests, over that of one that an index lists and that is tested."""
 
 
 class Candidates(NamedTuple):
     """The memories under all of some conditions: sorted ids if they are listed, or else conditions to test ids with."""
 
     conditions: tuple[Sql, ...] = ()
-    """What is still to be tested; nothing if they are listed."""
+    """Conditions that are still to be tested; none if the candidates are listed."""
     ids: Ids | None = None
     """All of them, ascending."""
 
@@ -54,9 +54,9 @@ class Candidates(NamedTuple):
         if not len(ids):
             return []
         if self.ids is not None:
-            some = np.fromiter(ids, np.int64, len(ids))
-            kept: list[int] = some[np.isin(some, self.ids)].tolist()
-            return kept
+            id_array = np.fromiter(ids, np.int64, len(ids))
+            candidate_ids: list[int] = id_array[np.isin(id_array, self.ids)].tolist()
+            return candidate_ids
         sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {self.check.sql}"
         return snapshot.ids(sql, (json_array(ids), *self.check.arguments))
 
@@ -90,8 +90,8 @@ def find_candidates(
     """
     conditions = tuple(conditions)
     check_names(snapshot, conditions)
-    seen = [_seen(snapshot, condition) for condition in conditions if condition.leaves_out_any(overview(snapshot))]
-    parts = [_sized(snapshot, part) for condition in seen for part in condition.parts()]
+    limits = [_complete(snapshot, limit) for limit in conditions if limit.leaves_out_any(overview(snapshot))]
+    parts = [_sized(snapshot, part) for limit in limits for part in limit.parts()]
     return Candidates(tuple(parts if include_inactive else [Sql("m.status = 'active'"), *parts]))
 
 
@@ -100,14 +100,14 @@ def list_if_few(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidate
 
     To list c of N memories takes c tests, and a search that finds them at random takes n * N / c.
     """
-    return list_up_to(snapshot, candidates, max(_FEW, math.isqrt(_COST * n * overview(snapshot).memories)))
+    return list_up_to(snapshot, candidates, max(_LIST_SIZE, math.isqrt(_COST * n * overview(snapshot).memories)))
 
 
-def list_up_to(snapshot: Snapshot, candidates: Candidates, most: int) -> Candidates:
+def list_up_to(snapshot: Snapshot, candidates: Candidates, limit: int) -> Candidates:
     """List the candidates if an index lists at most `most` memories under one of the conditions: the rest is tested."""
     sources = [condition.source for condition in candidates.conditions if condition.source]
-    counts = [_count(snapshot, source, most + 1) for source in sources]
-    if min(counts, default=most + 1) > most:
+    counts = [_count(snapshot, source, limit + 1) for source in sources]
+    if min(counts, default=limit + 1) > limit:
         return candidates
     source = sources[counts.index(min(counts))]
     rest = all_of([condition for condition in candidates.conditions if condition.source is not source])
@@ -122,7 +122,7 @@ def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]
     return snapshot.ids(sql, (*memories.arguments, n))
 
 
-def _seen(snapshot: Snapshot, condition: Condition) -> Condition:
+def _complete(snapshot: Snapshot, condition: Condition) -> Condition:
     # What only all memories together tell.
     if isinstance(condition, SinceLastVisit):
         return replace(condition, end=last_visit(snapshot, condition))

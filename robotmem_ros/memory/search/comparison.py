@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
 from .condition import ABSENT, Condition, Row
-from .sql import Source, Sql, in_source, indexed, rows
+from .sql import Source, Sql, in_source, index_test, rows
 
 
 class OwnField(NamedTuple):
@@ -60,7 +60,7 @@ A label is compared by its key. The confidence is the stored one in SQL; in a co
 """
 
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
-_ORDERED: dict[str, Callable[..., bool]] = {
+_ORDER_TESTS: dict[str, Callable[..., bool]] = {
     "$lt": operator.lt, "$lte": operator.le, "$gt": operator.gt, "$gte": operator.ge
 }  # fmt: skip
 OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists", "$contains", "$prefix")
@@ -82,11 +82,11 @@ class Compare(Condition):
 
     def sql(self) -> Sql:
         """Return it in SQL; of a comparison with a list, what remains beside its other parts."""
-        own = OWN_FIELDS.get(self.path)
+        field = OWN_FIELDS.get(self.path)
         if self.path == "confidence":
             return self._of_confidence()
-        if own is not None:
-            return self._of_tags() if own.kind is list else self._of_column(own)
+        if field is not None:
+            return self._of_tags() if field.kind is list else self._of_column(field)
         return self._of_list() if self._is_about_list else self._of_context()
 
     def parts(self) -> Iterable[Condition]:
@@ -94,11 +94,11 @@ class Compare(Condition):
         if not self._is_about_list or self.operator == "$ne":
             return (self,)
         path = self.context_path
-        listed = self.operand if isinstance(self.operand, list) and self.operator == "$eq" else [self.operand]
-        texts = [Listed(path, text) for text in dict.fromkeys(item for item in listed if isinstance(item, str))]
+        items = self.operand if isinstance(self.operand, list) and self.operator == "$eq" else [self.operand]
+        texts = [ListAtPath(path, text) for text in dict.fromkeys(item for item in items if isinstance(item, str))]
         if self.operator == "$contains" and texts:
             return texts
-        return (*(texts or (Listed(path),)), self)
+        return (*(texts or (ListAtPath(path),)), self)
 
     def matches(self, row: Row) -> bool:
         """Tell whether it holds for a memory."""
@@ -115,7 +115,7 @@ class Compare(Condition):
             return _equal(value, operand) == (self.operator == "$eq")
         if self.operator == "$prefix":
             return isinstance(value, str) and isinstance(operand, str) and value.startswith(operand)
-        return _type(value) is _type(operand) in (float, str) and _ORDERED[self.operator](value, operand)
+        return _type(value) is _type(operand) in (float, str) and _ORDER_TESTS[self.operator](value, operand)
 
     @property
     def context_path(self) -> str:
@@ -128,15 +128,15 @@ class Compare(Condition):
         return is_list and self.path not in OWN_FIELDS
 
     def _value(self, row: Row) -> object:
-        own = OWN_FIELDS.get(self.path)
-        value = own.value(row) if own is not None else row.at(self.context_path)
-        return ABSENT if own is not None and value in ("", None) else value
+        field = OWN_FIELDS.get(self.path)
+        value = field.value(row) if field is not None else row.at(self.context_path)
+        return ABSENT if field is not None and value in ("", None) else value
 
     def _of_context(self) -> Sql:
         path = self.context_path
         if self.operator == "$exists":
-            listed = Source(f"SELECT memory_id AS id FROM json_values WHERE {_AT_PATH}", (path,))
-            return in_source(listed) if self.operand else Sql(f"m.id NOT IN ({listed.sql})", listed.arguments)
+            source = Source(f"SELECT memory_id AS id FROM json_values WHERE {_AT_PATH}", (path,))
+            return in_source(source) if self.operand else Sql(f"m.id NOT IN ({source.sql})", source.arguments)
         test, operands = _prefix_range(self.operand) if self.operator == "$prefix" else self._test("value")
         by_index = at_path(path, test, *operands)
         return by_index if self.operator in ("$eq", "$in") or by_index.source is None else self._by_row(by_index.source)
@@ -162,26 +162,27 @@ class Compare(Condition):
     def _of_list(self) -> Sql:
         # Texts in lists are indexed, see `parts`. For all else Python looks at the lists.
         if self.operator == "$contains" and isinstance(self.operand, str):
-            return Listed(self.context_path, self.operand).sql()
+            return ListAtPath(self.context_path, self.operand).sql()
         function = "context_contains" if self.operator == "$contains" else "context_equals"
         test = f"{function}(m.context, ?, ?) {'= 0' if self.operator == '$ne' else '= 1'}"
         return Sql(test, (self.context_path, json.dumps(self.operand, ensure_ascii=False)))
 
-    def _of_column(self, own: OwnField) -> Sql:
+    def _of_column(self, field: OwnField) -> Sql:
         # Only an object has a value where the kind is a whole number or a boolean.
-        present = f"{own.sql} <> ''" if own.kind is str else "1" if own.kind is float else f"{own.sql} IS NOT NULL"
+        column = field.sql
+        present = f"{column} <> ''" if field.kind is str else "1" if field.kind is float else f"{column} IS NOT NULL"
         if self.operator == "$exists":
             return Sql(f"{'' if self.operand else 'NOT '}coalesce({present}, 0)")
         if self.operator == "$eq" and self.path == "label" and self.operand and isinstance(self.operand, str):
-            return indexed("m.label_key = ? AND m.label_key <> ''", self.operand)
+            return index_test("m.label_key = ? AND m.label_key <> ''", self.operand)
         # The unary + keeps a column's affinity out of the comparison: the text '5' must not become the number 5.
-        test, operands = self._test(f"+({own.sql})")
+        test, operands = self._test(f"+({column})")
         return Sql(f"{present} AND {test}", operands)
 
     def _of_tags(self) -> Sql:
         if self.operator == "$exists":
-            tagged = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)"
-            return Sql(tagged if self.operand else f"NOT {tagged}")
+            has_tag = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)"
+            return Sql(has_tag if self.operand else f"NOT {has_tag}")
         return rows("memory_tags", "tag = ?", self.operand)
 
     def _of_confidence(self) -> Sql:
@@ -210,7 +211,7 @@ class Compare(Condition):
 
 
 @dataclass(frozen=True)
-class Listed(Condition):
+class ListAtPath(Condition):
     """A list at a path of the context, with a text in it unless that is None."""
 
     path: str

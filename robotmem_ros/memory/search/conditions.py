@@ -11,7 +11,7 @@ from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..storage.overview import Overview
 from ..text.normal_form import label_key
 from .condition import Condition, Row
-from .sql import Source, Sql, all_of, indexed, one_of, rows
+from .sql import Source, Sql, all_of, index_test, one_of, rows
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,10 @@ class Collections(Condition):
     def sql(self) -> Sql:
         """Return it in SQL."""
         if not self.of_notes:
-            return indexed(*one_of("m.collection", self.names))
-        (test, names), (of_notes, others) = one_of("m.collection", self.names), one_of("m.collection", self.of_notes)
-        return indexed(f"({test} OR (m.type = 'note' AND {of_notes}))", names, others)
+            return index_test(*one_of("m.collection", self.names))
+        test, names = one_of("m.collection", self.names)
+        note_test, note_names = one_of("m.collection", self.of_notes)
+        return index_test(f"({test} OR (m.type = 'note' AND {note_test}))", names, note_names)
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is in one of them."""
@@ -42,8 +43,8 @@ class Collections(Condition):
 
     def __str__(self) -> str:
         """Return them as part of a sentence, after a noun."""
-        named = ", ".join(map(repr, self.names))
-        return f" of the collection{'s' if len(self.names) > 1 else ''} {named}" if self.names else ""
+        names = ", ".join(map(repr, self.names))
+        return f" of the collection{'s' if len(self.names) > 1 else ''} {names}" if self.names else ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class OneOf(Condition):
     """One of some names in a column of `memories` with an index, which leaves out the empty text."""
 
     name: str
-    """What the names are: `session_id`, `category` or `label`."""
+    """Kind of the names: `session_id`, `category` or `label`."""
     values: tuple[str, ...]
     """Names; labels by their keys."""
 
@@ -84,7 +85,7 @@ class OneOf(Condition):
     def sql(self) -> Sql:
         """Return it in SQL."""
         test, values = one_of(f"m.{self.column}", self.values)
-        return indexed(f"{test} AND m.{self.column} <> ''", values)
+        return index_test(f"{test} AND m.{self.column} <> ''", values)
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one of them."""
@@ -143,7 +144,7 @@ class Window(Condition):
         """Return it in SQL."""
         bounds = [("m.observed_at >= ?", self.after), ("m.observed_at < ?", self.before)]
         tests = [(test, bound) for test, bound in bounds if bound is not None]
-        return indexed(" AND ".join(test for test, _ in tests), *(bound for _, bound in tests))
+        return index_test(" AND ".join(test for test, _ in tests), *(bound for _, bound in tests))
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory was observed in it."""
@@ -155,7 +156,7 @@ class Window(Condition):
 class Confidence(Condition):
     """At least so much confidence now."""
 
-    least: float
+    minimum: float
     decay: Decay
     is_default: bool = False
     """Whether the caller named no bound: then faded memories are the result if nothing else is."""
@@ -164,11 +165,11 @@ class Confidence(Condition):
 
     def sql(self) -> Sql:
         """Return it in SQL."""
-        return Sql(*self.decay.at_least(self.least))
+        return Sql(*self.decay.at_least(self.minimum))
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has it."""
-        return row.confidence >= self.least
+        return row.confidence >= self.minimum
 
     def instead(self) -> Condition:
         """Return the condition of the same query for faded memories."""
@@ -193,7 +194,7 @@ class Faded(Condition):
 
 
 @dataclass(frozen=True)
-class Confirmed(Condition):
+class ConfirmedObjects(Condition):
     """No objects that are not confirmed."""
 
     suffices = False

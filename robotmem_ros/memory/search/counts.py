@@ -18,7 +18,7 @@ DEFAULT_N = 1000
 MAX_N = 10_000
 
 
-class Counted(str, Enum):
+class CountField(str, Enum):
     """What memories can be counted by."""
 
     COLLECTIONS = "collections"
@@ -40,7 +40,7 @@ class Count(NamedTuple):
 class CountQuery(NamedTuple):
     """A validated request for counts."""
 
-    field: Counted
+    field: CountField
     collection: str
     """Empty for all."""
     n: int
@@ -52,12 +52,12 @@ def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    named = validation.collection("collection", collection, every="")
-    wanted = validation.whole("n", n)
+    collection_name = validation.collection("collection", collection, every="")
+    limit = validation.whole("n", n)
     return CountQuery(
-        validation.member("field", field, Counted),
-        named,
-        DEFAULT_N if wanted == 0 else min(max(wanted, 1), MAX_N),
+        validation.member("field", field, CountField),
+        collection_name,
+        DEFAULT_N if limit == 0 else min(max(limit, 1), MAX_N),
     )
 
 
@@ -65,21 +65,22 @@ def read_counts(
     snapshot: Snapshot, query: CountQuery, parameters: Parameters, areas: Mapping[str, Area]
 ) -> tuple[Count, ...]:
     """Count, largest first and then in alphabetical order; what no memory has is left out."""
-    if query.field in {Counted.COLLECTIONS, Counted.KINDS}:
+    if query.field in {CountField.COLLECTIONS, CountField.KINDS}:
         counts = _from_table(snapshot, query)
-    elif query.field is Counted.AREAS:
-        counts = [one for one in _of_values(snapshot, query, n=-1) if one.value not in areas]
+    elif query.field is CountField.AREAS:
+        counts = [count for count in _of_values(snapshot, query, n=-1) if count.value not in areas]
         counts += _in_polygons(snapshot, query, parameters, areas)
     else:
         counts = _of_values(snapshot, query, query.n)
-    return tuple(sorted((one for one in counts if one.memories), key=lambda one: (-one.memories, one.value))[: query.n])
+    counts = [count for count in counts if count.memories]
+    return tuple(sorted(counts, key=lambda count: (-count.memories, count.value))[: query.n])
 
 
 def _from_table(snapshot: Snapshot, query: CountQuery) -> list[Count]:
-    found = count_rows.of_collections(snapshot, query.collection)
-    if query.field is Counted.COLLECTIONS:
-        return [Count(name, sum(counts)) for name, *counts in found]
-    return [Count(kind.value, sum(row[1 + at] for row in found)) for at, kind in enumerate(count_rows.KINDS)]
+    rows = count_rows.of_collections(snapshot, query.collection)
+    if query.field is CountField.COLLECTIONS:
+        return [Count(name, sum(counts)) for name, *counts in rows]
+    return [Count(kind.value, sum(row[1 + at] for row in rows)) for at, kind in enumerate(count_rows.KINDS)]
 
 
 def _of_values(snapshot: Snapshot, query: CountQuery, n: int) -> list[Count]:
@@ -92,5 +93,5 @@ def _in_polygons(
     # As the condition `areas` of a recall sees them: an index lists each memory once.
     field = pose_field("areas", parameters)
     sources = [(name, InAreas((name,), polygons, field).sql().source) for name in sorted(polygons)]
-    listed = [(name, source.sql, source.arguments) for name, source in sources if source]
-    return [Count(*row) for row in count_rows.of_sources(snapshot, listed, query.collection)]
+    named_sources = [(name, source.sql, source.arguments) for name, source in sources if source]
+    return [Count(*row) for row in count_rows.of_sources(snapshot, named_sources, query.collection)]

@@ -53,11 +53,11 @@ def parse_density(
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    wanted = validation.whole("bins", bins, low=1, high=MAX_BINS)
+    bin_count = validation.whole("bins", bins, low=1, high=MAX_BINS)
     since, until = validation.window(after, before)
     if since is not None and until is not None and until <= since:
         raise InvalidFieldError("before", before, f"must be later than after, {since}")
-    return DensityQuery(wanted, since, until, validation.collection("collection", collection, every=""))
+    return DensityQuery(bin_count, since, until, validation.collection("collection", collection, every=""))
 
 
 def read_density(snapshot: Snapshot, query: DensityQuery, now: int) -> Density:

@@ -26,7 +26,7 @@ class MemoryDetails:
     history: tuple[Change, ...]
     """Its last 100 changes, newest first."""
     sightings: tuple[Sighting, ...]
-    """Of an object, the last 100 that were kept, newest first."""
+    """Last 100 sightings of an object that were kept, newest first."""
     data: PerceptionData | None
     """Its raw data or thumbnail, and its metadata; None if it has neither."""
 
@@ -45,14 +45,15 @@ def read_details(
 ) -> tuple[MemoryDetails, ...]:
     """Read memories in the order of their ids, in one query for each kind of detail; ids of no memory are left out."""
     memories = rows.read(snapshot, ids, decay, include_inactive=include_forgotten)
-    found = [one for one in ids if one in memories]
-    statuses = rows.statuses(snapshot, found)
-    histories = changes.histories(snapshot, found)
-    sightings = sighting_rows.histories(snapshot, found, _SIGHTINGS)
-    data = rows.all_perception_data(snapshot, found)
+    memory_ids = [memory_id for memory_id in ids if memory_id in memories]
+    statuses = rows.statuses(snapshot, memory_ids)
+    histories = changes.histories(snapshot, memory_ids)
+    sightings = sighting_rows.histories(snapshot, memory_ids, _SIGHTINGS)
+    data = rows.all_perception_data(snapshot, memory_ids)
     return tuple(
         MemoryDetails(
-            memories[one], *statuses[one], histories.get(one, ()), sightings.get(one, ()), data.get(one)
+            memories[memory_id], *statuses[memory_id], histories.get(memory_id, ()), sightings.get(memory_id, ()),
+            data.get(memory_id),
         )
-        for one in found
+        for memory_id in memory_ids
     )  # fmt: skip

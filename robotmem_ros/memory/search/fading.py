@@ -26,9 +26,9 @@ from .text_index import TextReader
 
 ALL_FADED = "nothing fresh matches: what is returned has faded"
 """Reason of a result of faded memories."""
-_FEW, _MANY = 100, 2000
-"""How many memories are checked for having faded: few if the result is full, many if it is not."""
-_ANY = """
+_SHORT_CHECK, _LONG_CHECK = 100, 2000
+"""Memories that are checked for having faded: few if the result is full, many if it is not."""
+_FADED_MEMORY = """
     SELECT 1 FROM collections AS c CROSS JOIN memories AS m INDEXED BY idx_mem_collection ON m.collection = c.name
     WHERE m.revision > ? AND m.status = 'active' AND m.type <> 'note' AND {has_faded} LIMIT 1
 """
@@ -64,34 +64,34 @@ class FadedWatch:
 
 def _any_faded(snapshot: Snapshot, rate: float, since: int) -> bool:
     sql, arguments = Decay(rate, 0).has_faded()
-    return snapshot.row(_ANY.format(has_faded=sql), (since, *arguments)) is not None
+    return snapshot.row(_FADED_MEMORY.format(has_faded=sql), (since, *arguments)) is not None
 
 
 def of_faded(query: Query) -> Query | None:
     """Return the same query of faded memories; None if the caller names a bound of confidence."""
-    conditions = tuple(one.instead() if isinstance(one, Confidence) else one for one in query.conditions)
+    conditions = tuple(part.instead() if isinstance(part, Confidence) else part for part in query.conditions)
     return None if conditions == query.conditions else replace(query, conditions=conditions)
 
 
 def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
     """Say how many faded memories match as well, with a query of these; there is a result without them."""
-    most = _FEW if len(result) == faded.n else _MANY
+    limit = _SHORT_CHECK if len(result) == faded.n else _LONG_CHECK
     candidates = find_candidates(snapshot, faded.conditions)
     if (place := faded.spatial_sort) is not None:
         candidates = candidates.and_(within(place, find_space(snapshot, place.field)))
     if faded.text:
-        ids = _matching(faded, text, result[0], most + 1)
+        ids = _match_ids(faded, text, result[0], limit + 1)
     else:
         candidates = list_if_few(snapshot, candidates, faded.n)
-        ids = snapshot.ids(_OLDEST, (most + 1,)) if candidates.ids is None else candidates.ids.tolist()
-    count = len(candidates.filter(snapshot, ids[:most]))
+        ids = snapshot.ids(_OLDEST, (limit + 1,)) if candidates.ids is None else candidates.ids.tolist()
+    count = len(candidates.filter(snapshot, ids[:limit]))
     if count:
-        least = "at least " if len(ids) > most else ""
-        what = "memory is" if count == 1 else "memories are"
-        yield f"{least}{count} matching {what} left out because faded (min_confidence 0)"
+        prefix = "at least " if len(ids) > limit else ""
+        noun = "memory is" if count == 1 else "memories are"
+        yield f"{prefix}{count} matching {noun} left out because faded (min_confidence 0)"
 
 
-def _matching(query: Query, text: TextReader, best: Hit, limit: int) -> list[int]:
+def _match_ids(query: Query, text: TextReader, best: Hit, limit: int) -> list[int]:
     # The oldest memories with a word that weighs at least half of what the best hit has, or else with all of that.
     analysis = analyse(query.text)
     matched_words = tuple(word for word, spelling in analysis.spellings.items() if spelling in best.matched_terms)

@@ -15,7 +15,7 @@ _FIELD = "context_filter"
 MAX_COMPARISONS, MAX_VALUES, MAX_DEPTH = 100, 1000, 8
 """Comparisons of a filter, values of an `$in`, and joins within joins, which SQLite reads within its own limits."""
 JOINS = ("$and", "$or", "$not")
-_ORDERED = ("$lt", "$lte", "$gt", "$gte")
+_ORDER_OPERATORS = ("$lt", "$lte", "$gt", "$gte")
 
 
 def parse_filter(context_filter: object, decay: Decay, *, limit: int) -> And:
@@ -24,14 +24,14 @@ def parse_filter(context_filter: object, decay: Decay, *, limit: int) -> And:
     Raises:
         InvalidFieldError: it is no JSON object, a path is malformed, an operator unknown, or an operand unfit for it.
     """
-    parsed = validation.json_object(_FIELD, context_filter, limit=limit)
-    conditions = And(tuple(_parts(_FIELD, parsed, decay)))
-    if (depth := _depth(parsed)) > MAX_DEPTH:
-        why = f"are nested too deeply; at most {MAX_DEPTH} of {', '.join(JOINS)} may stand within each other"
-        raise InvalidFieldError(_FIELD, f"{depth} joins", why)
+    tree = validation.json_object(_FIELD, context_filter, limit=limit)
+    conditions = And(tuple(_parts(_FIELD, tree, decay)))
+    if (depth := _depth(tree)) > MAX_DEPTH:
+        problem = f"are nested too deeply; at most {MAX_DEPTH} of {', '.join(JOINS)} may stand within each other"
+        raise InvalidFieldError(_FIELD, f"{depth} joins", problem)
     if (count := sum(1 for _ in conditions.leaves())) > MAX_COMPARISONS:
-        why = f"are too many; at most {MAX_COMPARISONS} are allowed, and $in compares with many values at once"
-        raise InvalidFieldError(_FIELD, f"{count} comparisons", why)
+        problem = f"are too many; at most {MAX_COMPARISONS} are allowed, and $in compares with many values at once"
+        raise InvalidFieldError(_FIELD, f"{count} comparisons", problem)
     return conditions
 
 
@@ -47,15 +47,15 @@ def _parts(field: str, filter_: Mapping[str, object], decay: Decay) -> Iterator[
             yield _join(f"{field}.{path}", path, value, decay)
             continue
         if path.startswith("$"):
-            known = ", ".join(JOINS)
-            raise InvalidFieldError(field, path, f"is an unknown operator; {known} join filters, others follow a path")
+            joins = ", ".join(JOINS)
+            raise InvalidFieldError(field, path, f"is an unknown operator; {joins} join filters, others follow a path")
         if not all(path.split(".")):
             raise InvalidFieldError(field, path, "is no dot path such as task.success")
         if path.startswith("tags."):
-            why = (
+            problem = (
                 f"goes into the tags of a memory, which are a list; a key of that name in the context is context.{path}"
             )
-            raise InvalidFieldError(field, path, why)
+            raise InvalidFieldError(field, path, problem)
         yield from _comparisons(f"{field}.{path}", path, value, decay)
 
 
@@ -88,33 +88,33 @@ def _comparisons(field: str, path: str, value: object, decay: Decay) -> Iterator
 def _comparison(field: str, path: str, operator: str, operand: object, decay: Decay) -> Compare:
     if operator not in OPERATORS:
         raise InvalidFieldError(field, operator, f"is an unknown operator; there are {', '.join(OPERATORS)} and $not")
-    where = field if operator == "$eq" else f"{field}.{operator}"
-    if operator in _ORDERED and (isinstance(operand, bool) or not isinstance(operand, (int, float, str))):
-        raise InvalidFieldError(where, operand, "must be a number or a text")
+    location = field if operator == "$eq" else f"{field}.{operator}"
+    if operator in _ORDER_OPERATORS and (isinstance(operand, bool) or not isinstance(operand, (int, float, str))):
+        raise InvalidFieldError(location, operand, "must be a number or a text")
     if operator == "$prefix" and not isinstance(operand, str):
-        raise InvalidFieldError(where, operand, "must be a text")
+        raise InvalidFieldError(location, operand, "must be a text")
     if operator == "$exists" and not isinstance(operand, bool):
-        raise InvalidFieldError(where, operand, "must be true or false")
+        raise InvalidFieldError(location, operand, "must be true or false")
     if operator == "$in" and (not isinstance(operand, list) or any(isinstance(item, (dict, list)) for item in operand)):
-        raise InvalidFieldError(where, operand, "must be a list of numbers, texts, booleans or nulls")
+        raise InvalidFieldError(location, operand, "must be a list of numbers, texts, booleans or nulls")
     if isinstance(operand, list) and len(operand) > MAX_VALUES:
-        raise InvalidFieldError(where, f"{len(operand)} values", f"are too many; give at most {MAX_VALUES}")
+        raise InvalidFieldError(location, f"{len(operand)} values", f"are too many; give at most {MAX_VALUES}")
     if operator in ("$eq", "$ne") and isinstance(operand, dict):
-        why = "cannot be compared; compare a number, text, boolean, null or list, or name the path of a value in it"
-        raise InvalidFieldError(where, operand, why)
-    _check_own(where, path, operator, operand)
+        problem = "cannot be compared; compare a number, text, boolean, null or list, or name the path of a value in it"
+        raise InvalidFieldError(location, operand, problem)
+    _check_own(location, path, operator, operand)
     return Compare(path, operator, _keyed(operand) if path == "label" else operand, decay)
 
 
-def _check_own(where: str, path: str, operator: str, operand: object) -> None:
+def _check_own(location: str, path: str, operator: str, operand: object) -> None:
     if path not in OWN_FIELDS:
         return
     if path == "tags":
         if operator not in ("$contains", "$exists") or (operator == "$contains" and not isinstance(operand, str)):
-            why = 'cannot be compared with tags; use {"$contains": "a tag"}, or the fields `tags` and `any_tags`'
-            raise InvalidFieldError(where, operand, why)
+            problem = 'cannot be compared with tags; use {"$contains": "a tag"}, or the fields `tags` and `any_tags`'
+            raise InvalidFieldError(location, operand, problem)
     elif operator == "$contains" or (operator in ("$eq", "$ne") and isinstance(operand, list)):
-        raise InvalidFieldError(where, operand, f"cannot be compared: `{path}` of a memory is no list")
+        raise InvalidFieldError(location, operand, f"cannot be compared: `{path}` of a memory is no list")
 
 
 def _keyed(operand: object) -> object:

@@ -21,23 +21,23 @@ from ..storage.snapshot import Snapshot
 from ..text.normal_form import digest
 from .candidates import Candidates
 from .places import Space, overlapping
-from .sql import ALL, Sql
+from .sql import EVERY_MEMORY, Sql
 
-_MANY = 8
+_CROWD = 8
 """From this many memories of one text on, those at the same place are found by the place."""
 _NO_OBJECT = "NOT EXISTS (SELECT 1 FROM objects WHERE memory_id = m.id)"
 _PLACES = """positions AS q CROSS JOIN spaces AS s ON s.id = q.space_id
     AND (s.field = 'position' OR s.field GLOB 'spatial.*' OR s.field = ?)"""
 """Positions that tell where a memory is: its pose, those under `spatial`, and those that are sorted by."""
 _REACH = "(?3 + 1e-9 * (1.0 + ?3 + abs(own.x) + abs(own.y)))"
-"""How far off another one may be at most, with a margin for rounding: the exact test follows."""
+"""Greatest distance of another memory, with a margin for rounding: the exact test follows."""
 _AREA = "json_extract(m.context, '$.spatial.area')"
 _WITH_TWINS = f"""
     SELECT m.id FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
     LEFT JOIN positions AS own ON own.id = (SELECT min(q.id) FROM {_PLACES} WHERE q.memory_id = m.id)
     WHERE {_NO_OBJECT} AND (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT 2)) > 1
-    AND CASE (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT {_MANY}))
-        WHEN {_MANY} THEN own.id IS NULL OR EXISTS (
+    AND CASE (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT {_CROWD}))
+        WHEN {_CROWD} THEN own.id IS NULL OR EXISTS (
             SELECT 1 FROM positions_rtree AS b CROSS JOIN positions AS p ON p.id = b.id
             CROSS JOIN memories AS other ON other.id = p.memory_id
             WHERE b.space0 >= own.space_id - 0.5 AND b.space1 <= own.space_id + 0.5
@@ -51,8 +51,8 @@ _WITH_TWINS = f"""
             AND abs(p.x - own.x) <= {_REACH} AND abs(p.y - own.y) <= {_REACH})
         END
 """
-"""Those that another one of the same text lies near to, or that have no position and are not alone with their text."""
-_OWN = f"""
+"""Memories near another one of the same text, and those without a position that are not alone with their text."""
+_ROW = f"""
     SELECT type, collection, label, label_key, perception_type, text_key, content, context, frame_id, map_id, {_AREA}
     FROM memories AS m WHERE id = ?
 """
@@ -63,9 +63,9 @@ class Group(NamedTuple):
 
     best: int
     """The one that ranks highest."""
-    shown: int
+    newest: int
     """The newest."""
-    others: tuple[int, ...] = ()
+    rest: tuple[int, ...] = ()
     """All but the newest, newest first."""
 
 
@@ -78,24 +78,24 @@ class Folding:
         candidates: Candidates,
         rules: LabelRules,
         sorted_by: str = "position",
-        also: Sql = ALL,
+        also: Sql = EVERY_MEMORY,
     ) -> None:
         self._snapshot = snapshot
         self._candidates = candidates
         self._rules = rules
         self._sorted_by = sorted_by
         self._also = also
-        self._same: dict[int, list[int]] = {}
+        self._members: dict[int, list[int]] = {}
 
     def groups(self, best_first: Sequence[int], n: int) -> list[Group]:
         """Fold ranked candidates into at most `n` groups, best first."""
         groups: list[Group] = []
-        covered: set[int] = set()
+        covered_ids: set[int] = set()
         for memory_id in self._looked_up(best_first, n):
-            if memory_id in covered:
+            if memory_id in covered_ids:
                 continue
-            members = [one for one in self._same_as(memory_id) if one not in covered]
-            covered.update(members)
+            members = [member for member in self._same_as(memory_id) if member not in covered_ids]
+            covered_ids.update(members)
             groups.append(Group(memory_id, members[0], tuple(members[1:])))
             if len(groups) == n:
                 break
@@ -104,23 +104,23 @@ class Folding:
     def _looked_up(self, ids: Sequence[int], n: int) -> Iterator[int]:
         # Most have no other of the same text near them: as many are asked for at once as are wanted.
         source = iter(ids)
-        while some := list(islice(source, n)):
-            if unknown := [one for one in some if one not in self._same]:
+        while batch := list(islice(source, n)):
+            if unknown := [memory_id for memory_id in batch if memory_id not in self._members]:
                 arguments = (json.dumps(unknown), self._sorted_by, self._rules.greatest_radius)
                 twins = {*self._snapshot.ids(_WITH_TWINS, arguments)}
-                self._same.update({one: [one] for one in unknown if one not in twins})
-            yield from some
+                self._members.update({memory_id: [memory_id] for memory_id in unknown if memory_id not in twins})
+            yield from batch
 
     def _same_as(self, memory_id: int) -> list[int]:
-        if memory_id not in self._same:
+        if memory_id not in self._members:
             alike = _alike(self._snapshot, memory_id, self._rules.radius, self._sorted_by, self._also)
-            self._same[memory_id] = self._candidates.filter(self._snapshot, alike) or [memory_id]
-        return self._same[memory_id]
+            self._members[memory_id] = self._candidates.filter(self._snapshot, alike) or [memory_id]
+        return self._members[memory_id]
 
 
 def _alike(snapshot: Snapshot, memory_id: int, radius: Callable[[str], float], sorted_by: str, also: Sql) -> list[int]:
     # Newest first, itself among them.
-    kind, collection, label, label_key, sense, key, content, context, *place = snapshot.row(_OWN, (memory_id,))
+    kind, collection, label, label_key, sense, key, content, context, *place = snapshot.row(_ROW, (memory_id,))
     frame_id, map_id, area = place
     sql = f"m.type = ? AND m.collection = ? AND m.label_key = ? AND m.perception_type IS ? AND {_NO_OBJECT}"
     arguments: tuple[object, ...] = (kind, collection, label_key, sense)
@@ -149,14 +149,14 @@ def _alike(snapshot: Snapshot, memory_id: int, radius: Callable[[str], float], s
 
 def _are_many(snapshot: Snapshot, key: int) -> bool:
     sql = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = ? LIMIT ?)"
-    return int(snapshot.row(sql, (key, _MANY))[0]) == _MANY
+    return int(snapshot.row(sql, (key, _CROWD))[0]) == _CROWD
 
 
 def _around(position: tuple[int, float, float, float | None], metres: float) -> tuple[str, tuple[object, ...]]:
     space_id, x, y, _ = position
     box = overlapping(Space(space_id, ()), (x - metres, x + metres, y - metres, y + metres))
-    placed = f"SELECT DISTINCT p.memory_id AS id FROM ({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id"
-    return f"({placed}) AS s CROSS JOIN memories AS m ON m.id = s.id", box.arguments
+    source = f"SELECT DISTINCT p.memory_id AS id FROM ({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id"
+    return f"({source}) AS s CROSS JOIN memories AS m ON m.id = s.id", box.arguments
 
 
 def _near(

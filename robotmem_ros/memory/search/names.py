@@ -20,7 +20,7 @@ from .visits import last_visit
 
 _SEARCHED = 1000
 """Names among which near ones are searched."""
-_CHECKED = 1000
+_MAX_CHECKS = 1000
 """Memories of a collection that are looked at to say why nothing was found."""
 _AREAS, _PATHS = 20, 3
 """Areas and paths that are named at most."""
@@ -84,7 +84,7 @@ def unknown(snapshot: Snapshot, conditions: Iterable[Condition], collections: Co
         elif isinstance(condition, Collections):
             yield from _empty(snapshot, condition)
         elif isinstance(condition, Ids):
-            yield from _forgotten(snapshot, condition, collections)
+            yield from _absent_ids(snapshot, condition, collections)
         elif isinstance(condition, OneOf):
             names = {name: OneOf(condition.name, (name,)) for name in condition.values}
             yield from _absent(snapshot, condition.name, names, collections, f"memories.{condition.column}")
@@ -99,8 +99,8 @@ def unsure(snapshot: Snapshot, condition: Confidence, collections: Collections) 
     for test in [Collections((name,), True).sql() for name in collections.names] or [Sql("1")]:
         first = f"SELECT * FROM memories AS m WHERE {test.sql} ORDER BY id LIMIT ?"
         sql = f"SELECT 1 FROM ({first}) AS m WHERE status = 'active' AND NOT {sure.sql} LIMIT 1"
-        if snapshot.row(sql, (*test.arguments, _CHECKED, *sure.arguments)):
-            yield f"some memories have less confidence now than min_confidence {condition.least:g}"
+        if snapshot.row(sql, (*test.arguments, _MAX_CHECKS, *sure.arguments)):
+            yield f"some memories have less confidence now than min_confidence {condition.minimum:g}"
             return
 
 
@@ -123,11 +123,11 @@ def _empty(snapshot: Snapshot, collections: Collections) -> Iterator[str]:
     counts = collection_rows.sizes(snapshot, collections.names)
     for name in collections.names:
         if not counts.get(name, (0, 0))[0]:
-            others = collection_rows.others(snapshot, name, _SEARCHED)
-            yield f"there is no memory in the collection {name!r}{did_you_mean(name, others)}"
+            other_names = collection_rows.others(snapshot, name, _SEARCHED)
+            yield f"there is no memory in the collection {name!r}{did_you_mean(name, other_names)}"
 
 
-def _forgotten(snapshot: Snapshot, condition: Ids, collections: Collections) -> Iterator[str]:
+def _absent_ids(snapshot: Snapshot, condition: Ids, collections: Collections) -> Iterator[str]:
     for memory_id in condition.ids:
         test = And((Ids((memory_id,)), _only(collections))).sql()
         row = snapshot.row(f"SELECT status FROM memories AS m WHERE {test.sql}", test.arguments)
@@ -147,7 +147,7 @@ def _absent(
         sql = f"SELECT 1 FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {test} LIMIT 1"
         if snapshot.row(sql, (*source.arguments, *arguments)) is None:
             values = value_rows.distinct(snapshot, column, f"{column} <> ''", _SEARCHED)
-            near = did_you_mean(value, (other for other in values if other != value))
+            near = did_you_mean(value, (candidate for candidate in values if candidate != value))
             yield f"no memory{collections} has the {name} {value!r}{near}"
 
 
@@ -165,11 +165,11 @@ def _check_area(snapshot: Snapshot, condition: InAreas, name: str) -> None:
     values = value_rows.distinct(snapshot, "json_values.value", f"path_id = {path_id}", _SEARCHED)
     areas = sorted({*condition.polygons, *values})
     if not areas:
-        why = "is unknown; there are no areas: the parameter areas_file names a file with some"
-        raise InvalidFieldError("areas", name, why)
-    others = f" and {len(areas) - _AREAS} more" if len(areas) > _AREAS else ""
-    why = f"is unknown{did_you_mean(name, areas)}; there are {', '.join(areas[:_AREAS])}{others}"
-    raise InvalidFieldError("areas", name, why)
+        problem = "is unknown; there are no areas: the parameter areas_file names a file with some"
+        raise InvalidFieldError("areas", name, problem)
+    remainder = f" and {len(areas) - _AREAS} more" if len(areas) > _AREAS else ""
+    problem = f"is unknown{did_you_mean(name, areas)}; there are {', '.join(areas[:_AREAS])}{remainder}"
+    raise InvalidFieldError("areas", name, problem)
 
 
 def _check_path(snapshot: Snapshot, comparison: Compare) -> None:
@@ -179,10 +179,10 @@ def _check_path(snapshot: Snapshot, comparison: Compare) -> None:
         return
     if comparison.path in _OTHER_NAMES:
         right = _OTHER_NAMES[comparison.path]
-        why = f"is no key of any context. For the memory itself use {right}; a key in the context is context.{path}"
-        raise InvalidFieldError("context_filter", path, why)
+        problem = f"is no key of any context. For the memory itself use {right}; a key in the context is context.{path}"
+        raise InvalidFieldError("context_filter", path, problem)
     # A path may end at a list, but not go through one.
     for prefix in prefixes:
         if value_rows.has_list(snapshot, prefix):
-            why = f"goes into the list {prefix!r}; a path leads through objects only"
-            raise InvalidFieldError("context_filter", path, why)
+            problem = f"goes into the list {prefix!r}; a path leads through objects only"
+            raise InvalidFieldError("context_filter", path, problem)

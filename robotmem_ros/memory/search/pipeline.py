@@ -36,18 +36,18 @@ from .names import notes, searched
 from .places import Place, find_space, unknown_positions, within
 from .query import Query
 from .reasons import unconfirmed, why_nothing, without_position
-from .relevance import Ranked, Relevance
+from .relevance import RankedMemories, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
-from .spatial import matching, nearest
-from .sql import ALL, Sql
+from .spatial import find_matches, nearest
+from .sql import EVERY_MEMORY, Sql
 from .stopwatch import Stopwatch
 from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex
 
-_LISTED = 100
-"""How many of the memories that a result stands for are named."""
-_NONE: Mapping[int, float] = {}
+_MAX_FOLDED_IDS = 100
+"""Ids that a result names at most of the memories that it stands for."""
+_NO_DISTANCES: Mapping[int, float] = {}
 _UNSCORED = ScoreExplanation(0.0, 0.0, 0, 0, (), 0.0)
 _LOG = logging.getLogger(__name__)
 
@@ -89,10 +89,9 @@ class Pipeline:
             )  # fmt: skip
             result = _Recall(snapshot, query, parameters, relevance, times, self.faded).result()
         if times.is_on:
-            why = f", {result.reason}" if result.reason else ""
-            _LOG.debug(
-                "recall %s: %s, %s%s; %s", shown(query.text), [one.id for one in result], result.mode.value, why, times
-            )
+            reason = f", {result.reason}" if result.reason else ""
+            ids = [hit.id for hit in result]
+            _LOG.debug("recall %s: %s, %s%s; %s", shown(query.text), ids, result.mode.value, reason, times)
         return result
 
     def _embed(self, text: str) -> Future[Vector]:
@@ -121,35 +120,35 @@ class _Recall:
     faded: FadedWatch
 
     def result(self) -> RecallResult:
-        found, reasons = self._fresh_or_faded()
-        reasons = [found.reason, *reasons]
+        result, reasons = self._fresh_or_faded()
+        reasons = [result.reason, *reasons]
         reasons += notes(self.snapshot, self.query.conditions)
         if overview(self.snapshot).has_unconfirmed:
-            reasons += self._said(unconfirmed(self.snapshot, self.query))
-        if not found:
-            reasons += why_nothing(self.snapshot, self.query, found.mode)
-        return replace(found, reason="; ".join(filter(None, reasons)))
+            reasons += self._sentences(unconfirmed(self.snapshot, self.query))
+        if not result:
+            reasons += why_nothing(self.snapshot, self.query, result.mode)
+        return replace(result, reason="; ".join(filter(None, reasons)))
 
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
         # The result, and what to say of memories that have faded.
-        found, faded = self._found(), of_faded(self.query)
+        result, faded = self._search(), of_faded(self.query)
         if faded is None:
-            return found, []
-        if not found.relevant:
-            instead = replace(self, query=faded)._found()
-            if instead.relevant or (instead and not found):
+            return result, []
+        if not result.relevant:
+            instead = replace(self, query=faded)._search()
+            if instead.relevant or (instead and not result):
                 return instead, [ALL_FADED]
-        if not (found and self.faded.may_find(self.snapshot)):
-            return found, []
-        return found, self._said(left_out(self.snapshot, faded, self.relevance.text, found))
+        if not (result and self.faded.may_find(self.snapshot)):
+            return result, []
+        return result, self._sentences(left_out(self.snapshot, faded, self.relevance.text, result))
 
-    def _found(self) -> RecallResult:
+    def _search(self) -> RecallResult:
         candidates = find_candidates(self.snapshot, self.query.conditions)
         if self.query.spatial_sort is not None:
             return self._by_distance(self.query.spatial_sort, candidates)
         return self._by_relevance(candidates) if self.query.text else self._by_time(candidates)
 
-    def _said(self, reasons: Iterator[str]) -> list[str]:
+    def _sentences(self, reasons: Iterator[str]) -> list[str]:
         # A result is worth more than all that could be said of what is not in it.
         try:
             return [*reasons]
@@ -161,120 +160,122 @@ class _Recall:
         depth = self.relevance.depth(self.query.n)
         candidates = list_if_few(self.snapshot, candidates, depth)
         self.times.lap("conditions")
-        found = ranked = self._judged(self._rank(candidates, depth))
-        if not ranked.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
-            return self._read(recent, self._judged(ranked.with_all(group.best for group in recent)))
-        if self._is_empty(ranked):
-            return self._read((), ranked)
+        batch = ranking = self._judged(self._rank(candidates, depth))
+        if not ranking.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
+            return self._read(recent, self._judged(ranking.with_all(group.best for group in recent)))
+        if self._is_empty(ranking):
+            return self._read((), ranking)
         fold = self._folding(candidates)
-        groups = fold(_best_first(ranked), self.query.n)
+        groups = fold(_best_first(ranking), self.query.n)
         # What is folded leaves places: look further until they are taken, and rank all that was found together.
-        while self.query.fold and len(groups) < self.query.n and len(found.scores) >= depth:
-            found = self._rank(candidates.without({*ranked.scores, *_members(groups)}), depth)
-            hits = sorted({*ranked.scores, *found.scores})
-            ranked = ranked.replaced_by(self._rank(only(hits), len(hits)))
-            groups = fold(_best_first(ranked), self.query.n)
+        while self.query.fold and len(groups) < self.query.n and len(batch.scores) >= depth:
+            batch = self._rank(candidates.without({*ranking.scores, *_members(groups)}), depth)
+            hits = sorted({*ranking.scores, *batch.scores})
+            ranking = ranking.replaced_by(self._rank(only(hits), len(hits)))
+            groups = fold(_best_first(ranking), self.query.n)
         self.times.lap("folding")
-        return self._read(groups, ranked)
+        return self._read(groups, ranking)
 
     def _by_distance(self, place: Place, candidates: Candidates) -> RecallResult:
         space = find_space(self.snapshot, place.field)
         near = within(place, space)
         distances: dict[int, float] = {}
 
-        def find(left: Candidates, n: int) -> list[int]:
-            hits = nearest(self.snapshot, left, place, space, n)
+        def find(pool: Candidates, n: int) -> list[int]:
+            hits = nearest(self.snapshot, pool, place, space, n)
             distances.update(hits)
             return [hit.memory_id for hit in hits]
 
-        found = None
+        match_ranking = None
         if self.query.text:
-            matches, found = matching(self.relevance, self.query, candidates.and_(near))
+            matches, match_ranking = find_matches(self.relevance, self.query, candidates.and_(near))
         else:
             matches = candidates = list_if_few(self.snapshot, candidates, self.query.n)
         groups = self._first(matches, find, near)
         ids = [group.best for group in groups]
         self.times.lap("distance")
-        ranked = self._rank(only(ids), len(ids)) if self.query.text else _unranked(ids)
-        if found is not None:
-            found = self._judged(found.with_all(ids))
-            if self._is_empty(found):
-                return self._read((), found)
-            ranked = found.replaced_by(ranked)
+        ranking = self._rank(only(ids), len(ids)) if self.query.text else _unranked(ids)
+        if match_ranking is not None:
+            match_ranking = self._judged(match_ranking.with_all(ids))
+            if self._is_empty(match_ranking):
+                return self._read((), match_ranking)
+            ranking = match_ranking.replaced_by(ranking)
         reasons = [*unknown_positions(self.snapshot, place.field)]
-        reasons += self._said(
-            without_position(self.snapshot, self.query, self.relevance.text, candidates, space, found=len(ids))
+        reasons += self._sentences(
+            without_position(self.snapshot, self.query, self.relevance.text, candidates, space, result_size=len(ids))
         )
-        ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
-        return self._read(groups, ranked, distances)
+        ranking = replace(ranking, reason="; ".join(filter(None, (ranking.reason, *reasons))))
+        return self._read(groups, ranking, distances)
 
     def _by_time(self, candidates: Candidates) -> RecallResult:
         groups = self._most_recent(candidates)
         return self._read(groups, _unranked([group.best for group in groups]))
 
     def _most_recent(self, candidates: Candidates) -> list[Group]:
-        groups = self._first(candidates, lambda left, n: most_recent(self.snapshot, left, n))
+        groups = self._first(candidates, lambda pool, n: most_recent(self.snapshot, pool, n))
         self.times.lap("conditions and time")
         return groups
 
     def _first(
-        self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], also: Sql = ALL
+        self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], also: Sql = EVERY_MEMORY
     ) -> list[Group]:
         # The first groups in the order in which `find` gives the candidates that also meet a condition.
         groups: list[Group] = []
         while True:
-            wanted = self.query.n - len(groups)
-            ids = find(candidates, wanted)
-            groups += self._folding(candidates, also)(ids, wanted)
-            if len(ids) < wanted or len(groups) == self.query.n:
+            count = self.query.n - len(groups)
+            ids = find(candidates, count)
+            groups += self._folding(candidates, also)(ids, count)
+            if len(ids) < count or len(groups) == self.query.n:
                 return groups
             candidates = candidates.without(_members(groups))
 
-    def _folding(self, candidates: Candidates, also: Sql = ALL) -> Callable[[Sequence[int], int], list[Group]]:
+    def _folding(self, candidates: Candidates, also: Sql = EVERY_MEMORY) -> Callable[[Sequence[int], int], list[Group]]:
         if not self.query.fold:
             return lambda best_first, n: [Group(memory_id, memory_id) for memory_id in best_first[:n]]
         place = self.query.spatial_sort
         sorted_by = place.field.name if place else "position"
         return Folding(self.snapshot, candidates, self.parameters.label_rules(), sorted_by, also).groups
 
-    def _rank(self, candidates: Candidates, depth: int) -> Ranked:
+    def _rank(self, candidates: Candidates, depth: int) -> RankedMemories:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)
 
-    def _judged(self, ranked: Ranked) -> Ranked:
-        return ranked.judged(self.query.min_relevance)
+    def _judged(self, ranking: RankedMemories) -> RankedMemories:
+        return ranking.judged(self.query.min_relevance)
 
-    def _is_empty(self, ranked: Ranked) -> bool:
-        return not (ranked.is_relevant or self.query.takes_best)
+    def _is_empty(self, ranking: RankedMemories) -> bool:
+        return not (ranking.is_relevant or self.query.takes_best)
 
-    def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:
+    def _read(
+        self, groups: Sequence[Group], ranking: RankedMemories, distances: Mapping[int, float] = _NO_DISTANCES
+    ) -> RecallResult:
         # The newest of a group is shown, with what was measured of the best.
-        scores = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
+        scores = normalise({group.best: ranking.scores.get(group.best, 0.0) for group in groups})
         spelling = analyse(self.query.text).spellings
         unscored = _UNSCORED if self.query.explain and self.query.text else None
-        memories = read(self.snapshot, [group.shown for group in groups], self.query.decay)
+        memories = read(self.snapshot, [group.newest for group in groups], self.query.decay)
 
-        def hit(memory: Memory, best: int, others: tuple[int, ...]) -> Hit:
-            evidence = ranked.evidence_of(best)
+        def hit(memory: Memory, best: int, rest: tuple[int, ...]) -> Hit:
+            evidence = ranking.evidence_of(best)
             return Hit(
                 memory, scores[best], evidence.relevance, evidence.similarity,
                 tuple(spelling.get(word, word) for word in evidence.words), evidence.explanation or unscored,
-                distances.get(best, math.nan), len(others), others[:_LISTED],
+                distances.get(best, math.nan), len(rest), rest[:_MAX_FOLDED_IDS],
             )  # fmt: skip
 
-        hits = tuple(hit(memories[shown], best, others) for best, shown, others in groups if shown in memories)
+        hits = tuple(hit(memories[newest], best, rest) for best, newest, rest in groups if newest in memories)
         self.times.lap("read")
         return RecallResult(
-            hits, ranked.mode, ranked.reason, bool(hits) and ranked.is_relevant, self.relevance.text.weights()
+            hits, ranking.mode, ranking.reason, bool(hits) and ranking.is_relevant, self.relevance.text.weights()
         )
 
 
-def _best_first(ranked: Ranked) -> list[int]:
-    return sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))
+def _best_first(ranking: RankedMemories) -> list[int]:
+    return sorted(ranking.scores, key=lambda memory_id: (-ranking.scores[memory_id], -memory_id))
 
 
 def _members(groups: Iterable[Group]) -> list[int]:
-    return [one for group in groups for one in (group.shown, *group.others)]
+    return [memory_id for group in groups for memory_id in (group.newest, *group.rest)]
 
 
-def _unranked(ids: Sequence[int]) -> Ranked:
-    return Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
+def _unranked(ids: Sequence[int]) -> RankedMemories:
+    return RankedMemories(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)

@@ -30,7 +30,7 @@ class Field(NamedTuple):
     """Which positions to compare: a field of memories in a frame of the current map."""
 
     located: str
-    """What names the frame in the request, such as `near.target`."""
+    """Field of the request that names the frame, such as `near.target`."""
     name: str
     """`position`, or a path into the context."""
     frame_id: str
@@ -42,7 +42,7 @@ class Space(NamedTuple):
     """The space that positions are compared in; `id` is None when no memory has a position in it."""
 
     id: int | None
-    others: tuple[str, ...]
+    other_frames: tuple[str, ...]
     """Other frames of the same map in which memories have this field: they are not compared."""
 
 
@@ -66,13 +66,13 @@ def parse_place(argument: str, value: object, parameters: Parameters) -> Place |
     Raises:
         InvalidFieldError: it cannot be used.
     """
-    given = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
-    if given is None:
+    fields = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
+    if fields is None:
         return None
-    max_distance = given.get("max_distance")
+    max_distance = fields.get("max_distance")
     return Place(
-        _field(f"{argument}.target", given, parameters),
-        _point(f"{argument}.target", given.get("target")),
+        _field(f"{argument}.target", fields, parameters),
+        _point(f"{argument}.target", fields.get("target")),
         math.inf if max_distance is None else validation.number(f"{argument}.max_distance", max_distance, low=0.0),
     )
 
@@ -83,14 +83,14 @@ def parse_corners(argument: str, value: object, parameters: Parameters) -> tuple
     Raises:
         InvalidFieldError: it cannot be used.
     """
-    given = _object(argument, value, ("field", "min_corner", "max_corner", "frame_id"), parameters)
-    if given is None:
+    fields = _object(argument, value, ("field", "min_corner", "max_corner", "frame_id"), parameters)
+    if fields is None:
         return None
-    least, most = (_point(f"{argument}.{corner}", given.get(corner)) for corner in ("min_corner", "max_corner"))
-    if len(least) != len(most) or any(low > high for low, high in zip(least, most, strict=True)):
-        why = f"must have as many numbers as min_corner, {list(least)}, and none of them smaller"
-        raise InvalidFieldError(f"{argument}.max_corner", list(most), why)
-    return _field(f"{argument}.frame_id", given, parameters), least, most
+    min_corner, max_corner = (_point(f"{argument}.{name}", fields.get(name)) for name in ("min_corner", "max_corner"))
+    if len(min_corner) != len(max_corner) or any(low > high for low, high in zip(min_corner, max_corner, strict=True)):
+        problem = f"must have as many numbers as min_corner, {list(min_corner)}, and none of them smaller"
+        raise InvalidFieldError(f"{argument}.max_corner", list(max_corner), problem)
+    return _field(f"{argument}.frame_id", fields, parameters), min_corner, max_corner
 
 
 def find_space(snapshot: Snapshot, field: Field) -> Space:
@@ -102,15 +102,15 @@ def find_space(snapshot: Snapshot, field: Field) -> Space:
     spaces = position_rows.spaces(snapshot, field.name, field.map_id)
     if field.frame_id not in spaces and field.frame_id != field.memory_frame:
         raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
-    others = tuple(frame for frame in spaces if frame != field.frame_id)
-    return Space(spaces.get(field.frame_id), others)
+    other_frames = tuple(frame for frame in spaces if frame != field.frame_id)
+    return Space(spaces.get(field.frame_id), other_frames)
 
 
 def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
     """Say that no memory has a field, and name near ones, or that its positions in other frames were not compared."""
     space = find_space(snapshot, field)
-    if space.others:
-        yield f"positions in {', '.join(map(repr, space.others))} were not compared"
+    if space.other_frames:
+        yield f"positions in {', '.join(map(repr, space.other_frames))} were not compared"
     if space.id is not None:
         return
     fields = position_rows.fields(snapshot)
@@ -125,7 +125,7 @@ def within(place: Place, space: Space | Field) -> Sql:
         return Sql(f"EXISTS (SELECT 1 FROM positions WHERE memory_id = m.id AND space_id = {number})", arguments)
     squared, arguments = squared_distance(place.target)
     limits = (*arguments, greatest_square(place.max_distance))
-    return placed(space, f"{squared} <= ?", limits, box_around(place, space, place.max_distance))
+    return position_condition(space, f"{squared} <= ?", limits, box_around(place, space, place.max_distance))
 
 
 def squared_distance(target: Point) -> tuple[str, tuple[object, ...]]:
@@ -144,7 +144,7 @@ def box_around(place: Place, space: Space | Field, radius: float) -> Source:
     return overlapping(space, (x - radius, x + radius, y - radius, y + radius))
 
 
-def placed(space: Space | Field, test: str, arguments: tuple[object, ...], box: Source) -> Sql:
+def position_condition(space: Space | Field, test: str, arguments: tuple[object, ...], box: Source) -> Sql:
     """Require a position `p` in the space that a test holds for; all of these lie in the box."""
     number, space_arguments = _number(space)
     return Sql(
@@ -183,8 +183,8 @@ def _number(space: Space | Field) -> tuple[str, tuple[object, ...]]:
     # The number of a space in SQL, which a statement reads once; that of no space if no memory has a position there.
     if isinstance(space, Space):
         return "?", (space.id or 0,)
-    found = "SELECT id FROM spaces WHERE field = ? AND frame_id = ? AND map_id = ?"
-    return f"coalesce(({found}), -1)", (space.name, space.frame_id, space.map_id)
+    query = "SELECT id FROM spaces WHERE field = ? AND frame_id = ? AND map_id = ?"
+    return f"coalesce(({query}), -1)", (space.name, space.frame_id, space.map_id)
 
 
 def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:
@@ -193,24 +193,24 @@ def _object(argument: str, value: object, names: Sequence[str], parameters: Para
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        named = ", ".join(f"`{name}`" for name in names[:-2])
-        raise InvalidFieldError(argument, value, f"must be an object with {named} and `{names[-2]}`")
+        field_names = ", ".join(f"`{name}`" for name in names[:-2])
+        raise InvalidFieldError(argument, value, f"must be an object with {field_names} and `{names[-2]}`")
     unknown = set(value) - set(names)
     if unknown:
-        known = f"{', '.join(names[:-1])} and {names[-1]}"
-        raise InvalidFieldError(argument, sorted(map(str, unknown)), f"is unknown; there are {known}")
+        choices = f"{', '.join(names[:-1])} and {names[-1]}"
+        raise InvalidFieldError(argument, sorted(map(str, unknown)), f"is unknown; there are {choices}")
     return value
 
 
-def _field(located: str, given: Mapping[str, object], parameters: Parameters) -> Field:
+def _field(located: str, fields: Mapping[str, object], parameters: Parameters) -> Field:
     argument = located.partition(".")[0]
-    name = validation.name(f"{argument}.field", given.get("field"), default=POSITION)
+    name = validation.name(f"{argument}.field", fields.get("field"), default=POSITION)
     if not all(name.split(".")) or name in _NO_FIELDS:
-        why = "must be `position` or a path into the context, such as spatial.object_position"
-        raise InvalidFieldError(f"{argument}.field", name, why)
+        problem = "must be `position` or a path into the context, such as spatial.object_position"
+        raise InvalidFieldError(f"{argument}.field", name, problem)
     if name != POSITION:
         name = context_field(name.removeprefix("context."))
-    frame_id = validation.frame(f"{argument}.frame_id", given.get("frame_id"), default=parameters.memory_frame)
+    frame_id = validation.frame(f"{argument}.frame_id", fields.get("frame_id"), default=parameters.memory_frame)
     return Field(located, name, frame_id, parameters.map_id, parameters.memory_frame)
 
 

@@ -21,7 +21,7 @@ from ..text.normal_form import label_key
 from ..validation import ALL_COLLECTIONS
 from .comparison import Compare
 from .condition import And, Condition, Not
-from .conditions import Collections, Confidence, Confirmed, Ids, Kinds, OneOf, Representatives, Tags, Window
+from .conditions import Collections, Confidence, ConfirmedObjects, Ids, Kinds, OneOf, Representatives, Tags, Window
 from .filters import parse_filter
 from .places import Place, parse_corners, parse_place, pose_field
 from .request import MAX_N, Names, RecallRequest
@@ -38,7 +38,7 @@ class Query:
     """Free text; empty for a query of conditions alone."""
     n: int
     min_relevance: float
-    """What a memory must reach to be relevant to the text; 0 for any. If none does, the result is empty."""
+    """Least relevance of an answer to the text; 0 for any. If no memory reaches it, the result is empty."""
     needs_relevance: bool
     """Whether the result is empty then, even if a condition says what, where or when: the caller set the bound."""
     collections: Collections
@@ -48,7 +48,7 @@ class Query:
     explain: bool
     """Whether to explain the scores."""
     decay: Decay
-    """What confidence means at the time of the query."""
+    """Decay of confidence up to the time of the query."""
     fold: bool
     """Whether the newest memory stands for the others of the same text and place."""
 
@@ -73,7 +73,7 @@ def parse_query(
     is_any = isinstance(request.query, str) and request.query.strip() == "*"
     text = "" if is_any else validation.query("query", request.query)
     reader = Reader(request, parameters, decay, areas)
-    parsed = Query(
+    query = Query(
         text=text,
         n=_clamped_n(request.n),
         min_relevance=parameters.min_relevance
@@ -87,17 +87,17 @@ def parse_query(
         decay=decay,
         fold=validation.flag("fold", request.fold),
     )
-    if not (parsed.text or parsed.spatial_sort or any(condition.suffices for condition in parsed.conditions)):
+    if not (query.text or query.spatial_sort or any(condition.suffices for condition in query.conditions)):
         raise InvalidFieldError(
             "query", request.query,
             "is empty, and there is no condition to go by; give words, a condition or a spatial_sort",
         )  # fmt: skip
-    return parsed
+    return query
 
 
 def _clamped_n(n: object) -> int:
-    wanted = validation.whole("n", n)
-    return DEFAULT_N if wanted == 0 else min(max(wanted, 1), MAX_N)
+    count = validation.whole("n", n)
+    return DEFAULT_N if count == 0 else min(max(count, 1), MAX_N)
 
 
 def collection_names(collection: object, collections: Names) -> tuple[str, ...]:
@@ -106,21 +106,21 @@ def collection_names(collection: object, collections: Names) -> tuple[str, ...]:
     Raises:
         InvalidFieldError: one is no name.
     """
-    listed = _names("collections", collections)
-    many = {validation.collection("collections", each, every=ALL_COLLECTIONS) for each in listed}
+    entries = _names("collections", collections)
+    names = {validation.collection("collections", name, every=ALL_COLLECTIONS) for name in entries}
     single = validation.collection("collection", collection, every=ALL_COLLECTIONS)
-    return tuple(sorted(many | ({single} if single else set())))
+    return tuple(sorted(names | ({single} if single else set())))
 
 
 def _names(field: str, values: Names, single_field: str = "", single: object = None) -> tuple[str, ...]:
     if single is None and (values is None or (isinstance(values, tuple) and not values)):
         return ()
-    listed = [values] if isinstance(values, str) else () if values is None else values
-    if isinstance(listed, Iterable):
-        listed = list(listed)
-        if any(isinstance(one, str) and not one.strip() for one in listed):
-            raise InvalidFieldError(field, listed, "holds a blank; give names, or an empty list for no condition")
-    return tuple(sorted({*validation.names(field, listed), *filter(None, [validation.name(single_field, single)])}))
+    entries = [values] if isinstance(values, str) else () if values is None else values
+    if isinstance(entries, Iterable):
+        entries = list(entries)
+        if any(isinstance(entry, str) and not entry.strip() for entry in entries):
+            raise InvalidFieldError(field, entries, "holds a blank; give names, or an empty list for no condition")
+    return tuple(sorted({*validation.names(field, entries), *filter(None, [validation.name(single_field, single)])}))
 
 
 @dataclass(frozen=True)
@@ -130,26 +130,26 @@ class Reader:
     request: RecallRequest
     parameters: Parameters
     decay: Decay
-    """What confidence means at the time of the query."""
+    """Decay of confidence up to the time of the query."""
     areas: Callable[[], Mapping[str, Area]]
     """Gives the areas of the parameter `areas_file`, by name."""
 
     @cached_property
     def collections(self) -> Collections:
         """Return the collections to search."""
-        named = collection_names(self.request.collection, self.request.collections)
-        if ALL_COLLECTIONS in named:
+        names = collection_names(self.request.collection, self.request.collections)
+        if ALL_COLLECTIONS in names:
             return Collections((), suffices=True)
-        if named:
-            return Collections(named, suffices=True)
+        if names:
+            return Collections(names, suffices=True)
         of_notes = self.parameters.collections_of_notes() if Kind.NOTE in self.kinds else ()
         return Collections((self.parameters.collection,), suffices=False, of_notes=of_notes)
 
     @cached_property
     def kinds(self) -> frozenset[Kind]:
         """Return the kinds to search."""
-        if named := self.names("kinds"):
-            return frozenset(validation.kind("kinds", name) for name in named)
+        if names := self.names("kinds"):
+            return frozenset(validation.kind("kinds", name) for name in names)
         # What people wrote down answers questions; it is no event that would be listed by time or place.
         kinds = self.parameters.kinds_to_recall()
         query = self.request.query
@@ -161,8 +161,8 @@ class Reader:
         """Return the filter; None if it is empty."""
         if self.request.context_filter is None:
             return None
-        parsed = parse_filter(self.request.context_filter, self.decay, limit=MAX_CONTEXT)
-        return parsed if parsed.conditions else None
+        condition = parse_filter(self.request.context_filter, self.decay, limit=MAX_CONTEXT)
+        return condition if condition.conditions else None
 
     def names(self, field: str) -> tuple[str, ...]:
         """Return the names in a field, in alphabetical order."""
@@ -193,8 +193,8 @@ def parse_conditions(reader: Reader) -> tuple[Condition, ...]:
 def _confidence(reader: Reader) -> Condition | None:
     if reader.request.min_confidence is None:
         return Confidence(DEFAULT_CONFIDENCE, reader.decay, is_default=True)
-    least = validation.number("min_confidence", reader.request.min_confidence, low=0.0, high=1.0)
-    return Confidence(least, reader.decay) if least > 0 else None
+    minimum = validation.number("min_confidence", reader.request.min_confidence, low=0.0, high=1.0)
+    return Confidence(minimum, reader.decay) if minimum > 0 else None
 
 
 def _kinds(reader: Reader) -> Condition | None:
@@ -207,11 +207,11 @@ def _representatives(reader: Reader) -> Condition | None:
     return Representatives() if is_set else None
 
 
-def _confirmed(reader: Reader) -> Condition | None:
+def _confirmed_objects(reader: Reader) -> Condition | None:
     is_all = validation.flag("include_unconfirmed", reader.request.include_unconfirmed)
     leaves = reader.context_filter.leaves() if reader.context_filter else ()
     is_compared = any(isinstance(leaf, Compare) and leaf.path == "confirmed" for leaf in leaves)
-    return None if is_all or is_compared else Confirmed()
+    return None if is_all or is_compared else ConfirmedObjects()
 
 
 def _sessions(reader: Reader) -> Condition | None:
@@ -286,7 +286,7 @@ CONDITIONS: tuple[Callable[[Reader], Condition | None], ...] = (
     _confidence,
     _kinds,
     _representatives,
-    _confirmed,
+    _confirmed_objects,
     _sessions,
     _excluded_sessions,
     _categories,

@@ -68,7 +68,7 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedMemories:
     """Scores by memory id, and what they were found by."""
 
     scores: Scores
@@ -79,11 +79,11 @@ class Ranked:
     is_relevant: bool = True
     """Whether one of them is as relevant as the query wants, if they were judged."""
 
-    def replaced_by(self, others: Ranked) -> Ranked:
+    def replaced_by(self, ranking: RankedMemories) -> RankedMemories:
         """Return the ranking of other memories, judged and explained as these."""
-        return replace(others, mode=self.mode, reason=self.reason, is_relevant=self.is_relevant)
+        return replace(ranking, mode=self.mode, reason=self.reason, is_relevant=self.is_relevant)
 
-    def with_all(self, ids: Iterable[int]) -> Ranked:
+    def with_all(self, ids: Iterable[int]) -> RankedMemories:
         """Return the ranking with some memories in it that no search found."""
         return replace(self, scores={**dict.fromkeys(ids, 0.0), **self.scores})
 
@@ -96,14 +96,14 @@ class Ranked:
     @property
     def best_relevance(self) -> float:
         """Return the relevance of the most relevant memory; 0 if there is none."""
-        return max((one.relevance for one in (self.evidence or {}).values()), default=0.0)
+        return max((evidence.relevance for evidence in (self.evidence or {}).values()), default=0.0)
 
-    def judged(self, least: float) -> Ranked:
+    def judged(self, min_relevance: float) -> RankedMemories:
         """Return the ranking with the word whether a memory is as relevant as `least`, if there are memories."""
-        if self.evidence is None or not self.scores or self.best_relevance >= least:
+        if self.evidence is None or not self.scores or self.best_relevance >= min_relevance:
             return self
-        why = not_relevant(self.best_relevance, least)
-        return replace(self, is_relevant=False, reason="; ".join(filter(None, (self.reason, why))))
+        problem = not_relevant(self.best_relevance, min_relevance)
+        return replace(self, is_relevant=False, reason="; ".join(filter(None, (self.reason, problem))))
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Relevance:
     query: str
     text: TextReader
     tokens_missing: str
-    """What the text search cannot do; empty if nothing."""
+    """Reason why the text search is worse than it could be; empty if it is not."""
     vectors: VectorIndex
     embedding: Future[Vector] | None
     """The vector of the query, which may still be computed; None if the query has no text."""
@@ -149,7 +149,7 @@ class Relevance:
             return rrf_depth(n, self.parameters.rrf_k, self._weights, self._steps)
         return blend_depth(n)
 
-    def rank(self, candidates: Candidates, depth: int, *, explain: bool = False) -> Ranked:
+    def rank(self, candidates: Candidates, depth: int, *, explain: bool = False) -> RankedMemories:
         """Score the best `depth` candidates of each search, and explain the scores if wanted."""
         text = self._search_text(candidates, depth)
         in_session = self.parameters.fusion == "scores" and self._in_session  # read while the query is embedded
@@ -157,7 +157,7 @@ class Relevance:
         vector = self._search_vectors(candidates, depth)
         self.lap("vector search")
         # What one search found is measured by the other one too.
-        measures = self._complete(text.measures.joined(vector.measures))
+        measures = self._complete(text.measures.join(vector.measures))
         near, gains = measures, _NO_GAINS
         scores = self._fuse(measures, text, vector)
         if scores and in_session:
@@ -173,7 +173,7 @@ class Relevance:
         self.lap("scoring")
         mode, reason = _mode_and_reason(text, vector, has_text=self.has_text)
         explanations = {} if parts is None else self._explanations(scores, parts, measures, text, vector)
-        return Ranked(scores, mode, reason, self._evidence(measures, explanations))
+        return RankedMemories(scores, mode, reason, self._evidence(measures, explanations))
 
     def _fuse(self, measures: Measures, text: _Retrieved, vector: _Retrieved) -> Scores:
         if self.parameters.fusion == "rrf":
@@ -193,10 +193,10 @@ class Relevance:
             why_meaning = {memory_id: f"cosine {value:.3f}, over the greatest one" for memory_id, value in cosine}
         parts: Parts = defaultdict(list)
         for memory_id, score in scores.items():
-            own = by_meaning.get(memory_id, 0.0)
-            if own:
-                parts[memory_id].append(ScorePart("meaning", ADD, own, why_meaning[memory_id], own))
-            if words := score - own:
+            meaning_part = by_meaning.get(memory_id, 0.0)
+            if meaning_part:
+                parts[memory_id].append(ScorePart("meaning", ADD, meaning_part, why_meaning[memory_id], meaning_part))
+            if words := score - meaning_part:
                 parts[memory_id].append(ScorePart("words", ADD, words, why_words[memory_id], score))
         return parts
 
@@ -258,16 +258,16 @@ class Relevance:
         # What a search did not find is measured by it, if it found any memory at all.
         textless, vectorless = measures.bm25 == 0, np.isnan(measures.cosine)
         if not textless.all():
-            measures = measures.joined(self.text.rank(measures.ids[textless]))
+            measures = measures.join(self.text.rank(measures.ids[textless]))
         if vectorless.any() and not vectorless.all():
             ids = measures.ids[vectorless]
-            measures = measures.joined(self._search_vectors(only(ids), len(ids)).measures)
+            measures = measures.join(self._search_vectors(only(ids), len(ids)).measures)
         return measures
 
     def _with_neighbors(self, candidates: Candidates, scores: Scores, measures: Measures) -> Measures:
         # A neighbour of what was found need not share a word with the query. The conditions hold for it too.
         beside = neighbors_of_best(self.snapshot, scores) if self.parameters.session_neighbor_weight else set()
-        return self._complete(measures.joined(Measures.of(candidates.filter(self.snapshot, beside))))
+        return self._complete(measures.join(Measures.of(candidates.filter(self.snapshot, beside))))
 
     def _measure_in_session(self, measures: Measures, places: Places) -> Measures:
         if np.isnan(measures.cosine).all():

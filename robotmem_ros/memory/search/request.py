@@ -101,5 +101,5 @@ class TimelineRequest(_Conditions):
 
     def as_recall(self) -> RecallRequest:
         """Return a recall under the same conditions."""
-        shared = {one.name for one in fields(self)} & {one.name for one in fields(RecallRequest)}
-        return RecallRequest(**{name: getattr(self, name) for name in shared - {"n"}})
+        names = {entry.name for entry in fields(self)} & {entry.name for entry in fields(RecallRequest)}
+        return RecallRequest(**{name: getattr(self, name) for name in names - {"n"}})

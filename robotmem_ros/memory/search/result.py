@@ -22,10 +22,10 @@ LENGTH = 160
 MARK = "**"
 _SPECIAL = re.compile(r"[\\*]")
 _NEAR = 24
-"""How far back a cut may go to end between two words."""
+"""Code points that a cut may go back to end between two words."""
 _COLUMNS = [
     column
-    for name in (one.name.removesuffix("_json") for one in (*fields(Memory), *fields(Hit)))
+    for name in (item.name.removesuffix("_json") for item in (*fields(Memory), *fields(Hit)))
     if name != "memory"
     for column in (Pose._fields if name == "pose" else [name])
 ]
@@ -70,7 +70,7 @@ class RecallResult:
     hits: tuple[Hit, ...]
     mode: Mode
     reason: str = ""
-    """What was missing, when something was."""
+    """Sentences about what was missing; empty if nothing was."""
     relevant: bool = False
     """Whether a memory that was found is as relevant to the text as `min_relevance`.
 
@@ -84,11 +84,12 @@ class RecallResult:
         """Return of each memory what tells whether to read it in full, see `RobotMemory.get_memories`."""
         return tuple(
             BriefMemory(
-                one.id, one.kind, one.observed_at, hit.score, hit.relevance, one.faded,
-                snippet(one.content, self.words), one.label, one.pose, one.frame_id, hit.distance, one.collection,
+                memory.id, memory.kind, memory.observed_at, hit.score, hit.relevance, memory.faded,
+                snippet(memory.content, self.words), memory.label, memory.pose, memory.frame_id, hit.distance,
+                memory.collection,
             )
             for hit in self.hits
-            for one in [hit.memory]
+            for memory in [hit.memory]
         )  # fmt: skip
 
     @property
@@ -136,11 +137,11 @@ class RecallResult:
         head = ("id", "text", "place", "time", "relevance", "score")
         rows = [
             (
-                one.id, one.content, place_text(one.pose, one.frame_id).removeprefix(" at "),
-                time_text(one.observed_at), f"{hit.relevance:.2f}", f"{hit.score:.2f}",
+                memory.id, memory.content, place_text(memory.pose, memory.frame_id).removeprefix(" at "),
+                time_text(memory.observed_at), f"{hit.relevance:.2f}", f"{hit.score:.2f}",
             )
             for hit in self.hits
-            for one in [hit.memory]
+            for memory in [hit.memory]
         ]  # fmt: skip
         return html_table(head, rows) + (f"<p>{escape(self.reason)}</p>" if self.reason else "")
 
@@ -170,56 +171,56 @@ def snippet(text: str, weights: Mapping[str, float], length: int = LENGTH) -> st
     `**` without one is a mark. A "…" stands where the text is cut, and a single space for all white space between two
     words. `weights` are of the words of the query, as they are indexed.
     """
-    found = [one for one in written_words(text) if one.word in weights]
-    window = _Window(0, len(text)) if len(text) <= length else _best(text, found, weights, length)
-    written, at = [], window.start
-    for first, last in _joined(found):
+    words = [word for word in written_words(text) if word.word in weights]
+    window = _Window(0, len(text)) if len(text) <= length else _best(text, words, weights, length)
+    pieces, at = [], window.start
+    for first, last in _spans(words):
         start, end = max(first, at), min(last, window.end)
         if start < end:
-            written += [_escaped(text[at:start]), MARK, _escaped(text[start:end]), MARK]
+            pieces += [_escape(text[at:start]), MARK, _escape(text[start:end]), MARK]
             at = end
-    written.append(_escaped(text[at : window.end]))
-    shown = one_line("".join(written)).strip()
-    return f"{'…' if window.start else ''}{shown}{'…' if window.end < len(text) else ''}"
+    pieces.append(_escape(text[at : window.end]))
+    line = one_line("".join(pieces)).strip()
+    return f"{'…' if window.start else ''}{line}{'…' if window.end < len(text) else ''}"
 
 
-def _best(text: str, found: Sequence[WrittenWord], weights: Mapping[str, float], length: int) -> _Window:
+def _best(text: str, words: Sequence[WrittenWord], weights: Mapping[str, float], length: int) -> _Window:
     # The window from a word on whose different words weigh most together, and of these the first one.
-    best, last_of_best, most = 0, 0, 0.0
-    for index, first in enumerate(found):
-        inside = [one for one in found[index : index + length] if one.end <= first.start + length]
-        weight = sum(weights[word] for word in {one.word for one in inside})
-        if weight > most:
-            most, best, last_of_best = weight, first.start, max(one.end for one in inside)
+    best, last_of_best, max_weight = 0, 0, 0.0
+    for index, first in enumerate(words):
+        inside = [word for word in words[index : index + length] if word.end <= first.start + length]
+        weight = sum(weights[word] for word in {written_word.word for written_word in inside})
+        if weight > max_weight:
+            max_weight, best, last_of_best = weight, first.start, max(word.end for word in inside)
     # What room is left shows what stands before and after.
     start = max(0, min(best - (length - (last_of_best - best)) // 2, len(text) - length))
     return _between_words(text, _Window(start, min(start + length, len(text))), _Window(best, last_of_best))
 
 
-def _between_words(text: str, window: _Window, needed: _Window) -> _Window:
+def _between_words(text: str, window: _Window, core: _Window) -> _Window:
     whole = [0, *(end for _, end in clusters(text))]
     start, end = window
     if start:
-        start = min((one for one in whole if one >= start), default=start)
-        near = re.compile(r"\s").search(text, start, min(start + _NEAR, needed.start))
+        start = min((position for position in whole if position >= start), default=start)
+        near = re.compile(r"\s").search(text, start, min(start + _NEAR, core.start))
         start = near.end() if near else start
     if end < len(text):
-        end = max((one for one in whole if start < one <= end), default=end)
-        spaces = [found.start() for found in re.compile(r"\s").finditer(text, max(end - _NEAR, needed.end), end)]
+        end = max((position for position in whole if start < position <= end), default=end)
+        spaces = [match.start() for match in re.compile(r"\s").finditer(text, max(end - _NEAR, core.end), end)]
         end = spaces[-1] if spaces and not text[end].isspace() else end
     return _Window(start, end)
 
 
-def _joined(found: Sequence[WrittenWord]) -> list[tuple[int, int]]:
+def _spans(words: Sequence[WrittenWord]) -> list[tuple[int, int]]:
     # Pairs of characters overlap; what touches is marked as one.
-    joined: list[tuple[int, int]] = []
-    for start, end in sorted((one.start, one.end) for one in found):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted((word.start, word.end) for word in words):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(end, spans[-1][1])
         else:
-            joined.append((start, end))
-    return joined
+            spans.append((start, end))
+    return spans
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)

@@ -20,9 +20,9 @@ from ..storage.traits import Traits
 Scores = dict[int, float]
 """Score by memory id, higher is better."""
 Parts = defaultdict[int, list[ScorePart]]
-"""What each step did, by memory id."""
+"""Effects of the steps, by memory id."""
 ADD, MULTIPLY = "add", "multiply"
-_COSINE, _SHARE, _NEITHER = 7.3, 3.1, -4.1
+_COSINE, _SHARE, _BIAS = 7.3, 3.1, -4.1
 _SHARE_ALONE, _NOTHING = 7.3, -1.7
 UNKNOWN = 0.035
 """By how much less a cosine counts if no memory contains a word of the query."""
@@ -59,12 +59,12 @@ class Measures(NamedTuple):
             np.zeros((len(ids), 0), bool) if words is None else words,
         )
 
-    def joined(self, others: Measures) -> Measures:
+    def join(self, addition: Measures) -> Measures:
         """Return these memories and others, and of those in both what either of them knows."""
-        ids = np.union1d(self.ids, others.ids)
-        columns = max(self.words.shape[1], others.words.shape[1])
+        ids = np.union1d(self.ids, addition.ids)
+        columns = max(self.words.shape[1], addition.words.shape[1])
         measures = Measures.of(ids, words=np.zeros((len(ids), columns), bool))
-        for part in (self, others):
+        for part in (self, addition):
             rows = np.searchsorted(ids, part.ids)
             measures.bm25[rows] = np.maximum(measures.bm25[rows], part.bm25)
             measures.cosine[rows] = np.fmax(measures.cosine[rows], part.cosine)
@@ -83,15 +83,15 @@ class Step(NamedTuple):
     factor: Callable[[Traits], float]
     reason: Callable[[Traits], str]
     """The reason in words."""
-    least: float
+    min_factor: float
     """The least factor."""
-    greatest: float
+    max_factor: float
     """The greatest factor."""
 
 
 def scoring_steps(parameters: Parameters) -> tuple[Step, ...]:
     """List the steps in their order: real runs, newer contradictions, outcomes of sessions."""
-    real, contradicted = parameters.real_weight, parameters.contradicted_weight
+    real, contradiction_weight = parameters.real_weight, parameters.contradicted_weight
     steps = (
         Step(
             "real world",
@@ -101,13 +101,13 @@ def scoring_steps(parameters: Parameters) -> tuple[Step, ...]:
         ),
         Step(
             "contradicted",
-            lambda memory: contradicted if memory.contradicted_by else 1.0,
+            lambda memory: contradiction_weight if memory.contradicted_by else 1.0,
             lambda memory: f"memory {memory.contradicted_by} contradicts it and is newer",
-            *_bounds(contradicted),
+            *_bounds(contradiction_weight),
         ),
         _outcomes(parameters.outcome_weight),
     )
-    return tuple(step for step in steps if (step.least, step.greatest) != (1.0, 1.0))
+    return tuple(step for step in steps if (step.min_factor, step.max_factor) != (1.0, 1.0))
 
 
 def _bounds(weight: float) -> tuple[float, float]:
@@ -194,7 +194,7 @@ def rrf_depth(n: int, k: int, weights: Weights, steps: Sequence[Step]) -> int:
     greater one, such a memory scores at most w r / (k + 1 + depth), the n-th best at least 1 / (k + n), in units of the
     greater weight; so depth = w r (k + n) - k, which is 3n + 2k for equal weights and r = 1.5.
     """
-    ratio = math.prod(step.greatest / step.least for step in steps)
+    ratio = math.prod(step.max_factor / step.min_factor for step in steps)
     return math.ceil(sum(weights) / max(weights) * ratio * (k + n)) - k
 
 
@@ -245,7 +245,7 @@ def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, *, is_unknown: bo
     x = np.where(
         np.isnan(cosine),
         np.where(cube > 0, _SHARE_ALONE * cube + _NOTHING, -np.inf),
-        _COSINE * (cosine - (UNKNOWN if is_unknown else 0.0)) + _SHARE * cube + _NEITHER,
+        _COSINE * (cosine - (UNKNOWN if is_unknown else 0.0)) + _SHARE * cube + _BIAS,
     )
     probable: Floats = 1.0 / (1.0 + np.exp(-x))
     return probable

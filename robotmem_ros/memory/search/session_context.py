@@ -19,13 +19,13 @@ from .result import DISTANCE_DIGITS
 from .scoring import Floats, Gain, Measures, Scores
 
 _REACH = 2
-"""How many memories before it, and after it, belong to a memory."""
+"""Memories on each side of a memory that are its neighbours."""
 _PARTS = (1.0, 0.5)
-"""What the nearest neighbour on a side counts, and the one behind it."""
+"""Share of the nearest neighbour on a side, and of the one behind it."""
 _BEST = 3
 _FLOOR = 0.5
 """Only what a score has above this part of the best one counts for others: any query is a little like most memories."""
-_JOINED = 5
+_NEIGHBOR_SOURCES = 5
 """The neighbours of so many best memories are scored as well if no search found them."""
 
 
@@ -38,13 +38,13 @@ class Place(NamedTuple):
 
     def best_neighbor(self, values: Scores) -> tuple[float, int]:
         """Return what the best of the memories around it counts by their values, and its id; 0 if none has a value."""
-        counted = [
-            (values[one] * part, one)
+        weighted_values = [
+            (values[memory_id] * part, memory_id)
             for side in (self.before, self.after)
-            for one, part in zip(side, _PARTS, strict=False)
-            if one in values
+            for memory_id, part in zip(side, _PARTS, strict=False)
+            if memory_id in values
         ]
-        return max(counted, default=(0.0, 0))
+        return max(weighted_values, default=(0.0, 0))
 
 
 Places = Mapping[int, Place]
@@ -59,7 +59,7 @@ def read_places(snapshot: Snapshot, ids: Collection[int]) -> dict[int, Place]:
 
 def neighbors_of_best(snapshot: Snapshot, scores: Scores) -> set[int]:
     """Find the neighbours of the best memories that have no score."""
-    best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[:_JOINED]
+    best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[:_NEIGHBOR_SOURCES]
     places = read_places(snapshot, best).values()
     return {neighbor for place in places for neighbor in (*place.before, *place.after)} - scores.keys()
 
@@ -78,19 +78,19 @@ def measure_in_session(
     """
     rows = np.flatnonzero(~np.isnan(measures.cosine))
     ids: list[int] = measures.ids[rows].tolist()
-    before = [places[one].before if one in places else () for one in ids]
+    before = [places[memory_id].before if memory_id in places else () for memory_id in ids]
     if not weight or not any(before):
         return measures
-    found, kept = vectors_of({*ids, *chain.from_iterable(before)})
-    row_of = {memory_id: row for row, memory_id in enumerate(found)}
+    owners, kept_vectors = vectors_of({*ids, *chain.from_iterable(before)})
+    row_of = {memory_id: row for row, memory_id in enumerate(owners)}
     # All are measured in double precision, so that equal ones tie: v is as near as v + 0.3 v, and u1 + u2 as u2 + u1.
     # The last row stands for what has no vector, or is not there.
-    vectors = np.vstack([kept, np.zeros((1, len(query)))])
-    alone = vectors[[row_of[one] for one in ids]]
+    vectors = np.vstack([kept_vectors, np.zeros((1, len(query)))])
+    alone = vectors[[row_of[memory_id] for memory_id in ids]]
     total = alone.copy()
     for step in range(_REACH):
-        others = (beside[step] if step < len(beside) else 0 for beside in before)
-        total += weight * vectors[[row_of.get(other, -1) for other in others]]
+        predecessors = (beside[step] if step < len(beside) else 0 for beside in before)
+        total += weight * vectors[[row_of.get(predecessor, -1) for predecessor in predecessors]]
     best = np.maximum(_cosines(alone, query), _cosines(total, query))
     cosine = measures.cosine.copy()
     cosine[rows] = 1.0 - (1.0 - best).round(DISTANCE_DIGITS)
@@ -109,22 +109,22 @@ def gains_in_session(scores: Scores, places: Places, parameters: Parameters) -> 
     Only what these have above half of the best score counts.
     """
     above = _above(scores)
-    best = {one: place.best_neighbor(above) for one, place in places.items()}
+    best = {memory_id: place.best_neighbor(above) for memory_id, place in places.items()}
     sessions: dict[str, list[float]] = {}
     for memory_id, place in places.items():
         sessions.setdefault(place.session, []).append(above.get(memory_id, 0.0))
-    means = {session: sum(sorted(found)[-_BEST:]) / _BEST for session, found in sessions.items()}
+    means = {session: sum(sorted(values)[-_BEST:]) / _BEST for session, values in sessions.items()}
     by_neighbor, by_session = parameters.session_neighbor_weight, parameters.session_weight
     return (
         Gain(
             "session neighbour",
-            {one: by_neighbor * gained for one, (gained, _) in best.items()},
-            lambda one: f"memory {best[one][1]}, which stands beside it in its session, is among the best",
+            {memory_id: by_neighbor * gained for memory_id, (gained, _) in best.items()},
+            lambda memory_id: f"memory {best[memory_id][1]}, which stands beside it in its session, is among the best",
         ),
         Gain(
             "session",
-            {one: by_session * means[place.session] for one, place in places.items()},
-            lambda one: f"the best of session {places[one].session!r} are among the best",
+            {memory_id: by_session * means[place.session] for memory_id, place in places.items()},
+            lambda memory_id: f"the best of session {places[memory_id].session!r} are among the best",
         ),
     )
 

@@ -19,7 +19,7 @@ from ..text.analysis import analyse
 from .candidates import Candidates, list_if_few, list_up_to, only
 from .places import Place, Space, box_around, squared_distance
 from .query import Query
-from .relevance import Ranked, Relevance
+from .relevance import RankedMemories, Relevance
 from .result import Measurement, Ranking
 from .sql import Sql
 
@@ -32,7 +32,9 @@ _LAST_RADIUS = 64.0
 _FETCHED = 256
 
 
-def matching(relevance: Relevance, query: Query, candidates: Candidates) -> tuple[Candidates, Ranked | None]:
+def find_matches(
+    relevance: Relevance, query: Query, candidates: Candidates
+) -> tuple[Candidates, RankedMemories | None]:
     """Find the candidates that match the query, and the ranking that tells so; None if they contain all of it."""
     subject, phrases = analyse(query.text).subject, analyse(query.text).phrases
     if relevance.has_text:
@@ -42,13 +44,14 @@ def matching(relevance: Relevance, query: Query, candidates: Candidates) -> tupl
                     return only(ids), None
     depth = relevance.depth(query.n)
     candidates = list_if_few(relevance.snapshot, candidates, depth)
-    ranked = relevance.rank(candidates, depth)
-    if not ranked.evidence:
-        return candidates if query.takes_best else only(()), ranked
-    best = [one.words for one in ranked.evidence.values() if one.relevance > ranked.best_relevance - _EQUAL]
-    if meant := {tuple(word for word in words if word in subject) for words in best} - {()}:
-        return only({one for words in meant for one in _containing(relevance, candidates, words)}), ranked
-    return _nearly_as_relevant(relevance, candidates, ranked, depth), ranked
+    ranking = relevance.rank(candidates, depth)
+    if not ranking.evidence:
+        return candidates if query.takes_best else only(()), ranking
+    bound = ranking.best_relevance - _EQUAL
+    best = [evidence.words for evidence in ranking.evidence.values() if evidence.relevance > bound]
+    if word_sets := {tuple(word for word in words if word in subject) for words in best} - {()}:
+        return only({*chain.from_iterable(_containing(relevance, candidates, words) for words in word_sets)}), ranking
+    return _nearly_as_relevant(relevance, candidates, ranking, depth), ranking
 
 
 def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[str]) -> list[int]:
@@ -57,15 +60,17 @@ def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[st
     return candidates.filter(relevance.snapshot, ids)
 
 
-def _nearly_as_relevant(relevance: Relevance, candidates: Candidates, ranked: Ranked, depth: int) -> Candidates:
+def _nearly_as_relevant(
+    relevance: Relevance, candidates: Candidates, ranking: RankedMemories, depth: int
+) -> Candidates:
     # The ranking goes deeper while all that it adds is. If none is relevant at all, all are alike.
-    least = _NEARLY * ranked.best_relevance
-    while least:
-        near = [memory_id for memory_id, one in (ranked.evidence or {}).items() if one.relevance >= least]
+    threshold = _NEARLY * ranking.best_relevance
+    while threshold:
+        near = [memory_id for memory_id, hint in (ranking.evidence or {}).items() if hint.relevance >= threshold]
         if len(near) < depth:
             return only(near)
         depth *= 4
-        ranked = relevance.rank(candidates, depth)
+        ranking = relevance.rank(candidates, depth)
     return candidates
 
 
@@ -98,21 +103,21 @@ def _within_radius(
         _FETCHED,
     )
     # In order of distance, so that the conditions are checked of few, however many the box holds.
-    found: list[tuple[float, int, int]] = []
+    matches: list[tuple[float, int, int]] = []
     for batch in _growing_batches(chain.from_iterable(batches), n):
-        found += _candidates_of(snapshot, candidates.check, dict(batch))
-        if len(found) >= n:
+        matches += _candidates_of(snapshot, candidates.check, dict(batch))
+        if len(matches) >= n:
             break
     batches.close()
-    found.sort()
-    hits = (Measurement(-negative_id, math.sqrt(square)) for square, _, negative_id in found[:n])
+    matches.sort()
+    hits = (Measurement(-negative_id, math.sqrt(square)) for square, _, negative_id in matches[:n])
     return [hit for hit in hits if hit.measure <= radius]
 
 
 def _positions(candidates: Candidates, place: Place, space: Space, radius: float) -> tuple[str, tuple[object, ...]]:
     if candidates.ids is not None:
-        listed = json_array(candidates.ids)
-        return "json_each(?) AS j CROSS JOIN positions AS p ON p.memory_id = j.value", (listed,)
+        ids = json_array(candidates.ids)
+        return "json_each(?) AS j CROSS JOIN positions AS p ON p.memory_id = j.value", (ids,)
     if math.isinf(radius):
         return "positions AS p", ()
     box = box_around(place, space, radius)

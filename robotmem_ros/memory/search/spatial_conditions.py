@@ -12,8 +12,8 @@ from ..validation import MAX_COORDINATE
 from .comparison import at_path
 from .condition import Condition, Row
 from .conditions import Collections, Window
-from .places import POSITION, Field, Place, Point, overlapping, placed, within
-from .sql import Source, Sql, added, all_of, any_of
+from .places import POSITION, Field, Place, Point, overlapping, position_condition, within
+from .sql import Source, Sql, all_of, any_of, count_true
 
 NEVER = -1
 """The end of the last visit to a place where the robot never was."""
@@ -39,23 +39,23 @@ class Box(Condition):
     """A position in a box between two corners of two or three numbers, which belong to it."""
 
     field: Field
-    least: Point
-    most: Point
+    min_corner: Point
+    max_corner: Point
 
     def sql(self) -> Sql:
         """Return it in SQL."""
         test = "p.x BETWEEN ? AND ? AND p.y BETWEEN ? AND ?"
-        limits: Point = (self.least[0], self.most[0], self.least[1], self.most[1])
-        if len(self.least) > 2:
+        limits: Point = (self.min_corner[0], self.max_corner[0], self.min_corner[1], self.max_corner[1])
+        if len(self.min_corner) > 2:
             test += " AND (p.z IS NULL OR p.z BETWEEN ? AND ?)"
-            limits += self.least[2], self.most[2]
-        return placed(self.field, test, limits, overlapping(self.field, limits))
+            limits += self.min_corner[2], self.max_corner[2]
+        return position_condition(self.field, test, limits, overlapping(self.field, limits))
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one there."""
         position = _position(row, self.field)
         return position is not None and all(
-            low <= number <= high for low, number, high in zip(self.least, position, self.most, strict=False)
+            low <= number <= high for low, number, high in zip(self.min_corner, position, self.max_corner, strict=False)
         )
 
 
@@ -80,24 +80,24 @@ class InAreas(Condition):
         return is_inside or row.at(AREA_PATH) in self.names
 
     def _in_area(self, name: str) -> Sql:
-        named = at_path(AREA_PATH, "value = ?", name)
-        if name not in self.polygons or named.source is None:
-            return named
+        by_name = at_path(AREA_PATH, "value = ?", name)
+        if name not in self.polygons or by_name.source is None:
+            return by_name
         polygon = self.polygons[name]
         inside = _inside("m", polygon)
         frame = Sql("m.frame_id = ? AND m.map_id = ?", (self.field.frame_id, self.field.map_id))
-        return any_of((named, all_of((frame, inside))))._replace(source=self._source(named.source, polygon))
+        return any_of((by_name, all_of((frame, inside))))._replace(source=self._source(by_name.source, polygon))
 
-    def _source(self, named: Source, polygon: Area) -> Source:
+    def _source(self, by_name: Source, polygon: Area) -> Source:
         # Those that the context names are left out of the second list, so that each is listed once.
         x_values, y_values = zip(*polygon.corners, strict=True)
         box = overlapping(self.field, (min(x_values), max(x_values), min(y_values), max(y_values)))
         inside = _inside("p", polygon)
         return Source(
-            f"{named.sql} UNION ALL "
+            f"{by_name.sql} UNION ALL "
             f"SELECT p.memory_id FROM ({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id "
-            f"WHERE {inside.sql} AND NOT EXISTS ({named.sql} AND memory_id = p.memory_id)",
-            (*named.arguments, *box.arguments, *inside.arguments, *named.arguments),
+            f"WHERE {inside.sql} AND NOT EXISTS ({by_name.sql} AND memory_id = p.memory_id)",
+            (*by_name.arguments, *box.arguments, *inside.arguments, *by_name.arguments),
         )
 
 
@@ -116,7 +116,7 @@ class SinceLastVisit(Condition):
     now: int
     """Nanoseconds since the epoch, by the robot's clock."""
     collections: Collections
-    """Those whose memories tell of visits."""
+    """Collections whose memories tell of visits."""
     end: int = NEVER
     """When the last visit ended: what only the memories together tell, see `visits.py`."""
 
@@ -157,5 +157,5 @@ def _inside(row: str, area: Area) -> Sql:
     # As in Area.holds: whether a ray to the right crosses an odd number of edges.
     crossed = f"({row}.y < ?) <> ({row}.y < ?) AND {row}.x < ? + ({row}.y - ?) / ? * ?"
     edges = [Sql(crossed, (ay, by, ax, ay, by - ay, bx - ax)) for (ax, ay), (bx, by) in area.edges() if ay != by]
-    count = added(edges)
+    count = count_true(edges)
     return Sql(f"{row}.x IS NOT NULL AND {count.sql} % 2 = 1", count.arguments)

@@ -19,7 +19,7 @@ class Source(NamedTuple):
     sql: str
     arguments: tuple[object, ...]
     size: int | None = None
-    """How many there are, about, where it need not be counted."""
+    """Number of the memories, about, where it need not be counted."""
 
 
 class Sql(NamedTuple):
@@ -33,13 +33,13 @@ class Sql(NamedTuple):
     source: Source | None = None
 
 
-ALL = Sql("1")
+EVERY_MEMORY = Sql("1")
 """Every memory."""
-NONE = Sql("0", (), Source("SELECT 1 AS id WHERE 0", (), 0))
+NO_MEMORY = Sql("0", (), Source("SELECT 1 AS id WHERE 0", (), 0))
 """No memory."""
 
 
-def indexed(test: str, *arguments: object) -> Sql:
+def index_test(test: str, *arguments: object) -> Sql:
     """Test columns of `memories` that have an index."""
     return Sql(test, arguments, Source(f"SELECT m.id AS id FROM memories AS m WHERE {test}", arguments))
 
@@ -69,13 +69,13 @@ def one_of(column: str, values: Sequence[object]) -> tuple[str, object]:
 def all_of(conditions: Iterable[Sql]) -> Sql:
     """Require all of some conditions."""
     conditions = tuple(conditions)
-    return conditions[0] if len(conditions) == 1 else _joined("AND", conditions or (ALL,))
+    return conditions[0] if len(conditions) == 1 else _join("AND", conditions or (EVERY_MEMORY,))
 
 
 def any_of(conditions: Sequence[Sql]) -> Sql:
     """Require at least one of some conditions; without any, nothing meets it."""
     if not conditions:
-        return NONE
+        return NO_MEMORY
     if len(conditions) == 1:
         return conditions[0]
     sources = [condition.source for condition in conditions if condition.source]
@@ -87,15 +87,15 @@ def any_of(conditions: Sequence[Sql]) -> Sql:
             tuple(argument for source in sources for argument in source.arguments),
             sum(sizes) if len(sizes) == len(sources) else None,
         )
-    return _joined("OR", conditions)._replace(source=source)
+    return _join("OR", conditions)._replace(source=source)
 
 
-def added(conditions: Iterable[Sql]) -> Sql:
+def count_true(conditions: Iterable[Sql]) -> Sql:
     """Count how many of some conditions hold."""
-    return _joined("+", conditions)
+    return _join("+", conditions)
 
 
-def _joined(operator: str, conditions: Iterable[Sql]) -> Sql:
+def _join(operator: str, conditions: Iterable[Sql]) -> Sql:
     conditions = tuple(conditions)
     checks = [f"({condition.sql})" for condition in conditions]
     # In groups, for SQLite reads "a AND b AND c" as an expression three deep, and takes none a thousand deep.

@@ -57,7 +57,7 @@ class TimelineEntry(Observed):
     collection: str
     session_id: str
     confidence: float
-    """How sure it is now, decayed."""
+    """Confidence now, decayed."""
     status: str
     """`active`, `superseded` or `invalidated`."""
     frame_id: str
@@ -89,8 +89,8 @@ class Position(NamedTuple):
 
     def cursor(self) -> str:
         """Write it as a text that only `parse_cursor` reads."""
-        packed = _CURSOR.pack(*self)
-        return base64.urlsafe_b64encode(packed + _CHECK.pack(zlib.crc32(packed))).decode("ascii")
+        data = _CURSOR.pack(*self)
+        return base64.urlsafe_b64encode(data + _CHECK.pack(zlib.crc32(data))).decode("ascii")
 
     def sql(self) -> Sql:
         """Require to stand behind it."""
@@ -137,10 +137,10 @@ def parse_cursor(cursor: object, *, oldest_first: bool) -> Position | None:
     Raises:
         InvalidFieldError: it is no cursor, or that of a timeline in the other order.
     """
-    written = validation.name("cursor", cursor)
-    if not written:
+    text = validation.name("cursor", cursor)
+    if not text:
         return None
-    position = _unpacked(written)
+    position = _unpack(text)
     if position is None:
         raise InvalidFieldError("cursor", cursor, "is no cursor of a timeline; leave it out to begin anew")
     if position.oldest_first != oldest_first:
@@ -149,13 +149,13 @@ def parse_cursor(cursor: object, *, oldest_first: bool) -> Position | None:
     return position
 
 
-def _unpacked(written: str) -> Position | None:
+def _unpack(text: str) -> Position | None:
     try:
-        packed = base64.b64decode(written.encode("ascii"), altchars=b"-_", validate=True)
+        data = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
     except ValueError:
         return None
-    known, check = packed[: _CURSOR.size], packed[_CURSOR.size :]
-    return Position(*_CURSOR.unpack(known)) if check == _CHECK.pack(zlib.crc32(known)) else None
+    body, check = data[: _CURSOR.size], data[_CURSOR.size :]
+    return Position(*_CURSOR.unpack(body)) if check == _CHECK.pack(zlib.crc32(body)) else None
 
 
 def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
@@ -169,13 +169,13 @@ def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
         candidates = candidates.and_(query.behind.sql())
     memories, confidence = list_if_few(snapshot, candidates, query.n).by_time(), query.decay.confidence()
     order = "ASC" if query.oldest_first else "DESC"
-    found = snapshot.rows(
+    rows = snapshot.rows(
         f"SELECT {_COLUMNS.format(confidence=confidence.sql)} {memories.sql} "
         f"ORDER BY m.observed_at {order}, m.id {order} LIMIT ?",
         (*confidence.arguments, *memories.arguments, query.n + 1),
     )
-    entries = tuple(_entry(row) for row in found[: query.n])
-    is_last = len(found) <= query.n
+    entries = tuple(_entry(row) for row in rows[: query.n])
+    is_last = len(rows) <= query.n
     return Timeline(entries, "" if is_last else _behind(entries[-1], query))
 
 
@@ -184,8 +184,8 @@ def _behind(last: TimelineEntry, query: TimelineQuery) -> str:
 
 
 def _entry(row: tuple[Any, ...]) -> TimelineEntry:
-    memory_id, observed_at, kind, category, label, tags, content, *others = row
-    collection, session_id, confidence, status, frame_id, map_id, *pose = others
+    memory_id, observed_at, kind, category, label, tags, content, *values = row
+    collection, session_id, confidence, status, frame_id, map_id, *pose = values
     return TimelineEntry(
         memory_id, observed_at, Kind(kind), category, label, tuple(json.loads(tags)), beginning(content, SNIPPET),
         collection, session_id, confidence, status, frame_id, map_id, None if pose[0] is None else Pose(*pose),

@@ -28,14 +28,14 @@ def _last_visit(snapshot: Snapshot, visit: SinceLastVisit) -> int:
 
 def _times(snapshot: Snapshot, visit: SinceLastVisit) -> npt.NDArray[np.int64]:
     place = visit.place
-    there = Circle(place).sql().source
-    if there is None or find_space(snapshot, place.field).id is None:
+    source = Circle(place).sql().source
+    if source is None or find_space(snapshot, place.field).id is None:
         return np.array([], np.int64)
     check, arguments, _ = And((replace(visit.collections, of_notes=()),)).sql()
-    memories = f"({there.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id"
+    memories = f"({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id"
     active = f"m.status = 'active' AND {check}"
     sql = f"SELECT m.observed_at AS id FROM {memories} WHERE {active} AND m.observed_at <= ?"
-    limits = (*there.arguments, *arguments, visit.now)
+    limits = (*source.arguments, *arguments, visit.now)
     if place.field.name == POSITION:
         squared, square_arguments = squared_distance(place.target)
         sql += (

@@ -107,4 +107,4 @@ def test_a_refusal_is_tried_again_ever_more_rarely() -> None:
     assert waits == [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600, 3600]
     assert refusals.may_try("mug")
     refusals.remove(["kettle"])
-    assert refusals.reason(pending=1) == ""
+    assert refusals.reason(memories=1) == ""

@@ -185,12 +185,12 @@ def test_pauses_grow_to_five_minutes_and_a_success_resets_them() -> None:
     for _ in range(6):
         cooldown.fail("no route")
         cooldown.fail("no route")  # of a call that ran beside the first
-        pauses.append(cooldown.remaining)
-        now += cooldown.remaining
+        pauses.append(cooldown.seconds_left)
+        now += cooldown.seconds_left
     assert pauses == [60.0, 120.0, 240.0, 300.0, 300.0, 300.0]
-    assert (cooldown.remaining, cooldown.reason) == (0.0, "")
+    assert (cooldown.seconds_left, cooldown.reason) == (0.0, "")
     cooldown.succeed()
-    cooldown.fail("busy", least=90.0)
+    cooldown.fail("busy", minimum=90.0)
     assert cooldown.reason == "busy; the next attempt is in 90 s"
 
 

@@ -29,7 +29,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     clock = Clock(BORN)
     path = tmp_path_factory.mktemp("world") / "memory.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("robotmem_ros.memory.search.candidates._FEW", SIZE if request.param == "listed" else 5)
+        patch.setattr("robotmem_ros.memory.search.candidates._LIST_SIZE", SIZE if request.param == "listed" else 5)
         patch.setattr("robotmem_ros.memory.search.candidates._COST", 0)
         if request.param == "in place":
             patch.setattr("robotmem_ros.memory.search.vector_index.matrix.available_bytes", lambda: 0)

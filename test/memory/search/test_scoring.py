@@ -55,7 +55,7 @@ def blended_from(
 ) -> dict[int, float]:
     """Blend BM25 and cosine distances by memory."""
     text = Measures.of([*measures], bm25=-np.array([*measures.values()]))
-    joined = text.joined(Measures.of([*distances], cosine=1.0 - np.array([*distances.values()])))
+    joined = text.join(Measures.of([*distances], cosine=1.0 - np.array([*distances.values()])))
     return joined.by_id(blend(joined, weights, marks))
 
 

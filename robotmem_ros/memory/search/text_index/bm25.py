@@ -30,20 +30,20 @@ class Formula(NamedTuple):
     """The constants of the formula, of which `per_word` contains the mean length."""
 
     k1: float
-    least: float
+    base: float
     """k1 * (1 - b)"""
     per_word: float
     """k1 * b / (words in a memory, on average)"""
 
     @property
-    def most(self) -> float:
+    def limit(self) -> float:
         """Return a bound on what a word of weight 1 adds, however often it stands."""
         return self.k1 + 1
 
     def part(self, counts: npt.ArrayLike, lengths: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Score a word of weight 1 by its counts in memories and their lengths in words."""
         times = np.asarray(counts, np.float64)
-        return times * self.most / (times + (self.least + self.per_word * np.asarray(lengths, np.float64)))
+        return times * self.limit / (times + (self.base + self.per_word * np.asarray(lengths, np.float64)))
 
 
 class Statistics(NamedTuple):

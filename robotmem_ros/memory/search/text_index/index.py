@@ -24,7 +24,7 @@ _FRESH = 64
 """From this many new memories on they make a block, which takes in those before it that are not much larger."""
 _RATIO = 4
 """A block is taken into the next one if it is less than this many times as large."""
-_CHANGED = 200
+_MAX_OUTDATED = 200
 """A block is rebuilt when this many of its texts have changed."""
 _LARGE = 16_384
 """From so many memories on a block is kept in the file: to make it anew takes a fifth of a second or more."""
@@ -47,7 +47,7 @@ class TextIndex:
         """
         self._detached: tuple[Block, ...] = ()
         """Blocks that were kept, behind a gap that is to be filled."""
-        self._kept: list[KeptBlock] | None = None
+        self._kept_blocks: list[KeptBlock] | None = None
         """The blocks in the file that are not read yet; None before the first look."""
         self._builder: BlockBuilder | None = None
         self._updating = threading.Lock()
@@ -60,25 +60,26 @@ class TextIndex:
         if self._database.in_memory:
             return False
         with self._updating:
-            if self._kept is None:
-                self._kept = text_rows.kept_blocks(snapshot)
-            if self._kept:
-                self._load(snapshot, self._kept.pop(0))
+            if self._kept_blocks is None:
+                self._kept_blocks = text_rows.kept_blocks(snapshot)
+            if self._kept_blocks:
+                self._load(snapshot, self._kept_blocks.pop(0))
             elif self._builder is not None:
                 self._read(snapshot, self._builder)
             else:
                 self._note_changes(snapshot, place)
-                if (missing := self._missing(snapshot)) is None:
+                if (span := self._next_span(snapshot)) is None:
                     return False
-                self._builder = BlockBuilder(*missing, place.revision)
+                self._builder = BlockBuilder(*span, place.revision)
             return True
 
-    def _load(self, snapshot: Snapshot, kept: KeptBlock) -> None:
-        packed = text_rows.postings(snapshot, kept)
-        if block := Block.unpack(kept.low, kept.high, kept.revision, packed):
+    def _load(self, snapshot: Snapshot, kept_block: KeptBlock) -> None:
+        postings = text_rows.postings(snapshot, kept_block)
+        if block := Block.unpack(kept_block.low, kept_block.high, kept_block.revision, postings):
             self._detached += (block,)
         else:
-            _LOG.warning("postings of the memories %d to %d are damaged, and made anew", kept.low + 1, kept.high)
+            low, high = kept_block.low + 1, kept_block.high
+            _LOG.warning("postings of the memories %d to %d are damaged, and made anew", low, high)
 
     def _note_changes(self, snapshot: Snapshot, place: Place) -> None:
         blocks = *self.blocks, *self._detached
@@ -92,24 +93,24 @@ class TextIndex:
         )
         self.seen = place
 
-    def _missing(self, snapshot: Snapshot) -> tuple[int, int] | None:
+    def _next_span(self, snapshot: Snapshot) -> tuple[int, int] | None:
         # The ids of the next block to make: from what the last block covers on, as in a log-structured merge tree.
         for block in self.blocks:
-            if len(block.outdated) >= _CHANGED:
+            if len(block.outdated) >= _MAX_OUTDATED:
                 return block.low, block.high
         first, last = text_rows.first_and_last(snapshot)
         low = self.blocks[-1].high if self.blocks else first - 1
-        held = last - low
+        count = last - low
         if self._detached:
             last = self._detached[0].low
-        elif held < (min(self._minimum, _FRESH) if self.blocks else self._minimum):
+        elif count < (min(self._minimum, _FRESH) if self.blocks else self._minimum):
             return None
         else:
             for block in reversed(self.blocks):
                 size = len(block.ids)
-                if size >= min(_RATIO * held, SPAN):
+                if size >= min(_RATIO * count, SPAN):
                     break
-                low, held = block.low, held + size
+                low, count = block.low, count + size
         return low, min(text_rows.after(snapshot, low, SPAN) or last, last)
 
     def _read(self, snapshot: Snapshot, builder: BlockBuilder) -> None:
@@ -118,23 +119,23 @@ class TextIndex:
         if ids and builder.last < builder.high:
             return
         self._builder, block = None, builder.block()
-        others = (other for other in self.blocks if other.high <= block.low or other.low >= block.high)
-        self._hold((*others, block, *self._detached), behind=block.low)
+        neighbors = (neighbor for neighbor in self.blocks if neighbor.high <= block.low or neighbor.low >= block.high)
+        self._hold((*neighbors, block, *self._detached), behind=block.low)
         self._keep(block)
 
     def _hold(self, blocks: Iterable[Block], *, behind: int) -> None:
         # Blocks behind a gap cover nothing yet.
-        ordered = sorted(blocks, key=lambda block: block.low)
-        ends = [behind, *(block.high for block in ordered)]
-        gaps = (at for at, block in enumerate(ordered) if block.low > ends[at])
-        count = next(gaps, len(ordered))
-        self.blocks, self._detached = tuple(ordered[:count]), tuple(ordered[count:])
+        sorted_blocks = sorted(blocks, key=lambda block: block.low)
+        ends = [behind, *(block.high for block in sorted_blocks)]
+        gaps = (at for at, block in enumerate(sorted_blocks) if block.low > ends[at])
+        count = next(gaps, len(sorted_blocks))
+        self.blocks, self._detached = tuple(sorted_blocks[:count]), tuple(sorted_blocks[count:])
 
     def _keep(self, block: Block) -> None:
         if len(block.ids) < _LARGE or self._database.read_only:
             return
-        kept_block, packed = KeptBlock(block.low, block.high, block.revision, len(block.ids)), block.pack()
-        self._try(lambda transaction: text_rows.keep(transaction, kept_block, packed))
+        kept_block, data = KeptBlock(block.low, block.high, block.revision, len(block.ids)), block.pack()
+        self._try(lambda transaction: text_rows.keep(transaction, kept_block, data))
 
     def _try(self, work: Callable[[Transaction], None]) -> None:
         # Without what is kept, the next start takes longer, and that is all.

@@ -35,10 +35,10 @@ class Postings(NamedTuple):
     """The memories that hold a word, or a compound, by their docs, ascending."""
 
     docs: Docs
-    repeated: Docs
-    """Those of the docs that hold it more than once."""
+    repeats: Docs
+    """Docs that hold it more than once."""
     counts: npt.NDArray[np.int64]
-    """How often it stands at each doc of `repeated`."""
+    """Number of its places in each doc of `repeats`."""
     mask: npt.NDArray[np.bool_] | None = None
     """Whether each doc of the block holds it, if many do: that is quicker to add than `docs`."""
 
@@ -68,28 +68,28 @@ class Block:
     places: Places
     """Where each word stands, ascending by word and by place: the doc, then the number of the word in the text."""
     lengths: npt.NDArray[Any]
-    """How many words each memory has, by doc."""
+    """Number of words of each memory, by doc."""
     outdated: frozenset[int] = field(default=frozenset(), kw_only=True)
     """The memories whose texts have changed since the block was read."""
     _frequent: dict[str, Postings] = field(default_factory=dict, kw_only=True)
 
     @classmethod
-    def unpack(cls, low: int, high: int, revision: int, packed: bytes) -> Block | None:
+    def unpack(cls, low: int, high: int, revision: int, data: bytes) -> Block | None:
         """Read what `pack` gave; None if it is damaged or of another format."""
-        if packed[:8] != _FORMAT or zlib.crc32(memoryview(packed)[:-4]) != int.from_bytes(packed[-4:], "little"):
+        if data[:8] != _FORMAT or zlib.crc32(memoryview(data)[:-4]) != int.from_bytes(data[-4:], "little"):
             return None
-        sizes = np.frombuffer(packed, "<i8", len(_COLUMNS), len(_FORMAT))
+        sizes = np.frombuffer(data, "<i8", len(_COLUMNS), len(_FORMAT))
         columns, at = [], len(_FORMAT) + sizes.nbytes
         for dtype, size in zip(_COLUMNS.values(), sizes.tolist(), strict=True):
-            columns.append(np.frombuffer(packed, dtype, size, at))
+            columns.append(np.frombuffer(data, dtype, size, at))
             at += columns[-1].nbytes
         return cls(low, high, revision, *columns)
 
     def pack(self) -> bytes:
         """Return all but the ids that it reaches over, `revision` and `outdated` as bytes."""
         columns = [np.ascontiguousarray(getattr(self, name), dtype) for name, dtype in _COLUMNS.items()]
-        packed = b"".join((_FORMAT, bytes(np.array([*map(len, columns)], "<i8")), *map(bytes, columns)))
-        return packed + zlib.crc32(packed).to_bytes(4, "little")
+        data = b"".join((_FORMAT, bytes(np.array([*map(len, columns)], "<i8")), *map(bytes, columns)))
+        return data + zlib.crc32(data).to_bytes(4, "little")
 
     def outdated_by(self, changes: Iterable[tuple[int, int]]) -> frozenset[int]:
         """Return the memories that are outdated after changes of texts: of which memory, and in which revision."""
@@ -128,7 +128,7 @@ class Block:
         if word in self._frequent:
             return self._frequent[word]
         places = self._places_of(word)
-        word_postings = self._counted(places)
+        word_postings = self._postings_at(places)
         if len(places) * _FREQUENT > len(self.ids):
             mask = np.zeros(len(self.ids), bool)
             mask[word_postings.docs] = True
@@ -140,20 +140,20 @@ class Block:
 
     def together(self, words: Sequence[str]) -> Postings:
         """Return the memories in which some words stand one behind the other."""
-        return self._counted(self._starts_of(words))
+        return self._postings_at(self._starts_of(words))
 
     def counts(self, words: Sequence[str], docs: Docs) -> npt.NDArray[np.int64]:
         """Count in some docs how often some words stand there one behind the other."""
         places = self._places_of(words[0]) if len(words) == 1 else self._starts_of(words)
-        first, end = (np.left_shift(docs + more, self._bits).astype(places.dtype) for more in (0, 1))
+        first, end = (np.left_shift(docs + step, self._bits).astype(places.dtype) for step in (0, 1))
         numbers: npt.NDArray[np.int64] = np.searchsorted(places, end) - np.searchsorted(places, first)
         return numbers
 
     def holding(self, terms: Sequence[str]) -> Docs:
         """Return the docs that contain all of some words, and phrases with a space between two words, ascending."""
         words = sorted({word for term in terms for word in term.split()}, key=lambda word: len(self._places_of(word)))
-        others = [*([word] for word in words[1:]), *(term.split() for term in terms if " " in term)]
-        return reduce(lambda docs, term: docs[self.counts(term, docs) > 0], others, self.postings(words[0]).docs)
+        parts = [*([word] for word in words[1:]), *(term.split() for term in terms if " " in term)]
+        return reduce(lambda docs, term: docs[self.counts(term, docs) > 0], parts, self.postings(words[0]).docs)
 
     @property
     def _bits(self) -> int:
@@ -170,13 +170,13 @@ class Block:
         places = [self._places_of(word) for word in words]
         rarest = min(range(len(words)), key=lambda at: len(places[at]))
         starts: Places = places[rarest] - places[rarest].dtype.type(rarest)
-        for at, others in enumerate(places):
+        for at, other_places in enumerate(places):
             if at != rarest and len(starts):
                 next_one = starts + starts.dtype.type(at)
-                starts = starts[_are_among(next_one, others)]
+                starts = starts[_are_among(next_one, other_places)]
         return starts
 
-    def _counted(self, places: Places) -> Postings:
+    def _postings_at(self, places: Places) -> Postings:
         docs = (places >> self._bits).astype(np.intp)
         is_first = np.ones(len(docs), bool)
         np.not_equal(docs[1:], docs[:-1], out=is_first[1:])
@@ -187,10 +187,10 @@ class Block:
         return Postings(docs[firsts], docs[firsts[counts > 1]], counts[counts > 1])
 
 
-def _are_among(places: Places, others: Places) -> npt.NDArray[np.bool_]:
-    if not len(others):
+def _are_among(places: Places, targets: Places) -> npt.NDArray[np.bool_]:
+    if not len(targets):
         return np.zeros(len(places), bool)
-    are_among: npt.NDArray[np.bool_] = others.take(np.searchsorted(others, places), mode="clip") == places
+    are_among: npt.NDArray[np.bool_] = targets.take(np.searchsorted(targets, places), mode="clip") == places
     return are_among
 
 
@@ -221,11 +221,11 @@ class BlockBuilder:
         docs = np.repeat(np.arange(self._count, self._count + len(ids)), sizes)
         offsets = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         is_held = sizes < 1 << self._bits
-        chosen = np.repeat(is_held, sizes) & (codes != _BAR if self._codes is None else np.isin(codes, self._codes))
+        is_chosen = np.repeat(is_held, sizes) & (codes != _BAR if self._codes is None else np.isin(codes, self._codes))
         lengths = np.where(is_held, sizes - BARS, 0)
         numbers = np.array(ids, np.int64)
         self._pieces.append(
-            (numbers, lengths, numbers[~is_held], codes[chosen], (docs << self._bits | offsets)[chosen])
+            (numbers, lengths, numbers[~is_held], codes[is_chosen], (docs << self._bits | offsets)[is_chosen])
         )
         self._count += len(ids)
         self.last = ids[-1] if ids else self.last
@@ -238,5 +238,5 @@ class BlockBuilder:
         codes = codes[order]
         firsts = np.flatnonzero(np.concatenate((np.ones(min(len(codes), 1), bool), codes[1:] != codes[:-1])))
         starts = np.append(firsts, len(codes)).astype(np.uint32)
-        held = places[order].astype(self._place), lengths.astype(self._length)
-        return Block(*self._range, ids, unheld, codes[firsts], starts, *held)
+        columns = places[order].astype(self._place), lengths.astype(self._length)
+        return Block(*self._range, ids, unheld, codes[firsts], starts, *columns)

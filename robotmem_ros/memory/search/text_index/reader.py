@@ -21,9 +21,9 @@ from .bm25 import Statistics
 from .postings import Block, BlockBuilder, Ids
 from .scores import Floats, WeightedTerms
 
-_FEW = 400
-"""Of so many memories behind the postings all are ranked: that takes less than to ask which of them hold a word."""
-_MORE, _GROWTH = 16, 8
+_SHORT_TAIL = 400
+"""Memories behind the postings that are all ranked: that takes less than to ask which of them hold a word."""
+_SURPLUS, _GROWTH = 16, 8
 """By how many more than are wanted a search by the postings begins, and how it goes on if these are not enough."""
 _BEHIND = "SELECT id FROM memories WHERE id > ? LIMIT ?"
 _WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
@@ -49,7 +49,7 @@ class TextReader:
         self._query = query
         self._limit = parameters.text_candidates
         self._shape = parameters.bm25_k1, parameters.bm25_b
-        self._known: Statistics | None = None
+        self._cached_statistics: Statistics | None = None
         self._wordless = np.empty(0, np.int64)
         self._with_all: dict[tuple[str, ...], Ids] = {}
 
@@ -62,8 +62,8 @@ class TextReader:
             return Measures.of(())
         if candidates.ids is not None:
             return self.rank(candidates.ids, depth)
-        changed = candidates.filter(self._snapshot, self._changed)
-        best = self.rank({*self._behind(candidates), *changed}, depth)
+        outdated_ids = candidates.filter(self._snapshot, self._outdated_ids)
+        best = self.rank({*self._behind(candidates), *outdated_ids}, depth)
         return self._with_best(candidates, best, depth) if self._blocks else best
 
     def rank(self, ids: Collection[int] | Ids, depth: int | None = None) -> Measures:
@@ -105,7 +105,7 @@ class TextReader:
 
     def weights(self) -> Mapping[str, float]:
         """Return the rarity of each word of the query; 1 for each if nothing was searched by them."""
-        return self._rarities if self._known else dict.fromkeys(self._query.words, 1.0)
+        return self._rarities if self._cached_statistics else dict.fromkeys(self._query.words, 1.0)
 
     def max_score(self) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""
@@ -113,23 +113,23 @@ class TextReader:
 
     def with_all(self, terms: Sequence[str]) -> Ids:
         """Find all memories that contain all of some words and phrases, ascending by id; none without a term."""
-        key, none = tuple(terms), np.empty(0, np.int64)
+        key, nothing = tuple(terms), np.empty(0, np.int64)
         if not key:
-            return none
+            return nothing
         if key not in self._with_all:
-            covered = [none, *(block.ids[block.holding(terms)] for block in self._blocks)]
+            parts = [nothing, *(block.ids[block.holding(terms)] for block in self._blocks)]
             last = self._blocks[-1].high if self._blocks else 0
             if overview(self._snapshot).last_memory > last:
-                covered.append(self._snapshot.array(_WITH_ALL_BEHIND, (tokens.all_of(terms), last)))
-            texts = text_rows.texts_of(self._snapshot, self._changed) if self._changed else {}
-            changed = [memory_id for memory_id, text in texts.items() if tokens.holds_all(terms, text)]
-            self._with_all[key] = np.union1d(np.setdiff1d(np.concatenate(covered), self._changed), changed)
+                parts.append(self._snapshot.array(_WITH_ALL_BEHIND, (tokens.all_of(terms), last)))
+            texts = text_rows.texts_of(self._snapshot, self._outdated_ids) if self._outdated_ids else {}
+            hits = [memory_id for memory_id, text in texts.items() if tokens.holds_all(terms, text)]
+            self._with_all[key] = np.union1d(np.setdiff1d(np.concatenate(parts), self._outdated_ids), hits)
         return self._with_all[key]
 
     def _statistics(self) -> Statistics:
-        if self._known is None:
-            self._known = bm25.read_statistics(self._snapshot, self._with_compounds, self._collections)
-        return self._known
+        if self._cached_statistics is None:
+            self._cached_statistics = bm25.read_statistics(self._snapshot, self._with_compounds, self._collections)
+        return self._cached_statistics
 
     @property
     def _with_compounds(self) -> set[str]:
@@ -156,7 +156,7 @@ class TextReader:
         )
 
     @cached_property
-    def _changed(self) -> list[int]:
+    def _outdated_ids(self) -> list[int]:
         return outdated(self._snapshot, self._blocks)
 
     def _behind(self, candidates: Candidates) -> set[int]:
@@ -165,19 +165,19 @@ class TextReader:
         if self._blocks:
             if overview(self._snapshot).last_memory <= last:
                 return set()
-            few = self._snapshot.ids(_BEHIND, (last, _FEW + 1))
-            if len(few) <= _FEW:
-                return {*candidates.filter(self._snapshot, few)}
-        indexed = self._statistics().frequencies
-        frequencies = {word: indexed[word] for word in self._query.words if word in indexed}
+            tail = self._snapshot.ids(_BEHIND, (last, _SHORT_TAIL + 1))
+            if len(tail) <= _SHORT_TAIL:
+                return {*candidates.filter(self._snapshot, tail)}
+        counts = self._statistics().frequencies
+        frequencies = {word: counts[word] for word in self._query.words if word in counts}
         return fts.choice(self._snapshot, frequencies, candidates, limit=self._limit, behind=last)
 
-    def _with_best(self, candidates: Candidates, others: Measures, depth: int) -> Measures:
+    def _with_best(self, candidates: Candidates, rest: Measures, depth: int) -> Measures:
         # The best of what the postings cover, and of some others.
-        n, start, ids, scores = depth + _MORE, 0, others.ids, others.bm25
+        n, start, ids, scores = depth + _SURPLUS, 0, rest.ids, rest.bm25
         while True:
             block_ids, block_scores = self._weighted.best(self._blocks, n)
-            new = np.setdiff1d(block_ids[start:], self._changed)
+            new = np.setdiff1d(block_ids[start:], self._outdated_ids)
             is_candidate = np.isin(block_ids, candidates.filter(self._snapshot, new.tolist()))
             ids = np.concatenate((ids, block_ids[is_candidate]))
             scores = np.concatenate((scores, block_scores[is_candidate]))
@@ -189,14 +189,14 @@ class TextReader:
 
     def _measure(self, ids: Ids) -> tuple[Ids, Floats, npt.NDArray[np.bool_]]:
         # The ids of those of some memories that have a text, their scores, and for each word which of them hold it.
-        current = np.setdiff1d(ids, self._changed) if self._changed else ids
+        current = np.setdiff1d(ids, self._outdated_ids) if self._outdated_ids else ids
         parts = [(block, docs) for block in self._blocks if len(docs := block.docs_of(current))]
         if sum(len(docs) for _, docs in parts) < len(ids):
-            covered = [block.ids[docs] for block, docs in parts]
-            block = self._read(np.setdiff1d(ids, np.concatenate(covered)) if covered else ids)
+            covered_ids = [block.ids[docs] for block, docs in parts]
+            block = self._read(np.setdiff1d(ids, np.concatenate(covered_ids)) if covered_ids else ids)
             parts.append((block, np.arange(len(block.ids))))
-        scores, held = zip(*(self._weighted.measure(*part) for part in parts), strict=True)
-        return np.concatenate([block.ids[docs] for block, docs in parts]), np.concatenate(scores), np.hstack(held)
+        scores, words = zip(*(self._weighted.measure(*part) for part in parts), strict=True)
+        return np.concatenate([block.ids[docs] for block, docs in parts]), np.concatenate(scores), np.hstack(words)
 
     def _read(self, ids: Ids) -> Block:
         texts = text_rows.texts_of(self._snapshot, ids.tolist())
@@ -210,7 +210,7 @@ def outdated(snapshot: Snapshot, blocks: Sequence[Block]) -> list[int]:
     if not blocks:
         return []
     changes = text_rows.changed(snapshot, min(block.revision for block in blocks))
-    return [*{one for block in blocks for one in (*block.unheld.tolist(), *block.outdated_by(changes))}]
+    return [*{memory_id for block in blocks for memory_id in (*block.unheld.tolist(), *block.outdated_by(changes))}]
 
 
 def _best_first(ids: Ids, scores: Floats, depth: int | None) -> npt.NDArray[np.intp]:

@@ -14,7 +14,7 @@ from .postings import Block, Docs, Ids, Postings
 Floats = npt.NDArray[np.float64]
 _ROUNDED_DOWN = 1 - 1e-9
 _MAXIMA = 128
-"""Of so many memories the greatest sum is looked at."""
+"""Memories in each part of a block; the greatest sum of every part is looked at."""
 
 
 class WeightedTerms(NamedTuple):
@@ -43,36 +43,36 @@ class WeightedTerms(NamedTuple):
 
     def measure(self, block: Block, docs: Docs) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Score some docs of a block, and tell for each word which of them hold it."""
-        sums, repeated = np.zeros(len(docs)), []
-        held = np.zeros((len(self.words), len(docs)), bool)
+        sums, term_counts = np.zeros(len(docs)), []
+        holds = np.zeros((len(self.words), len(docs)), bool)
         for at, (word, weight) in enumerate(self.words.items()):
             counts = block.counts([word], docs)
-            held[at] = counts > 0
-            sums += weight * held[at]
-            repeated.append((weight, counts))
+            holds[at] = counts > 0
+            sums += weight * holds[at]
+            term_counts.append((weight, counts))
         has_word = sums > 0
         for compound, weight in self.compounds.items():
             counts = block.counts(compound.split(), docs) * has_word
             sums += weight * (counts > 0)
-            repeated.append((weight, counts))
-        more = ((weight, np.flatnonzero(counts > 1), counts[counts > 1]) for weight, counts in repeated)
-        return self._scores(sums, block.lengths[docs], more), held
+            term_counts.append((weight, counts))
+        repeats = ((weight, np.flatnonzero(counts > 1), counts[counts > 1]) for weight, counts in term_counts)
+        return self._scores(sums, block.lengths[docs], repeats), holds
 
     def _better(self, block: Block, bound: float, n: int) -> tuple[Docs, Floats]:
         # The memories of a block with a score above the bound; only the best `n` need be among them.
         sums, summed = self._summed(block)
-        once = float(self.formula.part(1, block.shortest))
-        repeated = [(weight, one) for weight, one in summed if len(one.repeated)]
+        single_part = float(self.formula.part(1, block.shortest))
+        repeats = [(weight, postings) for weight, postings in summed if len(postings.repeats)]
         if not bound and len(sums) >= _MAXIMA * n:
             # The least that the n-th best can score: as many parts have a memory with such a sum.
             maxima = np.sort(sums[: len(sums) - len(sums) % _MAXIMA].reshape(_MAXIMA, -1).max(axis=0))
             bound = float(maxima[-n] * self.formula.part(1, block.longest)) * _ROUNDED_DOWN
         # What a memory scores if it is as short as the shortest one, and at most if a term stands in it more than once.
-        may_be_better = sums * once > bound
-        for _, one in repeated:
-            may_be_better[one.repeated] |= sums[one.repeated] * self.formula.most > bound * _ROUNDED_DOWN
+        may_be_better = sums * single_part > bound
+        for _, postings in repeats:
+            may_be_better[postings.repeats] |= sums[postings.repeats] * self.formula.limit > bound * _ROUNDED_DOWN
         docs = np.flatnonzero(may_be_better)
-        scores = self._scores(sums[docs], block.lengths[docs], _among(docs, repeated))
+        scores = self._scores(sums[docs], block.lengths[docs], _among(docs, repeats))
         is_better = scores > bound
         return docs[is_better], scores[is_better]
 
@@ -86,9 +86,9 @@ class WeightedTerms(NamedTuple):
             has_word = sums > 0
             for compound, weight in self.compounds.items():
                 postings = block.together(compound.split())
-                is_in = has_word[postings.repeated]
+                is_in = has_word[postings.repeats]
                 postings = Postings(
-                    postings.docs[has_word[postings.docs]], postings.repeated[is_in], postings.counts[is_in]
+                    postings.docs[has_word[postings.docs]], postings.repeats[is_in], postings.counts[is_in]
                 )
                 postings.add_to(sums, weight)
                 summed.append((weight, postings))
@@ -98,29 +98,29 @@ class WeightedTerms(NamedTuple):
         self,
         sums: Floats,
         lengths: npt.NDArray[np.integer],
-        repeated: Iterable[tuple[float, Docs, npt.NDArray[np.int64]]],
+        repeats: Iterable[tuple[float, Docs, npt.NDArray[np.int64]]],
     ) -> Floats:
-        once = self.formula.part(1, lengths)
-        scores = sums * once
-        for weight, at, counts in repeated:
-            scores[at] += weight * (self.formula.part(counts, lengths[at]) - once[at])
+        single_part = self.formula.part(1, lengths)
+        scores = sums * single_part
+        for weight, at, counts in repeats:
+            scores[at] += weight * (self.formula.part(counts, lengths[at]) - single_part[at])
         return scores
 
 
 def _among(
-    docs: Docs, repeated: Iterable[tuple[float, Postings]]
+    docs: Docs, repeats: Iterable[tuple[float, Postings]]
 ) -> Iterable[tuple[float, Docs, npt.NDArray[np.int64]]]:
     # Where in `docs` terms stand more than once.
-    for weight, one in repeated:
-        at = np.searchsorted(docs, one.repeated)
-        is_there = docs.take(at, mode="clip") == one.repeated if len(docs) else np.zeros(len(at), bool)
-        yield weight, at[is_there], one.counts[is_there]
+    for weight, postings in repeats:
+        at = np.searchsorted(docs, postings.repeats)
+        is_there = docs.take(at, mode="clip") == postings.repeats if len(docs) else np.zeros(len(at), bool)
+        yield weight, at[is_there], postings.counts[is_there]
 
 
 def _best(ids: Ids, scores: Floats, n: int) -> tuple[Ids, Floats]:
     # Of those that tie the newest. There may be very many, and to sort their scores takes a tenth of finding the order.
-    least = np.sort(scores)[-n]
-    better, ties = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    threshold = np.sort(scores)[-n]
+    better, ties = np.flatnonzero(scores > threshold), np.flatnonzero(scores == threshold)
     newest = np.argsort(-ids[ties])[: n - len(better)] if len(ties) > n - len(better) else np.arange(len(ties))
     best = np.concatenate((better, ties[newest]))
     return ids[best], scores[best]

@@ -9,15 +9,15 @@ from ...storage import codec
 from ...storage.snapshot import Snapshot
 from ..candidates import Candidates
 from ..result import Ranking
-from .exact import measured, ranked
+from .exact import measure, rank_by_distance
 
 _SLACK = 0.02
-"""What is farther than the last one wanted by so much, as far as upper bytes tell, is not among the nearest.
+"""Greatest error of two distances by upper bytes: a vector farther than the last hit by more is no hit.
 
 Upper bytes are rounded, which puts a distance off by a standard deviation of 0.29 / |vector|, in units of the bytes:
 4e-4 for vectors of the default model, 2e-3 at most, if one component outweighs all others.
 """
-_MORE = 64
+_SURPLUS = 64
 
 
 def nearest_in_place(snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
@@ -31,10 +31,10 @@ def nearest_in_place(snapshot: Snapshot, query: Vector, candidates: Candidates, 
         "ORDER BY distance, mv.memory_id DESC LIMIT ?"
     )
     code = codec.as_bytes(query[np.newaxis])[0].tobytes()
-    limit = depth + _MORE
+    limit = depth + _SURPLUS
     while True:
         rows = snapshot.rows(sql, (dim, code, *check.arguments, codec.size(dim), limit))
         if len(rows) < limit or rows[-1][2] > rows[depth - 1][2] + _SLACK:
             break
         limit *= 4
-    return ranked(*measured([row[:2] for row in rows], query), depth)
+    return rank_by_distance(*measure([row[:2] for row in rows], query), depth)

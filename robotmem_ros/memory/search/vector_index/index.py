@@ -19,7 +19,7 @@ from ..candidates import Candidates
 from ..result import Ranking
 from ..sql import Sql
 from . import products
-from .exact import measured, ranked
+from .exact import measure, rank_by_distance
 from .in_place import nearest_in_place
 from .matrix import Ids, MatrixFollower
 from .walk import NearestFirst, Walk
@@ -64,10 +64,10 @@ class VectorIndex:
             f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id",
             (json_array(ids),),
         )
-        memory_ids, distances = measured(pairs, query)
-        return ranked(memory_ids, distances, depth)
+        memory_ids, distances = measure(pairs, query)
+        return rank_by_distance(memory_ids, distances, depth)
 
-    def facts_within(self, snapshot: Snapshot, query: Vector, distance: float, most: int) -> list[int]:
+    def facts_within(self, snapshot: Snapshot, query: Vector, distance: float, limit: int) -> list[int]:
         """Find the facts up to a cosine distance, not in order; some may be a little farther.
 
         Of more than `most`, some are left out.
@@ -77,23 +77,23 @@ class VectorIndex:
         """
         matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
-            hits = nearest_in_place(snapshot, query, _FACTS, most)
+            hits = nearest_in_place(snapshot, query, _FACTS, limit)
             return [hit.memory_id for hit in hits if hit.measure <= distance]
         ids, distances = matrix.distances(query)
         near = ids[distances <= distance + matrix.error(query)]
         if len(near) > overview(snapshot).counts["fact"]:
             near = np.intersect1d(near, snapshot.array(_VECTORS_OF_FACTS, ()))
-        return vector_rows.facts_of(snapshot, near.tolist(), most)
+        return vector_rows.facts_of(snapshot, near.tolist(), limit)
 
     def vectors_of(self, snapshot: Snapshot, memory_ids: Collection[int], dim: int) -> tuple[Sequence[int], Vectors]:
         """Read the vectors of some memories: which of them have one of this length, and these, unit length."""
-        kept = vector_rows.of_memories(snapshot, memory_ids, codec.size(dim))
-        return [memory_id for memory_id, _ in kept], codec.decode([blob for _, blob in kept], dim)
+        rows = vector_rows.of_memories(snapshot, memory_ids, codec.size(dim))
+        return [memory_id for memory_id, _ in rows], codec.decode([blob for _, blob in rows], dim)
 
     @property
     def missing(self) -> str:
         """Say what makes the search slower than it could be; empty if nothing does."""
-        return "; ".join(filter(None, (self.matrix.no_room, "" if products.HAS_NUMKONG else products.MISSING)))
+        return "; ".join(filter(None, (self.matrix.no_room, "" if products.HAS_NUMKONG else products.NUMKONG_MISSING)))
 
     def _preselected(
         self, snapshot: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int
@@ -104,10 +104,10 @@ class VectorIndex:
             return ids
         sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector {_VECTORS_OF}"
         memory_ids, vector_ids = snapshot.arrays(sql, (json_array(ids),), "memory", "vector")
-        there, distances = matrix.distances_of(query, np.sort(vector_ids))
-        if len(memory_ids) <= depth or not len(there):
+        known_ids, distances = matrix.distances_of(query, np.sort(vector_ids))
+        if len(memory_ids) <= depth or not len(known_ids):
             return ids
-        at = np.minimum(np.searchsorted(there, vector_ids), len(there) - 1)
-        near = np.where(there[at] == vector_ids, distances[at], np.inf)
+        at = np.minimum(np.searchsorted(known_ids, vector_ids), len(known_ids) - 1)
+        near = np.where(known_ids[at] == vector_ids, distances[at], np.inf)
         limit = float(np.partition(near, depth - 1)[depth - 1]) + 2 * matrix.error(query)
         return [*map(int, memory_ids[near <= limit])]

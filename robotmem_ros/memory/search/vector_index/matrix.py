@@ -43,9 +43,9 @@ _DEVIATIONS, _ROUNDED = 6.0, 0.289
 class VectorsUnreadError(RobotMemoryError):
     """So many vectors are not in RAM yet that a query would have to wait for them."""
 
-    def __init__(self, rows: int, missing: int) -> None:
+    def __init__(self, rows: int, unread: int) -> None:
         super().__init__(
-            f"vectors are still being read into RAM, {rows} of {rows + missing} so far; until then words alone find"
+            f"vectors are still being read into RAM, {rows} of {rows + unread} so far; until then words alone find"
         )
 
 
@@ -124,10 +124,10 @@ class MatrixFollower:
         with self._lock:
             self._begin(dim)
             newest = vector_rows.newest(snapshot)
-            missing = self._missing(newest)
-            if missing > _AT_ONCE and not self.no_room:
-                raise VectorsUnreadError(self._count(), missing)
-            while missing and not self.no_room and self._read(snapshot, newest):
+            unread = self._count_unread(newest)
+            if unread > _AT_ONCE and not self.no_room:
+                raise VectorsUnreadError(self._count(), unread)
+            while unread and not self.no_room and self._read(snapshot, newest):
                 pass
             return None if self.no_room else Matrix([block.view() for block in self._blocks])
 
@@ -136,7 +136,7 @@ class MatrixFollower:
         with self._lock:
             # The length that queries have is the right one; what stands in the file may be anything.
             self._begin(self._dim or vector_rows.dimension(snapshot))
-            if self._missing(place.vector) and not self.no_room and self._read(snapshot, place.vector):
+            if self._count_unread(place.vector) and not self.no_room and self._read(snapshot, place.vector):
                 return True
             # A vector goes with the last memory of its text. A search may have read newer ones than this place has.
             if place.revision != self.seen.revision and place.vector >= self.seen.vector and not self.no_room:
@@ -149,25 +149,25 @@ class MatrixFollower:
         if dim != self._dim:
             self._blocks, self._dim, self.seen = [], dim, Place()
 
-    def _missing(self, newest: int) -> int:
+    def _count_unread(self, newest: int) -> int:
         # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.
-        missing = max(newest - self.seen.vector, 0)
-        if missing and (not self._blocks or self._blocks[-1].room < missing):
-            self.no_room = _no_room(missing * self._dim)
+        unread = max(newest - self.seen.vector, 0)
+        if unread and (not self._blocks or self._blocks[-1].room < unread):
+            self.no_room = _no_room(unread * self._dim)
             if self.no_room:
                 self._blocks, self.seen = [], Place()
-        return missing
+        return unread
 
     def _read(self, snapshot: Snapshot, newest: int) -> bool:
         # Returns whether there may be more to read.
-        kept = vector_rows.after(snapshot, self.seen.vector, _PIECE)
-        if kept:
+        rows = vector_rows.after(snapshot, self.seen.vector, _PIECE)
+        if rows:
             # What is no vector of this model keeps its row, so that the rows can be counted.
             size = codec.size(self._dim)
-            codes = codec.upper_bytes([blob if len(blob) == size else bytes(size) for _, blob in kept], self._dim)
-            self._append(np.array([row_id for row_id, _ in kept], np.int64), codes)
-        is_all = len(kept) < _PIECE
-        self.seen = self.seen._replace(vector=newest if is_all else kept[-1][0])
+            codes = codec.upper_bytes([blob if len(blob) == size else bytes(size) for _, blob in rows], self._dim)
+            self._append(np.array([row_id for row_id, _ in rows], np.int64), codes)
+        is_all = len(rows) < _PIECE
+        self.seen = self.seen._replace(vector=newest if is_all else rows[-1][0])
         return not is_all
 
     def _append(self, ids: Ids, rows: Bytes) -> None:
@@ -188,7 +188,7 @@ class MatrixFollower:
                 self._append(view.ids[is_kept], view.rows[is_kept])
 
     def _count(self, *, masked: bool = True) -> int:
-        return sum(block.used - (0 if masked else block.masked) for block in self._blocks)
+        return sum(block.size - (0 if masked else block.masked) for block in self._blocks)
 
 
 @dataclass
@@ -196,7 +196,7 @@ class _GrowingBlock:
     """Room for the rows of a block; rows behind `used` are added, those before it never change."""
 
     dim: int
-    used: int = 0
+    size: int = 0
     masked: int = 0
     _ids: Ids = field(default_factory=lambda: np.empty(_ROWS, np.int64))
     _scales: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty(_ROWS, np.float32))
@@ -207,26 +207,26 @@ class _GrowingBlock:
 
     @property
     def room(self) -> int:
-        return _ROWS - self.used
+        return _ROWS - self.size
 
     def append(self, ids: Ids, rows: Bytes) -> int:
         """Add the first of some rows, as many as there is room for, and return how many these are."""
         count = min(len(ids), self.room)
-        place = slice(self.used, self.used + count)
+        place = slice(self.size, self.size + count)
         self._ids[place], self._rows[place] = ids[:count], rows[:count]
         self._scales[place] = codec.scales(rows[:count])
-        self.used += count
+        self.size += count
         return count
 
-    def mask(self, kept: Ids) -> None:
+    def mask(self, kept_ids: Ids) -> None:
         """Mask the rows whose ids are not among some sorted ids."""
-        is_gone = ~np.isin(self._ids[: self.used], kept, assume_unique=True)
+        is_gone = ~np.isin(self._ids[: self.size], kept_ids, assume_unique=True)
         self.masked = int(is_gone.sum())
         self._scales = self._scales.copy()
-        self._scales[: self.used][is_gone] = 0.0
+        self._scales[: self.size][is_gone] = 0.0
 
     def view(self) -> Block:
-        return Block(self._ids[: self.used], self._rows[: self.used], self._scales[: self.used])
+        return Block(self._ids[: self.size], self._rows[: self.size], self._scales[: self.size])
 
 
 def _coded(query: Vector) -> tuple[Bytes, float]:
@@ -235,18 +235,18 @@ def _coded(query: Vector) -> tuple[Bytes, float]:
 
 
 def _distances(block: Block, code: Bytes, scale: float) -> Distances:
-    found = products(block.rows, code)
-    found *= block.scales
-    found *= np.float32(-scale)
-    found += np.float32(1.0)
-    return found
+    distances = products(block.rows, code)
+    distances *= block.scales
+    distances *= np.float32(-scale)
+    distances += np.float32(1.0)
+    return distances
 
 
-def _no_room(needed: int) -> str:
+def _no_room(demand: int) -> str:
     free = available_bytes()
-    if free is None or free >= needed + _SPARE:
+    if free is None or free >= demand + _SPARE:
         return ""
     return (
-        f"too little RAM is free ({free // 2**20} MB) for {-(-needed // 2**20)} MB of vectors; they are compared where "
+        f"too little RAM is free ({free // 2**20} MB) for {-(-demand // 2**20)} MB of vectors; they are compared where "
         "they lie in the file, which takes longer"
     )

@@ -13,7 +13,7 @@ Products = npt.NDArray[np.float32]
 _PIECE = 2048
 """Rows that numpy converts at once, so that they stay in the cache."""
 HAS_NUMKONG = find_spec("numkong") is not None
-MISSING = "numkong is not installed (pip install numkong); vectors are compared by numpy, four times as slowly"
+NUMKONG_MISSING = "numkong is not installed (pip install numkong); vectors are compared by numpy, four times as slowly"
 
 
 def products(rows: Bytes, query: Bytes) -> Products:
@@ -23,8 +23,8 @@ def products(rows: Bytes, query: Bytes) -> Products:
     if HAS_NUMKONG:
         import numkong
 
-        computed: Products = np.asarray(numkong.cdist(query[np.newaxis], rows, metric="dot"))[0].astype(np.float32)
-        return computed
+        numbers: Products = np.asarray(numkong.cdist(query[np.newaxis], rows, metric="dot"))[0].astype(np.float32)
+        return numbers
     wide = query.astype(np.float32)
     pieces = (rows[first : first + _PIECE].astype(np.float32) for first in range(0, len(rows), _PIECE))
     # Not `@`: BLAS would use all cores, and its threads stand in the way of the model's.

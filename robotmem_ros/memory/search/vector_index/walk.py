@@ -14,17 +14,17 @@ from ...storage import vector_rows
 from ...storage.snapshot import Snapshot, json_array
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from ..sql import Sql
-from .exact import measured
+from .exact import measure
 from .matrix import Distances, Ids
 
 _MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""
 _ROUNDING = 2e-6
-"""What rounding may move a distance by."""
-_MORE, _GROWTH, _TOGETHER = 16, 4, 1024
-"""How many vectors are looked up at once: first so many more than are wanted, then ever more, up to the last number."""
-_EACH = 4
-"""How many memories are read at once for each wanted one."""
+"""Greatest error of a distance by rounding."""
+_SURPLUS, _GROWTH, _TOGETHER = 16, 4, 1024
+"""Vectors that are looked up at once: first so many more than the depth, then ever more, up to the last number."""
+_READ_FACTOR = 4
+"""Memories that are read at once, over the depth."""
 
 
 class Batch(NamedTuple):
@@ -57,7 +57,7 @@ class NearestFirst:
         return Batch(self._ids[at], self._distances[at], limit)
 
 
-class _Found(NamedTuple):
+class _Candidate(NamedTuple):
     """A memory and its vector."""
 
     distance: float
@@ -72,7 +72,7 @@ class Walk:
     snapshot: Snapshot
     query: Vector
     check: Sql
-    """What holds of the candidates."""
+    """Condition that all candidates meet."""
     depth: int
 
     def through(self, vectors: NearestFirst, width: int) -> Ranking:
@@ -82,8 +82,8 @@ class Walk:
         """
         hits: Ranking = []
         while (batch := vectors.next(width)) is not None:
-            found, is_enough = self._found_in(batch, hits, vectors.error)
-            hits = sorted(hits + self._measured(found), key=lambda hit: (hit.measure, -hit.memory_id))
+            candidates, is_enough = self._found_in(batch, hits, vectors.error)
+            hits = sorted(hits + self._measure(candidates), key=lambda hit: (hit.measure, -hit.memory_id))
             complete_up_to = batch.complete_up_to - vectors.error - _ROUNDING
             if is_enough or (len(hits) >= self.depth and hits[self.depth - 1].measure < complete_up_to):
                 break
@@ -91,44 +91,43 @@ class Walk:
             width = int(width * min(max(_MARGIN * self.depth / max(len(hits), 1), 2), 16))
         return hits[: self.depth]
 
-    def _measured(self, found: Sequence[_Found]) -> Ranking:
-        ids, distances = measured(
-            vector_rows.named(self.snapshot, sorted({one.vector_id for one in found})), self.query
-        )
+    def _measure(self, candidates: Sequence[_Candidate]) -> Ranking:
+        vector_ids = sorted({candidate.vector_id for candidate in candidates})
+        ids, distances = measure(vector_rows.named(self.snapshot, vector_ids), self.query)
         exact = dict(zip(ids.tolist(), distances.astype(float).round(DISTANCE_DIGITS).tolist(), strict=True))
-        return [Measurement(one.memory_id, exact[one.vector_id]) for one in found if one.vector_id in exact]
+        return [Measurement(memory_id, exact[number]) for _, memory_id, number in candidates if number in exact]
 
-    def _found_in(self, batch: Batch, before: Ranking, error: float) -> tuple[list[_Found], bool]:
+    def _found_in(self, batch: Batch, before: Ranking, error: float) -> tuple[list[_Candidate], bool]:
         # The candidates of a batch, nearest first. The second says that with those before there are as many as are
         # wanted, and that what is farther was left out.
-        found: list[_Found] = []
+        candidates: list[_Candidate] = []
         farthest = before[self.depth - 1].measure if len(before) >= self.depth else math.inf
         for distance, vector_id, memory_ids in self._candidates_with(batch):
             if distance > farthest + 2 * error + _ROUNDING:
-                return found, True
-            found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]
-            if farthest == math.inf and len(before) + len(found) >= self.depth:
+                return candidates, True
+            candidates += [_Candidate(distance, memory_id, vector_id) for memory_id in memory_ids]
+            if farthest == math.inf and len(before) + len(candidates) >= self.depth:
                 farthest = distance
-        return found, False
+        return candidates, False
 
     def _candidates_with(self, batch: Batch) -> Iterator[tuple[float, int, list[int]]]:
         # The vectors of a batch, nearest first, each with its distance and the candidates that have it. Many memories
         # can have the same vector: of each, no more are given than are wanted, the newest.
-        start, together = 0, self.depth + _MORE
+        start, together = 0, self.depth + _SURPLUS
         while start < len(batch.ids):
-            positions, memories, count = self._having(batch.ids[start : start + together])
-            having: list[list[int]] = [[] for _ in range(count)]
+            positions, memories, count = self._owners(batch.ids[start : start + together])
+            owners: list[list[int]] = [[] for _ in range(count)]
             for position, memory_id in sorted(zip(positions, memories, strict=True), reverse=True):
-                if len(having[position]) < self.depth:
-                    having[position].append(memory_id)
+                if len(owners[position]) < self.depth:
+                    owners[position].append(memory_id)
             end = start + count
-            yield from zip(batch.distances[start:end].tolist(), batch.ids[start:end].tolist(), having, strict=True)
+            yield from zip(batch.distances[start:end].tolist(), batch.ids[start:end].tolist(), owners, strict=True)
             start, together = end, min(_GROWTH * together, _TOGETHER)
 
-    def _having(self, vector_ids: Ids) -> tuple[list[int], list[int], int]:
+    def _owners(self, vector_ids: Ids) -> tuple[list[int], list[int], int]:
         # The positions of vectors and the candidates that have them, for the first vectors that have less than a bound
         # together, and how many vectors these are; at least one, of which the newest are read if it has more.
-        check, most = self.check, _EACH * self.depth
+        check, bound = self.check, _READ_FACTOR * self.depth
         sql = (
             "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
             "CROSS JOIN memories_vec AS v ON v.vector_id = j.value "
@@ -139,8 +138,8 @@ class Walk:
             values = (json_array(ids), *check.arguments, limit)
             return self.snapshot.columns(f"{sql} {order} LIMIT ?", values, "position", "memory")
 
-        positions, memories = read(vector_ids, "", most)
-        if len(positions) < most:
+        positions, memories = read(vector_ids, "", bound)
+        if len(positions) < bound:
             return positions, memories, len(vector_ids)
         if count := positions[-1]:
             complete = positions.index(count)

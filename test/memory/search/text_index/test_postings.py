@@ -18,7 +18,7 @@ asked_words = st.lists(st.sampled_from((*WORDS, "unheard")), min_size=1, max_siz
 
 def as_lists(found: Postings) -> tuple[list[int], list[int], list[int]]:
     """Postings as plain lists."""
-    return found.docs.tolist(), found.repeated.tolist(), found.counts.tolist()
+    return found.docs.tolist(), found.repeats.tolist(), found.counts.tolist()
 
 
 @given(texts=texts_behind_three, words=asked_words, piece=st.integers(1, 50))

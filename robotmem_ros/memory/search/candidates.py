@@ -104,7 +104,7 @@ def list_if_few(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidate
 
 
 def list_up_to(snapshot: Snapshot, candidates: Candidates, limit: int) -> Candidates:
-    """List the candidates if an index lists at most `most` memories under one of the conditions: the rest is tested."""
+    """List the candidates if an index lists at most `limit` memories under a condition: the rest is tested."""
     sources = [condition.source for condition in candidates.conditions if condition.source]
     counts = [_count(snapshot, source, limit + 1) for source in sources]
     if min(counts, default=limit + 1) > limit:

@@ -92,7 +92,8 @@ def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallR
 
 
 def _match_ids(query: Query, text: TextReader, best: Hit, limit: int) -> list[int]:
-    # The oldest memories with a word that weighs at least half of what the best hit has, or else with all of that.
+    # The oldest memories with a word that weighs at least half of the words of the best hit; if no word weighs so much,
+    # those with all of these words.
     analysis = analyse(query.text)
     matched_words = tuple(word for word, spelling in analysis.spellings.items() if spelling in best.matched_terms)
     half = text.share(matched_words) / 2

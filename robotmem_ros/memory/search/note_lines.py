@@ -45,15 +45,15 @@ def note_lines(snapshot: Snapshot, path: object, first_line: object, n: object) 
     Raises:
         InvalidFieldError: there is no such note, it could not be read, or it has no such line.
     """
-    wanted = unicodedata.normalize("NFC", validation.text("path", path, limit=_LONGEST_PATH, required=True))
-    first, most = validation.whole("first_line", first_line), validation.whole("n", n)
-    if not 1 <= most <= MOST_LINES:
-        raise InvalidFieldError("n", most, f"must lie in 1 to {MOST_LINES} lines")
-    lines = lines_of(_text(snapshot, wanted))
+    name = unicodedata.normalize("NFC", validation.text("path", path, limit=_LONGEST_PATH, required=True))
+    first, limit = validation.whole("first_line", first_line), validation.whole("n", n)
+    if not 1 <= limit <= MOST_LINES:
+        raise InvalidFieldError("n", limit, f"must lie in 1 to {MOST_LINES} lines")
+    lines = lines_of(_text(snapshot, name))
     if not 1 <= first <= max(len(lines), 1):
-        raise InvalidFieldError("first_line", first, f"is no line of {wanted!r}, which has {len(lines)}")
-    shown = lines[first - 1 : first - 1 + most]
-    return NoteLines(wanted, first, first - 1 + len(shown), len(lines), "\n".join(shown))
+        raise InvalidFieldError("first_line", first, f"is no line of {name!r}, which has {len(lines)}")
+    page = lines[first - 1 : first - 1 + limit]
+    return NoteLines(name, first, first - 1 + len(page), len(lines), "\n".join(page))
 
 
 def notes_state(snapshot: Snapshot) -> NotesState:
@@ -68,12 +68,12 @@ def lines_of(text: str) -> list[str]:
 
 
 def _text(snapshot: Snapshot, path: str) -> str:
-    found = note_rows.text_of(snapshot, path)
-    if found is None:
-        known = note_rows.paths(snapshot)
-        near = did_you_mean(path, known) or ("" if known else "; there are no notes (parameter notes_folders)")
+    note = note_rows.text_of(snapshot, path)
+    if note is None:
+        paths = note_rows.paths(snapshot)
+        near = did_you_mean(path, paths) or ("" if paths else "; there are no notes (parameter notes_folders)")
         raise InvalidFieldError("path", path, f"is no note; give a path as recall returns it{near}")
-    text, error = found
+    text, error = note
     if error and not text:
         raise InvalidFieldError("path", path, error)
     return text

@@ -248,7 +248,7 @@ class _Recall:
     def _read(
         self, groups: Sequence[Group], ranking: RankedMemories, distances: Mapping[int, float] = _NO_DISTANCES
     ) -> RecallResult:
-        # The newest of a group is shown, with what was measured of the best.
+        # The newest memory of a group is shown, with the measures of its best memory.
         scores = normalise({group.best: ranking.scores.get(group.best, 0.0) for group in groups})
         spelling = analyse(self.query.text).spellings
         unscored = _UNSCORED if self.query.explain and self.query.text else None

@@ -150,7 +150,7 @@ class Reader:
         """Return the kinds to search."""
         if names := self.names("kinds"):
             return frozenset(validation.kind("kinds", name) for name in names)
-        # What people wrote down answers questions; it is no event that would be listed by time or place.
+        # A note answers questions; it is no event that would be listed by time or place.
         kinds = self.parameters.kinds_to_recall()
         query = self.request.query
         has_text = isinstance(query, str) and query.strip() not in {"", "*"}

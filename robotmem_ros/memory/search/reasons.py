@@ -46,7 +46,7 @@ def without_position(
     snapshot: Snapshot, query: Query, text: TextReader, candidates: Candidates, space: Space, *, result_size: int
 ) -> Iterator[str]:
     """Say how many candidates match but have no position in the space of a spatial sort, which found so many."""
-    # To look for what has no position must not take long beside the search.
+    # The look for memories without a position must not take long beside the search.
     field = query.spatial_sort.field.name if query.spatial_sort else ""
     is_listed = bool(query.text) or candidates.ids is not None
     is_full = result_size == query.n

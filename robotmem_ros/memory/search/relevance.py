@@ -99,7 +99,7 @@ class RankedMemories:
         return max((evidence.relevance for evidence in (self.evidence or {}).values()), default=0.0)
 
     def judged(self, min_relevance: float) -> RankedMemories:
-        """Return the ranking with the word whether a memory is as relevant as `least`, if there are memories."""
+        """Return the ranking, and in it whether a memory is as relevant as `min_relevance`, if there are any."""
         if self.evidence is None or not self.scores or self.best_relevance >= min_relevance:
             return self
         problem = not_relevant(self.best_relevance, min_relevance)
@@ -156,7 +156,6 @@ class Relevance:
         self.lap("text search")
         vector = self._search_vectors(candidates, depth)
         self.lap("vector search")
-        # What one search found is measured by the other one too.
         measures = self._complete(text.measures.join(vector.measures))
         near, gains = measures, _NO_GAINS
         scores = self._fuse(measures, text, vector)
@@ -255,7 +254,7 @@ class Relevance:
         return _Retrieved(Measures.of([hit.memory_id for hit in hits], cosine=cosine))
 
     def _complete(self, measures: Measures) -> Measures:
-        # What a search did not find is measured by it, if it found any memory at all.
+        # The hits of one search are measured by the other too, unless that found no memory at all.
         textless, vectorless = measures.bm25 == 0, np.isnan(measures.cosine)
         if not textless.all():
             measures = measures.join(self.text.rank(measures.ids[textless]))
@@ -265,7 +264,7 @@ class Relevance:
         return measures
 
     def _with_neighbors(self, candidates: Candidates, scores: Scores, measures: Measures) -> Measures:
-        # A neighbour of what was found need not share a word with the query. The conditions hold for it too.
+        # A neighbour of a hit need not share a word with the query. The conditions hold for it too.
         beside = neighbors_of_best(self.snapshot, scores) if self.parameters.session_neighbor_weight else set()
         return self._complete(measures.join(Measures.of(candidates.filter(self.snapshot, beside))))
 

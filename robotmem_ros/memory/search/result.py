@@ -192,7 +192,7 @@ def _best(text: str, words: Sequence[WrittenWord], weights: Mapping[str, float],
         weight = sum(weights[word] for word in {written_word.word for written_word in inside})
         if weight > max_weight:
             max_weight, best, last_of_best = weight, first.start, max(word.end for word in inside)
-    # What room is left shows what stands before and after.
+    # The rest of the length shows the text before and behind the core.
     start = max(0, min(best - (length - (last_of_best - best)) // 2, len(text) - length))
     return _between_words(text, _Window(start, min(start + length, len(text))), _Window(best, last_of_best))
 

@@ -84,7 +84,7 @@ def measure_in_session(
     owners, kept_vectors = vectors_of({*ids, *chain.from_iterable(before)})
     row_of = {memory_id: row for row, memory_id in enumerate(owners)}
     # All are measured in double precision, so that equal ones tie: v is as near as v + 0.3 v, and u1 + u2 as u2 + u1.
-    # The last row stands for what has no vector, or is not there.
+    # The last row stands for a memory without a vector, and for a predecessor that is not there.
     vectors = np.vstack([kept_vectors, np.zeros((1, len(query)))])
     alone = vectors[[row_of[memory_id] for memory_id in ids]]
     total = alone.copy()

@@ -87,7 +87,7 @@ def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Spa
         ranking = _within_radius(snapshot, candidates, place, space, radius=radius, n=n)
         if len(ranking) == n:
             return ranking
-        # As far as it takes where the others lie as close together as those that were found.
+        # The next radius is wide enough if the memories beyond lie as close together as the hits.
         radius *= min(max(math.sqrt(1.5 * n / max(len(ranking), 1)), 1.5), 4.0)
     return _within_radius(snapshot, candidates, place, space, radius=place.max_distance, n=n)
 

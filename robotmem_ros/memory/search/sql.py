@@ -1,6 +1,6 @@
 """Conditions in SQL: an expression that tests one memory, and beside it a list of ids, where an index has one.
 
-Both are made of one text by `indexed` and `rows`.
+Both are made of one text by `index_test` and `rows`.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class TextReader:
 
     @cached_property
     def _shares(self) -> Mapping[str, float]:
-        # Of each word of what is asked.
+        # The share of each word of the subject.
         whole = sum(self._rarities[word] for word in self._query.subject)
         return {word: self._rarities[word] / whole for word in self._query.subject}
 
@@ -173,7 +173,7 @@ class TextReader:
         return fts.choice(self._snapshot, frequencies, candidates, limit=self._limit, behind=last)
 
     def _with_best(self, candidates: Candidates, rest: Measures, depth: int) -> Measures:
-        # The best of what the postings cover, and of some others.
+        # The best of the memories in the blocks, and of some beside them.
         n, start, ids, scores = depth + _SURPLUS, 0, rest.ids, rest.bm25
         while True:
             block_ids, block_scores = self._weighted.best(self._blocks, n)
@@ -188,7 +188,7 @@ class TextReader:
             n, start = n * _GROWTH, n
 
     def _measure(self, ids: Ids) -> tuple[Ids, Floats, npt.NDArray[np.bool_]]:
-        # The ids of those of some memories that have a text, their scores, and for each word which of them hold it.
+        # The ids of the memories with a text, their scores, and for each word, by row, which of them hold it.
         current = np.setdiff1d(ids, self._outdated_ids) if self._outdated_ids else ids
         parts = [(block, docs) for block in self._blocks if len(docs := block.docs_of(current))]
         if sum(len(docs) for _, docs in parts) < len(ids):

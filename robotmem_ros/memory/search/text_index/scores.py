@@ -31,7 +31,7 @@ class WeightedTerms(NamedTuple):
     def best(self, blocks: Sequence[Block], n: int) -> tuple[Ids, Floats]:
         """Find the best `n` memories that contain a word, best first, of equals the newest: ids and scores."""
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
-        # Of equal ones those in older blocks are older, so they must be better than the bound.
+        # Of equal scores the newest counts, so a memory in an older block must be better than the bound.
         for block in reversed(blocks):
             docs, better = self._better(block, bound, n)
             ids, scores = np.concatenate((ids, block.ids[docs])), np.concatenate((scores, better))
@@ -67,7 +67,7 @@ class WeightedTerms(NamedTuple):
             # The least that the n-th best can score: as many parts have a memory with such a sum.
             maxima = np.sort(sums[: len(sums) - len(sums) % _MAXIMA].reshape(_MAXIMA, -1).max(axis=0))
             bound = float(maxima[-n] * self.formula.part(1, block.longest)) * _ROUNDED_DOWN
-        # What a memory scores if it is as short as the shortest one, and at most if a term stands in it more than once.
+        # A bound on each score: that in the shortest memory, or the limit if a term stands there more than once.
         may_be_better = sums * single_part > bound
         for _, postings in repeats:
             may_be_better[postings.repeats] |= sums[postings.repeats] * self.formula.limit > bound * _ROUNDED_DOWN
@@ -118,7 +118,7 @@ def _among(
 
 
 def _best(ids: Ids, scores: Floats, n: int) -> tuple[Ids, Floats]:
-    # Of those that tie the newest. There may be very many, and to sort their scores takes a tenth of finding the order.
+    # Of ties the newest. The scores may be very many, and sorting them takes a tenth of finding their order.
     threshold = np.sort(scores)[-n]
     better, ties = np.flatnonzero(scores > threshold), np.flatnonzero(scores == threshold)
     newest = np.argsort(-ids[ties])[: n - len(better)] if len(ties) > n - len(better) else np.arange(len(ties))

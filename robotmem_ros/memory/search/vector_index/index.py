@@ -70,7 +70,7 @@ class VectorIndex:
     def facts_within(self, snapshot: Snapshot, query: Vector, distance: float, limit: int) -> list[int]:
         """Find the facts up to a cosine distance, not in order; some may be a little farther.
 
-        Of more than `most`, some are left out.
+        Of more than `limit`, some are left out.
 
         Raises:
             VectorsUnreadError: too many vectors are not in RAM yet.

@@ -193,7 +193,7 @@ class MatrixFollower:
 
 @dataclass
 class _GrowingBlock:
-    """Room for the rows of a block; rows behind `used` are added, those before it never change."""
+    """Room for the rows of a block; rows behind `size` are added, those before it never change."""
 
     dim: int
     size: int = 0

@@ -98,8 +98,8 @@ class Walk:
         return [Measurement(memory_id, exact[number]) for _, memory_id, number in candidates if number in exact]
 
     def _found_in(self, batch: Batch, before: Ranking, error: float) -> tuple[list[_Candidate], bool]:
-        # The candidates of a batch, nearest first. The second says that with those before there are as many as are
-        # wanted, and that what is farther was left out.
+        # The candidates of a batch, nearest first, and whether these and earlier ones are as many as the depth, so that
+        # farther candidates of the batch were left out.
         candidates: list[_Candidate] = []
         farthest = before[self.depth - 1].measure if len(before) >= self.depth else math.inf
         for distance, vector_id, memory_ids in self._candidates_with(batch):
@@ -125,8 +125,8 @@ class Walk:
             start, together = end, min(_GROWTH * together, _TOGETHER)
 
     def _owners(self, vector_ids: Ids) -> tuple[list[int], list[int], int]:
-        # The positions of vectors and the candidates that have them, for the first vectors that have less than a bound
-        # together, and how many vectors these are; at least one, of which the newest are read if it has more.
+        # The positions of vectors, the candidates that have them, and how many vectors were read: the first ones, which
+        # together have fewer candidates than a bound. If the first one alone has more, its newest candidates.
         check, bound = self.check, _READ_FACTOR * self.depth
         sql = (
             "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "

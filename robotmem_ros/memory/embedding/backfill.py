@@ -91,8 +91,8 @@ class Backfill:
                 self._refusals.clear()
             if not lacking or vector_rows.model(snapshot) != self._embedder.name:
                 return [], False
-            rows = vector_rows.pending(snapshot, reached, _BATCH)
-            known = vector_rows.known(snapshot, (text for _, text in rows))
+            rows = vector_rows.without_vector(snapshot, reached, _BATCH)
+            known = vector_rows.known_texts(snapshot, (text for _, text in rows))
         return [(memory_id, text, text in known) for memory_id, text in rows], lacking > len(rows)
 
     def _embedded(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:

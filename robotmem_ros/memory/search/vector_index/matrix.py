@@ -108,7 +108,7 @@ class MatrixFollower:
     name = "read vectors"
 
     def __init__(self) -> None:
-        self.seen = Place()
+        self.progress = Place()
         self._lock = threading.Lock()
         self._blocks: list[_GrowingBlock] = []
         self._dim = 0
@@ -139,35 +139,35 @@ class MatrixFollower:
             if self._missing(place.vector) and not self.no_room and self._read(snapshot, place.vector):
                 return True
             # A vector goes with the last memory of its text. A search may have read newer ones than this place has.
-            if place.revision != self.seen.revision and place.vector >= self.seen.vector and not self.no_room:
+            if place.revision != self.progress.revision and place.vector >= self.progress.vector and not self.no_room:
                 if vector_rows.count_all(snapshot) != self._count(masked=False):
                     self._keep(vector_rows.all_ids(snapshot))
-                self.seen = self.seen._replace(revision=place.revision)
+                self.progress = self.progress._replace(revision=place.revision)
             return False
 
     def _begin(self, dim: int) -> None:
         if dim != self._dim:
-            self._blocks, self._dim, self.seen = [], dim, Place()
+            self._blocks, self._dim, self.progress = [], dim, Place()
 
     def _missing(self, newest: int) -> int:
         # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.
-        missing = max(newest - self.seen.vector, 0)
+        missing = max(newest - self.progress.vector, 0)
         if missing and (not self._blocks or self._blocks[-1].room < missing):
             self.no_room = _no_room(missing * self._dim)
             if self.no_room:
-                self._blocks, self.seen = [], Place()
+                self._blocks, self.progress = [], Place()
         return missing
 
     def _read(self, snapshot: Snapshot, newest: int) -> bool:
         # Returns whether there may be more to read.
-        kept = vector_rows.after(snapshot, self.seen.vector, _PIECE)
+        kept = vector_rows.after(snapshot, self.progress.vector, _PIECE)
         if kept:
             # What is no vector of this model keeps its row, so that the rows can be counted.
             size = codec.size(self._dim)
             codes = codec.upper_bytes([blob if len(blob) == size else bytes(size) for _, blob in kept], self._dim)
             self._append(np.array([row_id for row_id, _ in kept], np.int64), codes)
         is_all = len(kept) < _PIECE
-        self.seen = self.seen._replace(vector=newest if is_all else kept[-1][0])
+        self.progress = self.progress._replace(vector=newest if is_all else kept[-1][0])
         return not is_all
 
     def _append(self, ids: Ids, rows: Bytes) -> None:

@@ -93,7 +93,7 @@ class Walk:
 
     def _measured(self, found: Sequence[_Found]) -> Ranking:
         ids, distances = measured(
-            vector_rows.named(self.snapshot, sorted({one.vector_id for one in found})), self.query
+            vector_rows.with_ids(self.snapshot, sorted({one.vector_id for one in found})), self.query
         )
         exact = dict(zip(ids.tolist(), distances.astype(float).round(DISTANCE_DIGITS).tolist(), strict=True))
         return [Measurement(one.memory_id, exact[one.vector_id]) for one in found if one.vector_id in exact]

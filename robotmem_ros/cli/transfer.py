@@ -25,7 +25,7 @@ from ..memory.robot_memory import RobotMemory
 from ..memory.storage import map_rows, path_rows, rows
 from ..memory.storage.connection import resolve
 from ..memory.storage.feed import changes_since
-from ..memory.storage.map_rows import unpacked
+from ..memory.storage.map_rows import unpack
 from ..memory.storage.migrations import exportable, is_before_release
 from ..memory.storage.retention_rows import active_ids, whole_rows
 from ..memory.storage.snapshot import Snapshot
@@ -202,7 +202,7 @@ class _Place:
             InvalidFieldError: a map cannot be used.
         """
         if row["type"] == _MAP:
-            return cls(collection=str(row["collection"]), grid=unpacked(row))
+            return cls(collection=str(row["collection"]), grid=unpack(row))
         names = ("frame_id", "map_id", "collection", "session_id")
         parts = []
         for (frame_id, map_id, collection, session_id), points in groupby(

@@ -280,7 +280,7 @@ class RobotMemory:
         if grid.frame_id != frame:
             why = f"is the frame of the map, but the memory frame is {frame!r}; only maps in that frame are kept"
             raise InvalidFieldError("frame_id", grid.frame_id, why)
-        return self._write(map_rows.save, map_rows.packed(grid), collection, keeps_newer=keeps_newer, key=key)
+        return self._write(map_rows.save, map_rows.pack(grid), collection, keeps_newer=keeps_newer, key=key)
 
     def occupancy_grid(self, map_id: str | None = None) -> OccupancyGrid | None:
         """Return the occupancy grid of a map, None if there is none.
@@ -472,7 +472,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be read.
         """
-        return self._read(note_rows.known)
+        return self._read(note_rows.known_notes)
 
     def save_note_folders(self, folders: Iterable[FolderRow]) -> None:
         """Store what is known of the folders of notes in place of what was, and delete notes without a file.
@@ -755,7 +755,7 @@ class RobotMemory:
     @property
     def waiting(self) -> int:
         """Return how many writes wait to be committed, about."""
-        return self.parts.database.waiting
+        return self.parts.database.queue_length
 
     def warm_up(self) -> None:
         """Load dictionaries, vectors and the model, so that the first query is as quick as the next."""

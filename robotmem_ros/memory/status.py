@@ -10,7 +10,7 @@ from .parts import Parts
 from .search.result import Mode
 from .storage import collection_rows, note_rows, text_rows, vector_rows
 from .storage.connection import exposure
-from .storage.retention_rows import removed
+from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
 from .text import scripts
 
@@ -67,7 +67,7 @@ def status(parts: Parts, *trouble: str) -> Status:
     database, embedder = parts.database, parts.embedder
     with database.snapshot() as snapshot:
         counts = collection_rows.totals(snapshot)
-        counts_of_removed = removed(snapshot)
+        counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
         kept = vector_rows.model(snapshot) or ""
         foreign = _of_another_model(snapshot, embedder)
@@ -81,7 +81,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         embedder.why_not,
         foreign,
         parts.backfill.refused(pending),
-        database.missing,
+        database.extension_problem,
         exposure(database.path),
         database.log_loss,
         database.tokens_missing,

@@ -12,7 +12,7 @@ from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMem
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.storage import rows
-from robotmem_ros.memory.storage.changes import KEPT
+from robotmem_ros.memory.storage.changes import MAX_CHANGES
 
 HERE = {"field": "position", "target": [0.0, 0.0, 0.0]}
 
@@ -118,12 +118,12 @@ def test_the_history_of_what_is_forgotten_can_be_read_and_that_of_what_never_was
 
 def test_the_latest_changes_are_kept(memory: RobotMemory) -> None:
     mugs = [memory.learn("mug 0").memory_id for _ in range(2)]
-    for number in range(KEPT + 10):
+    for number in range(MAX_CHANGES + 10):
         for mug in mugs:
             memory.update(mug, f"mug {number + 1}")
     for mug in mugs:
         kept = [one.before["content"] for one in memory.history(mug)]
-        assert kept == [f"mug {number}" for number in range(KEPT + 9, 9, -1)]
+        assert kept == [f"mug {number}" for number in range(MAX_CHANGES + 9, 9, -1)]
 
 
 FIELDS = st.fixed_dictionaries(

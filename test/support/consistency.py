@@ -31,7 +31,7 @@ def check(transaction: Transaction) -> int:
     assert transaction.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert transaction.execute("PRAGMA foreign_key_check").fetchall() == []
     transaction.execute("INSERT INTO memories_fts (memories_fts) VALUES ('integrity-check')")
-    memories = transaction.named("SELECT * FROM memories ORDER BY id")
+    memories = transaction.mappings("SELECT * FROM memories ORDER BY id")
     assert [row["label_key"] for row in memories] == [label_key(row["label"]) for row in memories]
     assert [row["text_key"] for row in memories] == [text_key(row["content"]) for row in memories]
     _check_text(transaction, memories)

@@ -89,7 +89,7 @@ class Program:
         """Give memories that have no vector one, long after they were stored."""
 
         def work(transaction: Transaction) -> None:
-            pending = vector_rows.pending(transaction, 0, count)
+            pending = vector_rows.without_vector(transaction, 0, count)
             kept = codec.encode(clustered(len(pending) + 1, seed, dim=DIM))
             vector_rows.store(
                 transaction, [(memory_id, text, blob) for (memory_id, text), blob in zip(pending, kept, strict=False)]

@@ -1,7 +1,7 @@
-"""Remove parts of memories that stay: learnings of facts, sightings of objects, and what memories were before.
+"""Remove parts of memories that stay: learnings of facts, sightings of objects, and history.
 
-What a purged learning or sighting gave goes with it. A fact becomes what its other learnings come to. An object that
-loses a sighting also loses what cannot be attributed to another one, until it is seen again.
+The contribution of a purged learning or sighting is removed too. A fact is computed again from its other learnings. An
+object that loses a sighting keeps only what another sighting gave, until the object is seen again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..validation import compact_json
 
 
 def delete_parts(transaction: Transaction, selection: Selection, parameters: Parameters) -> None:
-    """Delete the chosen parts of all memories that are left."""
+    """Delete the selected parts of the memories that stay."""
     contributions = selection.parts_in(transaction, "contributions")
     for memory_id, ids in contributions.items():
         _delete_contributions(transaction, memory_id, set(ids), parameters)
@@ -32,40 +32,40 @@ def delete_parts(transaction: Transaction, selection: Selection, parameters: Par
         purge_rows.note_traces(transaction)
 
 
-def _delete_contributions(transaction: Transaction, memory_id: int, going: set[int], parameters: Parameters) -> None:
-    known = rows.stored_fact(transaction, memory_id)
-    assert known is not None
-    contributions = contribution_rows.of(transaction, memory_id, known)
-    left = [one for one in contributions if one.id not in going]
-    if not left:
+def _delete_contributions(transaction: Transaction, memory_id: int, part_ids: set[int], parameters: Parameters) -> None:
+    current = rows.stored_fact(transaction, memory_id)
+    assert current is not None
+    contributions = contribution_rows.of(transaction, memory_id, current)
+    rest = [contribution for contribution in contributions if contribution.id not in part_ids]
+    if not rest:
         rows.delete(transaction, [memory_id])
         return
-    *_, fact = fact_versions(left)
-    columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(known, name)}
-    columns |= {"confidence": fact.confidence, "observed_at": fact.observed_at, "session_id": left[0].fact.session_id}
-    purge_rows.reduce_fact(transaction, memory_id, columns, gone=len(going), left=len(left))
+    *_, fact = fact_versions(rest)
+    columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(current, name)}
+    columns |= {"confidence": fact.confidence, "observed_at": fact.observed_at, "session_id": rest[0].fact.session_id}
+    purge_rows.reduce_fact(transaction, memory_id, columns, removals=len(part_ids), remainder=len(rest))
     rows.replace_tags(transaction, memory_id, fact.tags, given_tags(fact))
     fact_rows.set_decisions(transaction, memory_id, fact.decisions)
-    contribution_rows.delete(transaction, [*going] if len(left) > 1 else [one.id for one in contributions])
-    contribution_rows.rewrite(transaction, [replace(left[0], method=contribution_rows.FIRST)])
-    is_other = (fact.content, fact.context) != (known.content, known.context)
+    contribution_rows.delete(transaction, [*part_ids] if len(rest) > 1 else [item.id for item in contributions])
+    contribution_rows.rewrite(transaction, [replace(rest[0], method=contribution_rows.FIRST)])
+    is_other = (fact.content, fact.context) != (current.content, current.context)
     if is_other and rows.status_of(transaction, memory_id) == "active":
-        near = Neighbours() if fact.content != known.content else None
+        near = Neighbours() if fact.content != current.content else None
         link_again(transaction, memory_id, near, parameters)
 
 
-def _delete_sightings(transaction: Transaction, memory_id: int, going: Sequence[int], selection: Selection) -> None:
-    sighting_rows.drop(transaction, memory_id, going)
+def _delete_sightings(transaction: Transaction, memory_id: int, part_ids: Sequence[int], selection: Selection) -> None:
+    sighting_rows.drop(transaction, memory_id, part_ids)
     label, context, described_at, described_in = purge_rows.object_origin(transaction, memory_id)
     votes = sighting_rows.labels(transaction, memory_id) or {label: 1}
-    label = max(votes, key=lambda one: (votes[one], one == label, one))
+    label = max(votes, key=lambda candidate: (votes[candidate], candidate == label, candidate))
     purge_rows.reduce_object(transaction, memory_id, label, _area_only(context), votes)
     if selection.takes_part(described_at, described_in):
         purge_rows.delete_description(transaction, memory_id, label)
 
 
 def _area_only(context: str) -> str:
-    # The area is that of the position of the object, which stays.
+    # The area follows from the position of the object, which stays.
     spatial = json.loads(context).get("spatial")
     area = spatial.get("area") if isinstance(spatial, dict) else None
     return compact_json({"spatial": {"area": area}} if area else {})

@@ -1,6 +1,6 @@
 """Purge memories: delete them in batches, so that other writers get their turn, then overwrite the traces.
 
-If another process or a full disk keeps the traces from being overwritten, that is done later.
+If another process or a full disk prevents that, `PurgeFinisher` overwrites the traces later.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from .parts import delete_parts
 
 T = TypeVar("T")
 _BATCH = 250
-"""So many memories are deleted in one transaction at most."""
+"""Maximum number of memories deleted in one transaction."""
 _POINTS = 5000
-"""So many points of the path."""
+"""Maximum number of path points deleted in one transaction."""
 PATIENCE = 30.0
-"""Seconds for whoever purged, and was told that traces are left, to finish it."""
+"""Seconds in which the caller, who got a PurgeUnfinishedError, may finish the purge first."""
 _REST_RATIO = 20.0
-"""How many times as long as an attempt took there is none: it reads the whole file, and writes wait for that."""
+"""Pause after an attempt, in durations of the attempt: it reads the whole file, and writes wait for it."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Purged:
 
     memories: int
     sightings: int
-    """Sightings of these memories, and of objects that stay."""
+    """Sightings of deleted memories, and deleted sightings of objects that stay."""
     sessions: int
     bytes_before: int
     """Size of the file with its write-ahead log."""
     bytes_after: int
     """The same as before with `dry_run`."""
     repetitions: int = 0
-    """Learnings of facts that stay."""
+    """Deleted learnings of facts that stay."""
     path_points: int = 0
     maps: int = 0
     """Occupancy grids."""
@@ -72,7 +72,7 @@ def parse_selection(
     collection: str | None = None,
     before: Time | None = None,
 ) -> Selection:
-    """Check what a caller chose; None is no condition.
+    """Check the conditions of a caller; None is no condition.
 
     Raises:
         InvalidFieldError: a condition cannot be used, or there is none.
@@ -101,7 +101,7 @@ def plan(database: Database, selection: Selection) -> Purged:
 
 
 def purge(database: Database, selection: Selection, parameters: Parameters) -> Purged:
-    """Delete the chosen memories with all that was derived from them, and every trace of them in the file.
+    """Delete the selected memories, everything derived from them, and every trace of them in the file.
 
     Raises:
         MemoryNotFoundError: an id is unknown; then nothing is deleted.
@@ -115,21 +115,21 @@ def purge(database: Database, selection: Selection, parameters: Parameters) -> P
     batch = _BATCH
     while True:
         try:
-            count = _delete(database, lambda transaction, batch=batch: delete_batch(transaction, selection, batch))  # type: ignore[misc]
+            count = _delete(database, partial(delete_batch, selection=selection, limit=batch))
         except StorageError as error:
             if batch == 1 or not is_full(error.__cause__):
                 raise
-            batch //= 2  # what is deleted is written to the log first, for which there is little room
+            batch //= 2  # a deletion is written to the log first, and there is little room for that
             continue
         if not count:
             break
         memories += count
-    _delete(database, lambda transaction: delete_parts(transaction, selection, parameters))
-    sessions = _delete(database, lambda transaction: delete_sessions(transaction, selection))
+    _delete(database, partial(delete_parts, selection=selection, parameters=parameters))
+    sessions = _delete(database, partial(delete_sessions, selection=selection))
     points = 0
-    while count := _delete(database, lambda transaction: delete_path(transaction, selection, _POINTS)):
+    while count := _delete(database, partial(delete_path, selection=selection, limit=_POINTS)):
         points += count
-    maps = _delete(database, lambda transaction: delete_maps(transaction, selection))
+    maps = _delete(database, partial(delete_maps, selection=selection))
     finish(database)
     return Purged(memories, planned.sightings, sessions, before, database.size(), planned.repetitions, points, maps)
 
@@ -154,7 +154,7 @@ class PurgeFinisher:
 
     Args:
         database: The memory's.
-        patience: Seconds between the moment that traces are noticed and the first attempt, and between two attempts.
+        patience: Seconds before the first attempt, and least seconds between two attempts.
         clock: Gives seconds.
     """
 
@@ -168,11 +168,11 @@ class PurgeFinisher:
         self._database = database
         self._patience = patience
         self._clock = clock
-        self._due: float | None = None
+        self._next_attempt: float | None = None
         self._error: PurgeUnfinishedError | None = None
 
     def update(self) -> bool:
-        """Finish a purge if there is one and its time has come; return whether more is left, which is never.
+        """Finish a purge if one is unfinished and due; return False, since nothing is left to do at once.
 
         Raises:
             PurgeUnfinishedError: the last attempt found another process, or no room.
@@ -180,25 +180,25 @@ class PurgeFinisher:
         """
         with self._database.snapshot() as snapshot:
             if not is_unfinished(snapshot):
-                self._due = self._error = None
+                self._next_attempt = self._error = None
                 return False
-        if self._due is None:
-            self._due = self._clock() + self._patience
-        if self._clock() >= self._due:
+        if self._next_attempt is None:
+            self._next_attempt = self._clock() + self._patience
+        if self._clock() >= self._next_attempt:
             self._try()
         if self._error is not None:
             raise self._error
         return False
 
     def _try(self) -> None:
-        began = self._clock()
-        # Overwriting in a file that somebody reads would be in vain.
+        start = self._clock()
+        # While another process reads the file, its traces cannot be overwritten.
         if self._database.write_alone(is_read_elsewhere).result():
             self._error = PurgeUnfinishedError(self._database.path, "another process reads the file")
         else:
             self._error = self._finish()
         now = self._clock()
-        self._due = now + max(self._patience, _REST_RATIO * (now - began))
+        self._next_attempt = now + max(self._patience, _REST_RATIO * (now - start))
 
     def _finish(self) -> PurgeUnfinishedError | None:
         try:

@@ -1,4 +1,4 @@
-"""Write memories that are about to be deleted as JSON lines: one object for each, with all that is known of it.
+"""Write memories that are about to be deleted as JSON lines, one object for each memory.
 
 The lines are on disk before the memories are deleted. After a crash between the two, a memory is listed twice.
 """
@@ -18,8 +18,10 @@ from ..storage.snapshot import Snapshot
 class ExportError(RobotMemoryError):
     """The memories to be deleted could not be written, and so they stay."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"retention_export: {str(path)!r} cannot be written ({why}); until it can, nothing is removed")
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"retention_export: {str(path)!r} cannot be written ({reason}); until it can, nothing is removed"
+        )
 
 
 def lines(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[str]:
@@ -27,7 +29,7 @@ def lines(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[str]:
     return [json.dumps(row, ensure_ascii=False) for row in units.memories(snapshot, memory_ids)]
 
 
-def append(path: Path, written: Sequence[str], *, database: Path) -> None:
+def append(path: Path, records: Sequence[str], *, database: Path) -> None:
     """Append lines to a file for its owner alone; when this returns, they are on disk.
 
     Raises:
@@ -41,18 +43,18 @@ def append(path: Path, written: Sequence[str], *, database: Path) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "ab", buffering=0) as file:
             length = file.tell()
-            left = "".join(f"{line}\n" for line in written).encode()
+            data = "".join(f"{line}\n" for line in records).encode()
             try:
-                while left:
-                    left = left[file.write(left) :]
+                while data:
+                    data = data[file.write(data) :]
                 os.fsync(descriptor)
             except OSError:
-                # Half a line would spoil the one that is appended next.
+                # Half a line would spoil the next line.
                 file.truncate(length)
                 raise
     except OSError as cause:
         raise ExportError(path, cause.strerror or str(cause)) from cause
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
+def _is_same(first: Path, second: Path) -> bool:
+    return first.exists() and second.exists() and first.samefile(second)

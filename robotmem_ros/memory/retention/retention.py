@@ -1,4 +1,4 @@
-"""Keep a memory within its budgets: choose what is evicted with a reader, and delete it in small steps.
+"""Keep a memory within its budgets: select candidates with a reader, and delete them in small steps.
 
 Recall never waits for it: readers see the database as it was before or after a step. Other writers wait for one step at
 most, and retention pauses after each as long as it took, and while writes wait.
@@ -36,17 +36,17 @@ from ..validation import expanded_path
 from .export import append, lines
 
 T = TypeVar("T")
-_CHOSEN, _STEP = 1000, 16
-"""So many memories are chosen at a time, and so many deleted in one transaction."""
+_BATCH, _STEP = 1000, 16
+"""Numbers of memories selected at a time, and deleted in one transaction."""
 _PATIENCE, _PAUSE = 0.1, 0.02
 """Seconds that a step waits for other writes."""
 _EXAMPLES = 10
 _POINTS = 1000
-"""So many points of the path are deleted in one transaction."""
+"""Number of path points deleted in one transaction."""
 
 
 class Share(NamedTuple):
-    """Memories of one collection and kind that one sort of budget evicted."""
+    """The memories of one collection and kind that one sort of budget evicted."""
 
     reason: Measure
     collection: str
@@ -82,13 +82,13 @@ class _Counters:
         self._memories: Counter[tuple[Measure, str, Kind]] = Counter()
         self._payload: Counter[tuple[Measure, str, Kind]] = Counter()
 
-    def add(self, reason: Measure, gone: Iterable[EvictionCandidate]) -> None:
-        for memory in gone:
-            part = (reason, memory.collection, memory.kind)
+    def add(self, reason: Measure, candidates: Iterable[EvictionCandidate]) -> None:
+        for candidate in candidates:
+            part = (reason, candidate.collection, candidate.kind)
             self._memories[part] += 1
-            self._payload[part] += memory.payload
+            self._payload[part] += candidate.payload
             if len(self._examples) < _EXAMPLES:
-                self._examples.append(memory)
+                self._examples.append(candidate)
 
     def report(self) -> Report:
         shares = (Share(*part, self._memories[part], self._payload[part]) for part in sorted(self._memories))
@@ -109,7 +109,7 @@ class Retention:
         self._parameters = parameters
         self._clock = clock
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
+        self._stop_event = threading.Event()
         self._limited = 0
         self._opened_at = uptime()
         with database.snapshot() as snapshot:
@@ -119,22 +119,24 @@ class Retention:
 
     def stop(self) -> None:
         """End what runs after the transaction at hand; nothing is deleted any more."""
-        self._stopped.set()
+        self._stop_event.set()
 
     def plan(self) -> Report:
         """Return what would be deleted now. For the size of the file it is an estimate."""
         counters, parameters, now = _Counters(), self._parameters(), self._clock()
         with self._database.snapshot() as snapshot:
-            used, gone = file_size(snapshot).used, set[int]()
+            size, ids = file_size(snapshot).used_bytes, set[int]()
             for budget in parameters.budgets():
-                while chosen := eviction_candidates(snapshot, budget, now=now, used=used, limit=_CHOSEN, gone=gone):
-                    each = overhead(snapshot, used, gone)
-                    used -= sum(one.payload + each for one in chosen)
-                    gone.update(one.memory_id for one in chosen)
-                    counters.add(budget.measure, chosen)
+                while candidates := eviction_candidates(
+                    snapshot, budget, now=now, used_bytes=size, limit=_BATCH, excluded_ids=ids
+                ):
+                    memory_overhead = overhead(snapshot, size, ids)
+                    size -= sum(candidate.payload + memory_overhead for candidate in candidates)
+                    ids.update(candidate.memory_id for candidate in candidates)
+                    counters.add(budget.measure, candidates)
             if parameters.retention_sightings:
-                kept = sighting_rows.counts(snapshot)
-                planned = halvings(kept, parameters.retention_sightings, gone)
+                counts = sighting_rows.counts(snapshot)
+                planned = halvings(counts, parameters.retention_sightings, ids)
                 counters.sightings = sum(left_out for _, left_out in planned)
             for budget in _ages(parameters.budgets()):
                 counters.path_points += path_rows.count_older(snapshot, *_limits(budget, now), budget.collection)
@@ -150,7 +152,7 @@ class Retention:
         counters = _Counters()
         with self._lock:
             pieces = self._pieces(counters)
-            while not self._stopped.is_set() and next(pieces, self) is not self:
+            while not self._stop_event.is_set() and next(pieces, self) is not self:
                 pass
         return counters.report()
 
@@ -168,8 +170,8 @@ class Retention:
         self._limit_log(parameters.retention_bytes)
         if any(budget.measure is Measure.AGE for budget in budgets):
             # Again at each run: the clock may have been set since.
-            opened = time.time_ns() - (uptime() - self._opened_at)
-            self._write(lambda transaction: note_opening(transaction, self._newest_at_opening, opened))
+            opened_at = time.time_ns() - (uptime() - self._opened_at)
+            self._write(lambda transaction: note_opening(transaction, self._newest_at_opening, opened_at))
         for budget in budgets:
             yield from self._evict(budget, parameters.retention_export, now, counters)
         if parameters.retention_sightings:
@@ -186,17 +188,17 @@ class Retention:
     def _evict(self, budget: Budget, export: str, now: int, counters: _Counters) -> Iterator[None]:
         while True:
             with self._database.snapshot() as snapshot:
-                used = file_size(snapshot).used
-                chosen = eviction_candidates(snapshot, budget, now=now, used=used, limit=_CHOSEN)
-                written = lines(snapshot, [one.memory_id for one in chosen]) if export else []
-            if written:
-                append(expanded_path("retention_export", export), written, database=self._database.path)
+                used_bytes = file_size(snapshot).used_bytes
+                candidates = eviction_candidates(snapshot, budget, now=now, used_bytes=used_bytes, limit=_BATCH)
+                records = lines(snapshot, [candidate.memory_id for candidate in candidates]) if export else []
+            if records:
+                append(expanded_path("retention_export", export), records, database=self._database.path)
             evicted = 0
-            for start in range(0, len(chosen), _STEP):
-                step = chosen[start : start + _STEP]
-                gone = self._write(lambda transaction, step=step: evict(transaction, step, budget.measure.value))  # type: ignore[misc]
-                counters.add(budget.measure, gone)
-                evicted += len(gone)
+            for start in range(0, len(candidates), _STEP):
+                step = candidates[start : start + _STEP]
+                evictions = self._write(partial(evict, candidates=step, reason=budget.measure.value))
+                counters.add(budget.measure, evictions)
+                evicted += len(evictions)
                 yield
             if not evicted:
                 return
@@ -207,24 +209,27 @@ class Retention:
         for memory_id, _ in halved:
 
             def halve(transaction: Transaction, memory_id: int = memory_id) -> int:
-                gone = sighting_rows.halve(transaction, memory_id)
-                count_removed(transaction, "sightings", {"sighting": gone})
-                return gone
+                count = sighting_rows.halve(transaction, memory_id)
+                count_removed(transaction, "sightings", {"sighting": count})
+                return count
 
             counters.sightings += self._write(halve)
             yield
 
     def _shorten_path(self, parameters: Parameters, now: int, counters: _Counters) -> Iterator[None]:
         for budget in _ages(parameters.budgets()):
-            arguments = (*_limits(budget, now), budget.collection, _POINTS)
-            while gone := self._write(lambda transaction, some=arguments: path_rows.delete_older(transaction, *some)):  # type: ignore[misc]
-                counters.path_points += gone
+            older_than, since = _limits(budget, now)
+            delete = partial(
+                path_rows.delete_older, older_than=older_than, since=since, collection=budget.collection, limit=_POINTS
+            )
+            while count := self._write(delete):
+                counters.path_points += count
                 yield
-        most = parameters.max_path_points
+        max_points = parameters.max_path_points
         with self._database.snapshot() as snapshot:
-            is_long = bool(most) and path_rows.count(snapshot) > most
+            is_long = bool(max_points) and path_rows.count(snapshot) > max_points
         if is_long:
-            counters.path_points += self._write(lambda transaction: path_rows.thin(transaction, most))
+            counters.path_points += self._write(lambda transaction: path_rows.thin(transaction, max_points))
             yield
 
     def _shrink(self, limit: int | None) -> Iterator[None]:
@@ -235,48 +240,48 @@ class Retention:
             if not pages:
                 break
             gave = True
-            self._write(lambda transaction, pages=pages: give_back(transaction, pages))  # type: ignore[misc]
+            self._write(partial(give_back, pages=pages))
             yield
         if gave:
             self._database.write_alone(cut_file).result()
 
     def _write(self, work: Callable[[Transaction], T]) -> T:
-        # Saving comes first, but not for ever: the budget is to hold as well.
+        # Saving comes first, but the budget must hold in the end.
         deadline = time.monotonic() + _PATIENCE
-        while self._database.waiting and time.monotonic() < deadline and not self._stopped.wait(_PAUSE):
+        while self._database.queue_length and time.monotonic() < deadline and not self._stop_event.wait(_PAUSE):
             pass
-        began = time.monotonic()
+        start = time.monotonic()
         result = self._database.write(work, frees_room=True).result()
-        self._stopped.wait(time.monotonic() - began)
+        self._stop_event.wait(time.monotonic() - start)
         return result
 
 
 def _ages(budgets: Iterable[Budget]) -> list[Budget]:
-    # Those that the path has to keep, too.
+    # The age budgets that hold for the path too.
     return [budget for budget in budgets if budget.measure is Measure.AGE and budget.kind is None]
 
 
 def _limits(budget: Budget, now: int) -> tuple[int, int]:
-    # What was observed before the first time and since the second one is too old.
+    # Times (end, start): an observation in [start, end) is too old.
     return now - budget.limit, comparable_since(now)
 
 
-def halvings(kept: Mapping[int, int], budget: int, gone: Collection[int] = ()) -> Iterator[tuple[int, int]]:
-    """Choose the objects whose histories are halved, one after the other, so that `budget` sightings stay.
+def halvings(counts: Mapping[int, int], budget: int, excluded_ids: Collection[int] = ()) -> Iterator[tuple[int, int]]:
+    """Select the objects whose histories are halved, one after the other, so that `budget` sightings stay.
 
     The longest history comes first and loses every second sighting, as often as is needed: all objects keep their first
     and last sighting and histories of about the same length, which go back as far as before, less finely.
 
     Args:
-        kept: How many sightings each object has.
-        budget: How many may stay.
-        gone: Objects that count as gone already.
+        counts: Numbers of sightings by object.
+        budget: Number of sightings that may stay.
+        excluded_ids: Objects that are deleted anyway.
 
     Yields:
         The id of an object, and how many sightings it loses: the second, the fourth and so on, but never the last.
     """
-    total = sum(count for memory_id, count in kept.items() if memory_id not in gone)
-    longest = [(-count, memory_id) for memory_id, count in kept.items() if memory_id not in gone]
+    total = sum(count for memory_id, count in counts.items() if memory_id not in excluded_ids)
+    longest = [(-count, memory_id) for memory_id, count in counts.items() if memory_id not in excluded_ids]
     heapq.heapify(longest)
     while total > budget and longest:
         count, memory_id = heapq.heappop(longest)

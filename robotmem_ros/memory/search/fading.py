@@ -41,7 +41,7 @@ class FadedWatch:
     name = "look for faded memories"
 
     def __init__(self, rate: Callable[[], float]) -> None:
-        self.seen = Place()
+        self.progress = Place()
         self._rate = rate
         self._none_until: tuple[float, int, int] | None = None
         """Rate of decay, lived day, and the last revision without a faded memory then."""
@@ -51,7 +51,7 @@ class FadedWatch:
         rate, day = self._rate(), overview(snapshot).lived_days
         since = self._none_until[2] if self._none_until and self._none_until[:2] == (rate, day) else 0
         self._none_until = None if _any_faded(snapshot, rate, since) else (rate, day, place.revision)
-        self.seen = place
+        self.progress = place
         return False
 
     def may_find(self, snapshot: Snapshot) -> bool:

@@ -16,7 +16,7 @@ from .spatial_conditions import NEVER, Circle, SinceLastVisit
 
 def last_visit(snapshot: Snapshot, visit: SinceLastVisit) -> int:
     """Return when it ended, in nanoseconds, or NEVER; a snapshot looks for it once."""
-    return snapshot.once(partial(_last_visit, visit=visit), visit)
+    return snapshot.read_once(partial(_last_visit, visit=visit), visit)
 
 
 def _last_visit(snapshot: Snapshot, visit: SinceLastVisit) -> int:

@@ -132,7 +132,7 @@ def _fits(snapshot: Snapshot, about: Subject, findings: Findings, decay: Decay, 
     facts = {fact for fact in findings.facts if now.get(fact.id, ("",))[0] == "active"}
     for session_id in sorted(likeness, key=lambda session_id: -likeness[session_id])[:_ALIKE]:
         surest = session_rows.surest_facts(
-            snapshot, session_id, about.session.collection, decay, least=DEFAULT_CONFIDENCE, n=n
+            snapshot, session_id, about.session.collection, decay, threshold=DEFAULT_CONFIDENCE, n=n
         )
         facts |= {Fact(fact.id, session_id, fact.confidence) for fact in surest}
 

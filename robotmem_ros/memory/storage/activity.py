@@ -14,7 +14,7 @@ from .snapshot import Snapshot
 
 _LOCKS = Path("/proc/locks")
 _PROCESSES = Path("/proc")
-# Times of the robot's clock, but that of a new memory. What a console or an agent corrects is not the robot's doing.
+# Corrections by a console or an agent do not count: they are no activity of the robot.
 _LAST = """
     SELECT (SELECT created_at FROM memories ORDER BY id DESC LIMIT 1),
     (SELECT max(last_seen) FROM objects WHERE last_seen BETWEEN :since AND :now),
@@ -25,12 +25,12 @@ _LAST = """
 
 @dataclass(frozen=True)
 class Activity:
-    """Who is at work on a file."""
+    """Writes to a file, and the programs that have it open."""
 
     answered_at: int
-    """The time by the clock of this machine, in nanoseconds since the epoch."""
+    """Time by the clock of this machine, in nanoseconds since the epoch."""
     last_written_at: int | None
-    """When the last memory, sighting, pose or map was stored, in nanoseconds; None if there is none.
+    """Time in nanoseconds at which the last memory, sighting, pose or map was stored; None if there is none.
 
     Sightings, poses and maps of a simulated clock, and those that are stamped later than now, do not count.
     """
@@ -44,7 +44,7 @@ class Activity:
 
 
 def read_activity(snapshot: Snapshot, path: Path) -> Activity:
-    """Tell who is at work on the file of a connection."""
+    """Return the activity on the file of a snapshot."""
     now = time.time_ns()
     created_at, *stamps = snapshot.row(_LAST, {"since": comparable_since(now), "now": now})
     times = [stamp for stamp in (created_at and nanoseconds(created_at), *stamps) if stamp]
@@ -55,8 +55,8 @@ def read_activity(snapshot: Snapshot, path: Path) -> Activity:
 
 
 def _programs(path: Path) -> tuple[str, ...] | None:
-    # SQLite holds a lock on a file with a write-ahead log as long as it is open. If the own one is not listed, the
-    # system tells nothing of this file.
+    # SQLite holds a lock on a file with a write-ahead log as long as it is open. If the lock of this process is not
+    # listed, the system lists no locks of this file.
     try:
         inode = path.stat().st_ino
         locks = [line.split() for line in _LOCKS.read_text().splitlines()]
@@ -66,8 +66,8 @@ def _programs(path: Path) -> tuple[str, ...] | None:
     own_file = next((file for process, file in holders if process == str(os.getpid())), None)
     if own_file is None:
         return None
-    others = sorted(int(process) for process, file in holders if file == own_file and process != str(os.getpid()))
-    return tuple(f"{_name(process)} ({process})" for process in others)
+    process_ids = sorted(int(process) for process, file in holders if file == own_file and process != str(os.getpid()))
+    return tuple(f"{_name(process)} ({process})" for process in process_ids)
 
 
 def _name(process: int) -> str:

@@ -1,8 +1,8 @@
 """Apply a batch to a file: store what is newer, delete what was deleted.
 
-A unit has one UUID in all files. Of two versions of one robot the higher revision is newer; of two robots, that which
-was changed later by the clock, then that of the robot whose name is greater. A deletion is final: no version of a
-deleted unit is stored again. So a batch can be applied twice, late, or in another file.
+A unit has one UUID in all files. Of two versions by one robot, the version with the higher revision is newer. Of two
+versions by two robots, the version changed later is newer, then that of the robot with the greater name.
+A deletion is final: a deleted unit is never stored again. So a batch can be applied twice, late, or in another file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LATER = (
     "times_learned", "status", "status_reason", "superseded_at", "access_count", "return_count",
     "last_accessed", "recalled_at", "created_at", "updated_at",
 )  # fmt: skip
-"""Columns of a memory that it does not begin with."""
+"""Columns of a memory that change after it is stored."""
 _SESSION = (
     "external_id", "collection", "context", "status", "client_type", "started_at", "ended_at", "end_reason",
     "superseded", "expires_at",
@@ -31,43 +31,43 @@ _SESSION = (
 
 
 def apply(transaction: Transaction, batch: Batch) -> Applied:
-    """Apply a batch in the transaction of the caller; if this raises, that must be undone.
+    """Apply a batch in the transaction of the caller, who must roll it back on an error.
 
     Raises:
-        InvalidFieldError: the batch holds what no file has.
+        InvalidFieldError: a deletion or a row of the batch is malformed.
     """
     try:
-        deleted = sum(_delete(transaction, bytes.fromhex(uuid)) for uuid in batch.deleted)
+        deletions = sum(_delete(transaction, bytes.fromhex(uuid)) for uuid in batch.deleted)
     except (sqlite3.Error, *MALFORMED) as cause:
         raise InvalidFieldError("deleted", batch.deleted, "must be UUIDs in hexadecimal digits") from cause
     writer = _Writer(transaction)
-    for step, some in (
+    for step, step_rows in (
         (writer.choose, batch.rows), (writer.insert, (writer.newer,)), (writer.store, writer.newer),
         (writer.link, writer.newer),
     ):  # fmt: skip
         row: Any = None
         try:
-            for row in some:
+            for row in step_rows:
                 step(row)
         except (sqlite3.IntegrityError, *MALFORMED) as cause:
-            why = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
-            raise InvalidFieldError("row", row, why) from cause
-    if deleted:
-        # It may have been purged there.
+            reason = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
+            raise InvalidFieldError("row", row, reason) from cause
+    if deletions:
+        # The other file may have purged it.
         purge_rows.note_traces(transaction)
-    stored = sum(row["unit"] == "memory" for row in writer.newer)
-    return Applied(stored, deleted, writer.known, writer.refused)
+    memories = sum(row["unit"] == "memory" for row in writer.newer)
+    return Applied(memories, deletions, writer.known_memories, writer.refused_memories)
 
 
 def _delete(transaction: Transaction, uuid: bytes) -> int:
     if len(uuid) != 16:
         raise ValueError("a UUID has 16 bytes")
     memory_id = revisions.memory_of(transaction, uuid)
-    gone = rows.delete(transaction, [memory_id]) if memory_id is not None else 0
+    deletions = rows.delete(transaction, [memory_id]) if memory_id is not None else 0
     for table in ("sessions", "occupancy_grids"):
-        gone += revisions.bury(transaction, table, "uuid = ?", (uuid,))
+        deletions += revisions.bury(transaction, table, "uuid = ?", (uuid,))
     transaction.execute(f"INSERT OR IGNORE INTO deleted VALUES (?, {revisions.NEXT})", (uuid,))
-    return gone
+    return deletions
 
 
 class _Writer:
@@ -78,18 +78,18 @@ class _Writer:
         self._ids: dict[str, int | None] = {}
         self._new: dict[str, NewMemory] = {}
         self.newer: list[Row] = []
-        self.known = 0
-        self.refused = 0
+        self.known_memories = 0
+        self.refused_memories = 0
 
     def choose(self, row: Row) -> None:
         """Keep a row if it is newer than what the file has."""
         uuid = _bytes("uuid", row)
         if self._transaction.row("SELECT 1 FROM deleted WHERE uuid = ?", (uuid,)):
-            self.refused += row["unit"] == "memory"
+            self.refused_memories += row["unit"] == "memory"
         elif self._is_newer(row, uuid):
             self.newer.append(row)
         else:
-            self.known += row["unit"] == "memory"
+            self.known_memories += row["unit"] == "memory"
 
     def insert(self, newer: Sequence[Row]) -> None:
         """Insert the memories among these rows that the file does not have."""
@@ -111,22 +111,22 @@ class _Writer:
     def _is_newer(self, row: Row, uuid: bytes) -> bool:
         version = int(row["revision"]), str(row["robot"])
         if row["unit"] == "memory":
-            where, key = "memories WHERE id = ?", revisions.memory_of(self._transaction, uuid)
-            changed = "iif(updated_at = '', created_at, updated_at)"
-            mine = row["updated_at"] or row["created_at"]
+            source, key = "memories WHERE id = ?", revisions.memory_of(self._transaction, uuid)
+            changed_at = "iif(updated_at = '', created_at, updated_at)"
+            row_time = row["updated_at"] or row["created_at"]
         elif row["unit"] == "session":
-            where, key = "sessions WHERE external_id = ?", row["external_id"]
-            changed, mine = "coalesce(ended_at, started_at)", row["ended_at"] or row["started_at"]
+            source, key = "sessions WHERE external_id = ?", row["external_id"]
+            changed_at, row_time = "coalesce(ended_at, started_at)", row["ended_at"] or row["started_at"]
         else:
-            where, key = "occupancy_grids WHERE map_id = ?", row["map_id"]
-            changed, mine = "observed_at", row["observed_at"]
-        here = self._transaction.row(f"SELECT origin, revision, {changed} FROM {where}", (key,))
-        if here is None:
+            source, key = "occupancy_grids WHERE map_id = ?", row["map_id"]
+            changed_at, row_time = "observed_at", row["observed_at"]
+        file_row = self._transaction.row(f"SELECT origin, revision, {changed_at} FROM {source}", (key,))
+        if file_row is None:
             return True
-        robot, revision = units.origin_of(self._transaction, here[0], here[1])
+        robot, revision = units.origin_of(self._transaction, file_row[0], file_row[1])
         if robot == version[1]:
             return version[0] > revision
-        return (mine, version[1]) > (here[2], robot)
+        return (row_time, version[1]) > (file_row[2], robot)
 
     def _store_memory(self, row: Row) -> None:
         memory_id, is_new = self._id(row["uuid"]), row["uuid"] in self._new
@@ -139,7 +139,7 @@ class _Writer:
             values |= {name: getattr(new, name) for name in rows.COLUMNS}
             values |= dict(zip(Pose._fields, new.pose or (None,) * len(Pose._fields), strict=True))
         self._update(memory_id, values)
-        # Last, since the day of evidence follows the times, of which one only grows otherwise.
+        # Last: it sets times and a day of evidence that an ordinary update would compute.
         self._transaction.execute(
             f"UPDATE memories SET received_at = ?, evidence_day = {lived_days.LATEST} - ?, "
             f"revision = {revisions.NEXT}, origin = ? WHERE id = ?",
@@ -151,19 +151,19 @@ class _Writer:
     def _store_parts(self, row: Row, memory_id: int, *, is_new: bool) -> None:
         parts = {part.table: row[name] for name, part in units.PARTS.items()}
         parts["memory_tags"] = [{"tag": tag, "source": source} for tag, source in row["tags"].items()]
-        for table, some in parts.items():
+        for table, part_rows in parts.items():
             if not is_new:
                 self._transaction.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
-            if some:
-                self._add_parts(table, memory_id, some)
+            if part_rows:
+                self._add_parts(table, memory_id, part_rows)
 
     def _update(self, memory_id: int, values: Mapping[str, object]) -> None:
-        # Of those that differ alone: the indexes follow from some of them.
+        # Write only values that differ, since indexes follow from some columns.
         names = [*values]
-        here = self._transaction.row(f"SELECT {', '.join(names)} FROM memories WHERE id = ?", (memory_id,))
-        changed = {name: values[name] for name, old in zip(names, here, strict=True) if old != values[name]}
-        if changed:
-            rows.write(self._transaction, memory_id, changed)
+        old_values = self._transaction.row(f"SELECT {', '.join(names)} FROM memories WHERE id = ?", (memory_id,))
+        new_values = {name: values[name] for name, old in zip(names, old_values, strict=True) if old != values[name]}
+        if new_values:
+            rows.write(self._transaction, memory_id, new_values)
 
     def _add_parts(self, table: str, memory_id: int, parts: Sequence[Row]) -> None:
         columns = [
@@ -188,33 +188,33 @@ class _Writer:
         if representative is not None:
             transaction.execute("INSERT INTO group_members VALUES (?, ?)", (memory_id, representative))
         if row["type"] == Kind.FACT.value:
-            contradictions, similar = self._known(row["contradictions"]), self._known(row["similar"])
+            contradictions, similar = self._resolve_links(row["contradictions"]), self._resolve_links(row["similar"])
             fact_rows.unlink_contradictions(transaction, [memory_id])
             fact_rows.link_contradictions(
-                transaction, memory_id, [(other, link["reason"]) for other, link in contradictions]
+                transaction, memory_id, [(other_id, link["reason"]) for other_id, link in contradictions]
             )
             fact_rows.unlink_similar(transaction, [memory_id])
             fact_rows.link_similar(
                 transaction,
                 memory_id,
-                [Similarity(other, link["method"], link["similarity"]) for other, link in similar],
+                [Similarity(other_id, link["method"], link["similarity"]) for other_id, link in similar],
             )
             return
         transaction.execute("DELETE FROM neighbours WHERE ? IN (memory_id, other_id)", (memory_id,))
         object_rows.count_neighbours(
             transaction,
             [
-                (min(memory_id, other), max(memory_id, other), int(link["together"]), int(link["alone"]))
-                for other, link in self._known(row["neighbours"])
+                (min(memory_id, other_id), max(memory_id, other_id), int(link["together"]), int(link["alone"]))
+                for other_id, link in self._resolve_links(row["neighbours"])
             ],
         )
 
-    def _known(self, links: Sequence[Row]) -> list[tuple[int, Row]]:
+    def _resolve_links(self, links: Sequence[Row]) -> list[tuple[int, Row]]:
         links_by_id = [(self._id(link["uuid"]), link) for link in links]
-        return [(other, link) for other, link in links_by_id if other is not None]
+        return [(other_id, link) for other_id, link in links_by_id if other_id is not None]
 
     def _id(self, uuid: str) -> int | None:
-        # All that a batch stores is stored when links are made.
+        # Links are made last, when all rows of the batch are stored.
         if uuid not in self._ids:
             self._ids[uuid] = revisions.memory_of(self._transaction, bytes.fromhex(uuid))
         return self._ids[uuid]
@@ -225,10 +225,10 @@ class _Writer:
         values["context"] = compact_json(row["context"])
         values |= {"uuid": bytes.fromhex(row["uuid"]), "origin": _origin(row)}
         names = ", ".join(values)
-        marks, excluded = ", ".join("?" * len(values)), ", ".join(f"excluded.{name}" for name in values)
+        marks, new_values = ", ".join("?" * len(values)), ", ".join(f"excluded.{name}" for name in values)
         transaction.execute(
             f"INSERT INTO sessions ({names}, revision) VALUES ({marks}, {revisions.NEXT}) "
-            f"ON CONFLICT (external_id) DO UPDATE SET ({names}, revision) = ({excluded}, excluded.revision)",
+            f"ON CONFLICT (external_id) DO UPDATE SET ({names}, revision) = ({new_values}, excluded.revision)",
             (*values.values(),),
         )
         transaction.execute("DELETE FROM session_outcomes WHERE session_id = ?", (session_id,))
@@ -246,8 +246,8 @@ class _Writer:
                 self._transaction.execute(sql, (session_id, memory_id, float(share)))
 
     def _store_map(self, row: Row) -> None:
-        grid = map_rows.unpacked(row)
-        map_rows.save(self._transaction, map_rows.packed(grid), str(row["collection"]))
+        grid = map_rows.unpack(row)
+        map_rows.save(self._transaction, map_rows.pack(grid), str(row["collection"]))
         self._transaction.execute(
             "UPDATE occupancy_grids SET uuid = ?, origin = ? WHERE map_id = ?",
             (bytes.fromhex(row["uuid"]), _origin(row), grid.map_id),

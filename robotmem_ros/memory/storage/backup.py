@@ -1,4 +1,4 @@
-"""Copy a database into a new file, with what is only in its log yet, while programs go on writing."""
+"""Copy a database into a new file, with the contents of its log, while programs go on writing."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def copy_into(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def back_up(connection: sqlite3.Connection, path: Path) -> None:
-    """Copy the database into a new file, which is there whole or not at all.
+    """Copy the database into a new file, which appears only when it is complete.
 
     Raises:
-        FileExistsError: something has that name; it stays as it is.
+        FileExistsError: a file with that name exists; it stays as it is.
         OSError: the file cannot be made.
         sqlite3.Error: it cannot be written.
     """

@@ -1,4 +1,4 @@
-"""Correct memories, withdraw them and bring them back; the history keeps what they were before."""
+"""Correct memories, withdraw them and bring them back; the history keeps the old values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .rows import check_active, replace_tags, tags_of
 from .snapshot import Snapshot, Transaction
 from .value_rows import points, values_of
 
-KEPT = 100
-"""Changes kept of one memory, the latest ones."""
+MAX_CHANGES = 100
+"""Number of changes kept of a memory, the latest."""
 _UPDATABLE = {*TOLD, "frame_id", "label", "perception_type", "decay_rate", *Pose._fields}
 
 
@@ -31,10 +31,10 @@ def update(
     change: str = "update",
     reason: str = "",
 ) -> None:
-    """Change columns of an active memory and record what they were; tags replace the old ones unless they are None.
+    """Change columns of an active memory and record their old values; tags replace the old tags unless they are None.
 
-    `tags_given` are those of the tags that a caller gave, None for all; the others are of rules. `change` is what the
-    history calls it, and `reason` why it was done.
+    `tags_given` are the tags that a caller gave, None for all; the others are of rules. `change` and `reason` describe
+    the change in the history.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
@@ -50,14 +50,14 @@ def update(
     now = iso(time.time_ns())
     before = _before(transaction, memory_id, columns, tags)
     if before:
-        record(transaction, memory_id, change, when=now, reason=reason, before=before)
+        record(transaction, memory_id, change, changed_at=now, reason=reason, before=before)
     rows.update(transaction, memory_id, {**columns, "updated_at": now})
     if tags is not None:
         replace_tags(transaction, memory_id, tags, tags if tags_given is None else tags_given)
 
 
 def invalidate(transaction: Transaction, memory_id: int, reason: str) -> bool:
-    """Withdraw an active memory; return whether facts came back that it had superseded.
+    """Withdraw an active memory; return whether facts that it had superseded became active again.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
@@ -66,7 +66,7 @@ def invalidate(transaction: Transaction, memory_id: int, reason: str) -> bool:
     check_active(transaction, memory_id)
     check_no_notes(transaction, [memory_id])
     now = iso(time.time_ns())
-    record(transaction, memory_id, "forget", when=now, reason=reason)
+    record(transaction, memory_id, "forget", changed_at=now, reason=reason)
     return rows.update(transaction, memory_id, {"status": "invalidated", "status_reason": reason, "updated_at": now})
 
 
@@ -92,14 +92,14 @@ def restore(transaction: Transaction, memory_id: int) -> None:
     if superseded_by is not None:
         before["superseded_by"] = superseded_by
     now = iso(time.time_ns())
-    record(transaction, memory_id, "restore", when=now, reason=reason, before=before)
+    record(transaction, memory_id, "restore", changed_at=now, reason=reason, before=before)
     rows.update(transaction, memory_id, {**rows.ACTIVE, "updated_at": now})
 
 
 def _before(
     snapshot: Snapshot, memory_id: int, columns: Mapping[str, object], tags: tuple[str, ...] | None
 ) -> dict[str, object]:
-    # The values of what is about to change, of that alone which really changes.
+    # The old values of the columns that really change.
     names = list(columns)
     row = snapshot.row(f"SELECT {', '.join([*names, 'id'])} FROM memories WHERE id = ?", (memory_id,))
     old_values = dict(zip(names, row, strict=False))
@@ -128,8 +128,8 @@ def _check_frame(snapshot: Snapshot, memory_id: int, columns: Mapping[str, objec
         raise InvalidFieldError("frame_id", new, f"differs from the frame {frame!r} of the object's sightings")
     has_positions = any(path.startswith("spatial.") for path, _ in points(values_of(row.context)))
     if has_positions and "context" not in columns:
-        why = f"differs from the frame {frame!r} of the positions in the context; give the context too"
-        raise InvalidFieldError("frame_id", new, why)
+        problem = f"differs from the frame {frame!r} of the positions in the context; give the context too"
+        raise InvalidFieldError("frame_id", new, problem)
 
 
 def record(
@@ -137,19 +137,19 @@ def record(
     memory_id: int,
     change: str,
     *,
-    when: str,
+    changed_at: str,
     reason: str = "",
     before: Mapping[str, object] | None = None,
 ) -> None:
-    """Record what a memory was before a change, at a time in ISO 8601; `before` has the changed fields."""
+    """Record a change of a memory at a time in ISO 8601; `before` has the old values of the changed fields."""
     transaction.execute(
         "INSERT INTO memory_history (memory_id, changed_at, change, reason, before) VALUES (?, ?, ?, ?, ?)",
-        (memory_id, when, change, reason, json.dumps(before or {}, ensure_ascii=False)),
+        (memory_id, changed_at, change, reason, json.dumps(before or {}, ensure_ascii=False)),
     )
     transaction.execute(
         "DELETE FROM memory_history WHERE memory_id = ?1 AND id <= "
         "(SELECT id FROM memory_history WHERE memory_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-        (memory_id, KEPT),
+        (memory_id, MAX_CHANGES),
     )
 
 
@@ -160,11 +160,11 @@ def history(snapshot: Snapshot, memory_id: int) -> tuple[Change, ...]:
 
 def histories(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[Change, ...]]:
     """Return the changes of those of some memories that were changed, newest first."""
-    found: dict[int, list[Change]] = {}
-    for memory_id, when, change, reason, before in snapshot.rows(
+    changes_by_memory: dict[int, list[Change]] = {}
+    for memory_id, changed_at, change, reason, before in snapshot.rows(
         "SELECT memory_id, changed_at, change, reason, before FROM memory_history "
         "WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY memory_id, id DESC",
         (json.dumps(list(memory_ids)),),
     ):
-        found.setdefault(memory_id, []).append(Change(when, change, reason, json.loads(before)))
-    return {memory_id: tuple(changes) for memory_id, changes in found.items()}
+        changes_by_memory.setdefault(memory_id, []).append(Change(changed_at, change, reason, json.loads(before)))
+    return {memory_id: tuple(changes) for memory_id, changes in changes_by_memory.items()}

@@ -1,4 +1,4 @@
-"""Count the active memories of each collection and kind, so that nobody counts a million rows."""
+"""Count the active memories of each collection and kind, so that no query counts a million rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
 
 
 def totals(snapshot: Snapshot) -> dict[str, int]:
-    """Return how many active memories there are of each kind, and of all as `memory`; `vector` for those with one."""
+    """Return the numbers of active memories by kind, of all as `memory`, and of those with a vector as `vector`."""
     *numbers, vectors = snapshot.row(_TOTALS)
     kinds = {kind.value: int(number) for kind, number in zip(_KINDS, numbers, strict=True)}
     return kinds | {"vector": int(vectors), "memory": sum(kinds.values())}
@@ -58,10 +58,10 @@ def sizes(snapshot: Snapshot, names: Iterable[str]) -> dict[str, tuple[int, int]
     return {name: (size, notes) for name, size, notes in snapshot.rows(_SIZES, (json.dumps([*names]),))}
 
 
-def others(snapshot: Snapshot, name: str, limit: int) -> list[str]:
+def other_names(snapshot: Snapshot, name: str, limit: int) -> list[str]:
     """Return the names of other collections with active memories."""
     sql = "SELECT name FROM collections WHERE facts + perceptions + notes > 0 AND name <> ? LIMIT ?"
-    return [other for (other,) in snapshot.rows(sql, (name, limit))]
+    return [collection for (collection,) in snapshot.rows(sql, (name, limit))]
 
 
 def frequencies(

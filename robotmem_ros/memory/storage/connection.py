@@ -1,4 +1,4 @@
-"""Open connections to the database file, each PRAGMA with its reason, and none to a file inherited open by a fork.
+"""Open connections to the database file, but not to a file that was open when this process was forked.
 
 The locks of SQLite belong to a process, but what SQLite notes about them in RAM is copied by a fork. A connection that
 a child opens to a file of its parent therefore takes no lock, and what it writes can be lost. See "How To Corrupt An
@@ -36,7 +36,7 @@ _open_files: dict[object, _OpenFile] = {}
 
 
 def default_path(namespace: str = "") -> str:
-    """Return the path of a memory that names no file: in a namespace, such as /robot1, one of its own."""
+    """Return the default path of a memory, which differs for each namespace, such as /robot1."""
     return "/".join(["~/.robotmem", *filter(None, namespace.split("/")), "memory.db"])
 
 
@@ -95,7 +95,7 @@ def check_readable(path: Path) -> None:
 
 
 def exposure(path: Path) -> str:
-    """Say that everybody on this machine may read or write the database file; empty if not.
+    """Return a warning that every user of this machine may read or write the database file; empty if not.
 
     The write-ahead log has the mode of the database.
     """
@@ -140,12 +140,12 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
         # of 384 components fill such a page to 87 %).
         connection.execute("PRAGMA page_size = 4096")
         if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
-            # So that what retention frees can be given back in small steps. To a file with pages it would be a write.
+            # Lets retention give free pages back in small steps. In a file with pages, it would be a write.
             connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
-        # What a large write made of the log is cut back to what an ordinary one makes of it.
+        # Cuts the log back to its ordinary size after a large write.
         connection.execute(f"PRAGMA journal_size_limit = {LOG_LIMIT}")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
-        # What is deleted is overwritten at once, whatever SQLite was built with: see secure_erase.py.
+        # Deleted rows are overwritten at once, whatever the defaults of this SQLite: see secure_erase.py.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA foreign_keys = ON")
         # Text and vector search read the same pages again and again: 32 MiB a connection, and no copy of the first
@@ -161,22 +161,22 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
 
 
 def note_open(path: Path) -> object:
-    """Note that this process opens a file; `note_closed` wants what this returns.
+    """Note that this process opens a file; return a token for `note_closed`.
 
     Raises:
         DatabaseUnusableError: it was open in the process that forked this one.
         OSError: there is no such file.
     """
     status = path.stat()
-    mine = _OpenFile(os.getpid(), status.st_dev, status.st_ino)
-    if any(other[1:] == mine[1:] and other.process != mine.process for other in list(_open_files.values())):
+    file = _OpenFile(os.getpid(), status.st_dev, status.st_ino)
+    if any(open_file[1:] == file[1:] and open_file.process != file.process for open_file in list(_open_files.values())):
         raise DatabaseUnusableError(
             path,
             "was open when this process was forked, and the locks of SQLite do not hold here",
             "fork before it is opened, or start a new interpreter (multiprocessing: spawn)",
         )
     token = object()
-    _open_files[token] = mine
+    _open_files[token] = file
     return token
 
 

@@ -1,4 +1,4 @@
-"""Store what each learning of a fact contributed, so that a single learning can be removed or corrected."""
+"""Store the contribution of each learning of a fact, so that a single learning can be removed or corrected."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .snapshot import Snapshot, Transaction
 
 FIRST = "first"
 """Method of the first learning."""
-_KEPT = 100
+_MAX_REPETITIONS = 100
 _FIELDS = (*TOLD, "given", "decisions")
-_UNKNOWN = {one.name: one.default for one in fields(NewMemory) if one.name in _FIELDS} | {"confidence": 0.0}
+_UNKNOWN = {field.name: field.default for field in fields(NewMemory) if field.name in _FIELDS} | {"confidence": 0.0}
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Contribution:
     learned_at: str
     """ISO 8601 in UTC, by the wall clock."""
     method: str
-    """How the repetition was found: `exact`, `jaccard` or `cosine`; `first` for the first learning."""
+    """Comparison that found the repetition: `exact`, `jaccard` or `cosine`; `first` for the first learning."""
     similarity: float
     gain: float
     """Share of the missing confidence that is added, times the confidence of this learning."""
     fact: NewMemory
-    """The fact as it was learned: text, session, time, values given by the caller and found by rules."""
+    """The fact as it was learned: text, session, time, and values of the caller and of rules."""
 
 
 def add(
@@ -52,7 +52,7 @@ def add(
         "fact) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             memory_id, iso(time.time_ns()), fact.session_id, fact.observed_at, method, similarity, gain, adds,
-            _written(fact),
+            _fact_json(fact),
         ),
     )  # fmt: skip
 
@@ -62,26 +62,26 @@ def has(snapshot: Snapshot, memory_id: int) -> bool:
     return snapshot.row("SELECT 1 FROM contributions WHERE memory_id = ?", (memory_id,)) is not None
 
 
-def of(snapshot: Snapshot, memory_id: int, known: NewMemory, repetition: int | None = None) -> list[Contribution]:
+def of(snapshot: Snapshot, memory_id: int, current: NewMemory, repetition: int | None = None) -> list[Contribution]:
     """Return the learnings of a fact, or the first one and one repetition, oldest first.
 
-    Empty for a fact that was learned once. Fields that all learnings share, such as the frame, are those of `known`.
+    Empty for a fact that was learned once. Fields that all learnings share, such as the frame, are those of `current`.
     """
-    found = snapshot.rows(
+    rows = snapshot.rows(
         "SELECT id, learned_at, session_id, observed_at, method, similarity, gain, fact FROM contributions "
         "WHERE memory_id = ?1 AND (?2 IS NULL OR id = ?2 OR method = 'first') ORDER BY method <> 'first', id",
         (memory_id, repetition),
     )
     return [
-        Contribution(key, when, method, similarity, gain, _read(known, session, observed, fact))
-        for key, when, session, observed, method, similarity, gain, fact in found
+        Contribution(key, learned_at, method, similarity, gain, _read(current, session, observed_at, fact))
+        for key, learned_at, session, observed_at, method, similarity, gain, fact in rows
     ]
 
 
 def superfluous(snapshot: Snapshot, memory_id: int) -> int | None:
     """Return the repetition to drop if there are more than a hundred: the earliest that added nothing."""
     (count,) = snapshot.row("SELECT count(*) FROM contributions WHERE memory_id = ?", (memory_id,))
-    if count <= _KEPT + 1:
+    if count <= _MAX_REPETITIONS + 1:
         return None
     row = snapshot.row(
         "SELECT id FROM contributions WHERE memory_id = ? AND method <> 'first' AND NOT adds "
@@ -95,7 +95,7 @@ def rewrite(transaction: Transaction, contributions: Sequence[Contribution]) -> 
     """Update the method, gain and fact of contributions."""
     transaction.executemany(
         "UPDATE contributions SET method = ?, gain = ?, fact = ? WHERE id = ?",
-        [(one.method, one.gain, _written(one.fact), one.id) for one in contributions],
+        [(item.method, item.gain, _fact_json(item.fact), item.id) for item in contributions],
     )
 
 
@@ -109,14 +109,14 @@ def delete(transaction: Transaction, ids: Sequence[int]) -> None:
     transaction.executemany("DELETE FROM contributions WHERE id = ?", [(key,) for key in ids])
 
 
-def _written(fact: NewMemory) -> str:
+def _fact_json(fact: NewMemory) -> str:
     values = {name: getattr(fact, name) for name in _FIELDS}
     return json.dumps({**values, "given": sorted(fact.given)}, ensure_ascii=False)
 
 
-def _read(known: NewMemory, session_id: str, observed_at: int, written: str) -> NewMemory:
-    values: dict[str, Any] = {**_UNKNOWN, **json.loads(written)}
+def _read(current: NewMemory, session_id: str, observed_at: int, fact_json: str) -> NewMemory:
+    values: dict[str, Any] = {**_UNKNOWN, **json.loads(fact_json)}
     values["tags"] = tuple(values["tags"])
     values["given"] = frozenset(values["given"])
     values["decisions"] = tuple(Decision(*decision) for decision in values["decisions"])
-    return replace(known, session_id=session_id, observed_at=observed_at, **values)
+    return replace(current, session_id=session_id, observed_at=observed_at, **values)

@@ -11,10 +11,10 @@ from .snapshot import Snapshot
 from .value_rows import AREA_PATH
 
 _GROUP = 100
-"""Areas that are counted in one statement: SQLite joins 500 at most."""
+"""Number of areas counted in one statement: SQLite joins 500 at most."""
 _INACTIVE = "SELECT id FROM memories INDEXED BY idx_mem_inactive WHERE status <> 'active'"
 _IN_COLLECTION = "SELECT id FROM memories INDEXED BY idx_mem_collection WHERE collection"
-_OTHERS = f"{_IN_COLLECTION} < ? UNION ALL {_IN_COLLECTION} > ? UNION ALL {_INACTIVE} AND collection = ?"
+_NOT_MEMBERS = f"{_IN_COLLECTION} < ? UNION ALL {_IN_COLLECTION} > ? UNION ALL {_INACTIVE} AND collection = ?"
 _MEMBERS = f"{_IN_COLLECTION} = ? AND status = 'active'"
 _IN_AREA = """
     SELECT ? AS value, count(*) FROM ({source}) AS s CROSS JOIN memories AS m ON m.id = s.id
@@ -26,19 +26,19 @@ _LABEL = "(SELECT label FROM memories INDEXED BY idx_mem_label_key WHERE label_k
 class _Values(NamedTuple):
     """The values of a field, in SQL."""
 
-    all: str
-    """A SELECT of them from an index alone, one for each memory that has one, active or not."""
-    of: str
-    """What to join to ids `s.id` for the values of these memories."""
-    shown: str = "value"
-    """How a value is shown."""
+    from_index: str
+    """A SELECT of the values of all memories, active or not, from an index alone."""
+    join: str
+    """A table to join to ids `s.id`, which gives the values of these memories."""
+    display: str = "value"
+    """An expression for the displayed form of a `value`."""
 
 
-def _column(name: str, index: str, shown: str = "value") -> _Values:
+def _column(name: str, index: str, display: str = "value") -> _Values:
     return _Values(
         f"SELECT {name} AS value FROM memories INDEXED BY {index} WHERE {name} <> ''",
         f"(SELECT id, {name} AS value FROM memories) AS v ON v.id = s.id AND v.value <> ''",
-        shown,
+        display,
     )
 
 
@@ -70,37 +70,37 @@ def of_collections(snapshot: Snapshot, collection: str) -> list[Any]:
 
 def of_values(snapshot: Snapshot, field: str, collection: str, n: int) -> list[tuple[str, int]]:
     """Count by the values of a field, the `n` most frequent first; -1 for all. Without a collection over all."""
-    # Whether a memory is active, and of the collection, stands in its row alone. So all are counted from an index, and
-    # what does not belong to them is counted off; or the memories of a small collection are looked up.
+    # Only the row of a memory tells its status and collection. So all values are counted from an index, and those of
+    # other memories are subtracted; for a small collection, the values of its memories are looked up.
     values = _VALUES[field]
-    all_of_them = f"SELECT value, count(*) AS n FROM ({values.all}) GROUP BY value"
-    some = f"SELECT value, {{sign}} * count(*) AS n FROM ({{ids}}) AS s CROSS JOIN {values.of} GROUP BY value"
+    all_of_them = f"SELECT value, count(*) AS n FROM ({values.from_index}) GROUP BY value"
+    by_ids = f"SELECT value, {{sign}} * count(*) AS n FROM ({{ids}}) AS s CROSS JOIN {values.join} GROUP BY value"
     arguments: tuple[object, ...] = ()
     if not collection:
-        counted = f"{all_of_them} UNION ALL {some.format(sign=-1, ids=_INACTIVE)}"
+        counts = f"{all_of_them} UNION ALL {by_ids.format(sign=-1, ids=_INACTIVE)}"
     elif _is_small(snapshot, collection):
-        counted, arguments = some.format(sign=1, ids=_MEMBERS), (collection,)
+        counts, arguments = by_ids.format(sign=1, ids=_MEMBERS), (collection,)
     else:
-        counted = f"{all_of_them} UNION ALL {some.format(sign=-1, ids=_OTHERS)}"
+        counts = f"{all_of_them} UNION ALL {by_ids.format(sign=-1, ids=_NOT_MEMBERS)}"
         arguments = (collection,) * 3
-    grouped = f"SELECT value, sum(n) AS n FROM ({counted}) GROUP BY value HAVING sum(n) > 0"
-    sql = f"SELECT {values.shown}, n FROM ({grouped} ORDER BY n DESC, value LIMIT ?)"
+    grouped = f"SELECT value, sum(n) AS n FROM ({counts}) GROUP BY value HAVING sum(n) > 0"
+    sql = f"SELECT {values.display}, n FROM ({grouped} ORDER BY n DESC, value LIMIT ?)"
     return snapshot.rows(sql, (*arguments, n))
 
 
 def of_sources(
     snapshot: Snapshot, sources: Sequence[tuple[str, str, tuple[object, ...]]], collection: str
 ) -> list[tuple[str, int]]:
-    """Count what each SELECT of ids gives, under its name; each is given with its arguments."""
-    here, values = ("m.collection = ?", (collection,)) if collection else ("true", ())
+    """Count the active memories of named SELECTs of ids, each with its arguments."""
+    condition, values = ("m.collection = ?", (collection,)) if collection else ("true", ())
     counts: list[tuple[str, int]] = []
     for first in range(0, len(sources), _GROUP):
-        some = sources[first : first + _GROUP]
-        sql = " UNION ALL ".join(_IN_AREA.format(source=source, here=here) for _, source, _ in some)
-        counts += snapshot.rows(sql, [value for name, _, own in some for value in (name, *own, *values)])
+        group = sources[first : first + _GROUP]
+        sql = " UNION ALL ".join(_IN_AREA.format(source=source, here=condition) for _, source, _ in group)
+        counts += snapshot.rows(sql, [value for name, _, inputs in group for value in (name, *inputs, *values)])
     return counts
 
 
 def _is_small(snapshot: Snapshot, collection: str) -> bool:
-    (least,) = snapshot.row("SELECT sum(memories) / 2 FROM collections")
-    return collection_rows.size(snapshot, collection) < (least or 0)
+    (limit,) = snapshot.row("SELECT sum(memories) / 2 FROM collections")
+    return collection_rows.size(snapshot, collection) < (limit or 0)

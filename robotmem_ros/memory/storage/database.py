@@ -50,7 +50,7 @@ _LOG = logging.getLogger(__name__)
 class Database:
     """One SQLite file with one writer and any number of readers that never wait for it.
 
-    In memory there is a single connection that all share, one at a time. `inserted` is called when memories that were
+    In memory there is a single connection that all share, one at a time. `on_insert` is called when memories that were
     given to `insert` are stored, once for many. `clock` is the robot's, in nanoseconds. With `read_only` nothing is
     written, not even an older schema brought up to date.
 
@@ -62,7 +62,7 @@ class Database:
     def __init__(
         self,
         parameters: Parameters,
-        inserted: Callable[[], None] = lambda: None,
+        on_insert: Callable[[], None] = lambda: None,
         *,
         read_only: bool = False,
         clock: Callable[[], int] = time.time_ns,
@@ -76,17 +76,17 @@ class Database:
         self._clock = clock
         self._lock = threading.RLock()
         self._lending = threading.Condition()
-        self._lent = 0
+        self._reader_count = 0
         self._idle: list[sqlite3.Connection] = []
-        self._closed = False
+        self._is_closed = False
         self.tokens_missing = ""
-        """Why text search does not find all that it should; empty if it does."""
+        """Reason why text search does not find all words; empty if it does."""
         self.log_loss = ""
-        """What the write-ahead log had lost when the file was opened; empty if nothing, as far as can be told."""
-        self._connection = self._opened()
-        self.missing = missing_sqlite_vec(self._connection)
+        """Loss of commits from the write-ahead log that was noticed at opening; empty if none was."""
+        self._connection = self._open()
+        self.extension_problem = missing_sqlite_vec(self._connection)
         self._guard = None if read_only or self.in_memory else FileGuard(self.path)
-        self._writer = None if read_only else self._new_writer(inserted)
+        self._writer = None if read_only else self._new_writer(on_insert)
 
     @property
     def in_memory(self) -> bool:
@@ -94,9 +94,9 @@ class Database:
         return str(self.path) == IN_MEMORY
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """Return how many write jobs wait, about."""
-        return self._writer.waiting() if self._writer else 0
+        return self._writer.queue_length() if self._writer else 0
 
     @property
     def trouble(self) -> str:
@@ -104,7 +104,7 @@ class Database:
         return self._writer.trouble if self._writer else ""
 
     def look_after_file(self) -> bool:
-        """Let the writer save what is in the file if it was taken away; return that nothing is left to do."""
+        """Let the writer save the contents of the file if it was taken away; return that nothing is left to do."""
         if self._guard is not None and self._guard.happened():
             self.write(lambda transaction: None)
         return False
@@ -119,11 +119,11 @@ class Database:
         return self._writing().submit(work, frees_room=frees_room, background=background)
 
     def insert(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
-        """Give a new memory to the writer, which stores those that wait together; the rest as for `write`."""
+        """Give a new memory to the writer, which stores memories in the queue together; otherwise as `write`."""
         return self._writing().insert(new, background=background)
 
     def gather(self, seconds: float) -> None:
-        """Let jobs in the background wait for so long, to be committed together."""
+        """Let jobs in the background wait for `seconds`, to be committed together."""
         self._writing().gather(seconds)
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
@@ -144,7 +144,7 @@ class Database:
                 yield Snapshot(connection, self._reading)
             finally:
                 if connection.in_transaction:
-                    # Nothing was written. A COMMIT would raise what a statement found damaged, which its caller caught.
+                    # Nothing was written. A COMMIT would raise an error of a damaged page again that the caller caught.
                     connection.execute("ROLLBACK")
 
     @contextmanager
@@ -152,11 +152,11 @@ class Database:
         try:
             if self.in_memory:
                 with self._lock:
-                    if self._closed:
+                    if self._is_closed:
                         raise MemoryClosedError
                     yield self._connection
                 return
-            connection = self._borrowed()
+            connection = self._borrow()
             try:
                 yield connection
             finally:
@@ -165,7 +165,7 @@ class Database:
             raise StorageError(self._reading, cause) from cause
 
     def back_up(self, path: Path) -> None:
-        """Copy the database into a new file, which is there whole or not at all; writing goes on meanwhile.
+        """Copy the database into a new, complete file, while writing goes on.
 
         Raises:
             InvalidFieldError: the file exists already, or cannot be made.
@@ -178,7 +178,7 @@ class Database:
             raise InvalidFieldError("path", str(path), f"cannot be made ({cause.strerror}); name a new file") from cause
 
     def watch(self) -> FileWatch:
-        """Open a connection that tells of changes; whoever opens it closes it.
+        """Open a connection that notices changes; the caller must close it.
 
         Raises:
             DatabaseUnusableError: nothing is kept on disk, or the file cannot be opened.
@@ -203,19 +203,19 @@ class Database:
             return schema_version(connection)
 
     def close(self) -> None:
-        """Commit what was accepted, and close the file when all readers are done; a second call does nothing."""
+        """Commit all accepted jobs, and close the file when all readers are done; a second call does nothing."""
         if self._writer:
             self._writer.close()
         with self._lending:
-            self._closed = True
-            self._lending.wait_for(lambda: not self._lent)
+            self._is_closed = True
+            self._lending.wait_for(lambda: not self._reader_count)
         while self._idle:
             self._idle.pop().close()
         with self._lock:
             self._connection.close()
         note_closed(self._open_file)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self.read_only:
             check_readable(self.path)
         else:
@@ -225,15 +225,15 @@ class Database:
         self._open_file = None if self.in_memory else note_open(self.path)
         log = log_loss.read_log(self.path)
         try:
-            return self._opened_to_read(log) if self.read_only else self._opened_to_write(log)
+            return self._open_to_read(log) if self.read_only else self._open_to_write(log)
         except BaseException as cause:
             note_closed(self._open_file)
             if isinstance(cause, (sqlite3.Error, *MALFORMED)):
                 raise self._unusable(cause) from cause
             raise
 
-    def _opened_to_write(self, log: log_loss.Log) -> sqlite3.Connection:
-        with self._closed_on_error(self._connect(read_only=False)) as connection:
+    def _open_to_write(self, log: log_loss.Log) -> sqlite3.Connection:
+        with self._close_on_error(self._connect(read_only=False)) as connection:
             self._note_loss(connection, log)
             migrate(connection, self.path)
             log_loss.settle(connection)
@@ -246,8 +246,8 @@ class Database:
         )
         return self._connect(read_only=False)
 
-    def _opened_to_read(self, log: log_loss.Log) -> sqlite3.Connection:
-        with self._closed_on_error(self._connect(read_only=True)) as connection:
+    def _open_to_read(self, log: log_loss.Log) -> sqlite3.Connection:
+        with self._close_on_error(self._connect(read_only=True)) as connection:
             check_version(connection, self.path)
             self._note_loss(connection, log)
             self.tokens_missing = index_schemes.tokens_missing(connection)
@@ -259,7 +259,7 @@ class Database:
             _LOG.error("%s", self.log_loss)
 
     @contextmanager
-    def _closed_on_error(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    def _close_on_error(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         try:
             yield connection
         except BaseException:
@@ -268,8 +268,8 @@ class Database:
 
     def _unusable(self, cause: BaseException) -> DatabaseUnusableError:
         if is_damage(cause):
-            why = f"is damaged or no SQLite database ({cause})"
-            return DatabaseUnusableError(self.path, why, "restore a copy of it or give another path")
+            problem = f"is damaged or no SQLite database ({cause})"
+            return DatabaseUnusableError(self.path, problem, "restore a copy of it or give another path")
         if "locked" in str(cause):
             return DatabaseUnusableError(self.path, "is held by another process", "close the other program")
         return DatabaseUnusableError(self.path, f"cannot be opened ({cause})", "check the file and its disk")
@@ -282,13 +282,13 @@ class Database:
             read_only=read_only,
         )
 
-    def _new_writer(self, inserted: Callable[[], None]) -> Writer:
+    def _new_writer(self, on_insert: Callable[[], None]) -> Writer:
         return Writer(
             self._connection,
             self.path,
             self._lock,
             store=imports.insert_once,
-            inserted=inserted,
+            on_insert=on_insert,
             query_priority=self.query_priority,
             busy_timeout=self._parameters.busy_timeout,
             guard=self._guard,
@@ -300,11 +300,11 @@ class Database:
             raise ReadOnlyError
         return self._writer
 
-    def _borrowed(self) -> sqlite3.Connection:
+    def _borrow(self) -> sqlite3.Connection:
         with self._lending:
-            if self._closed:
+            if self._is_closed:
                 raise MemoryClosedError
-            self._lent += 1
+            self._reader_count += 1
             if self._idle:
                 return self._idle.pop()
         try:
@@ -315,7 +315,7 @@ class Database:
 
     def _give_back(self, connection: sqlite3.Connection | None) -> None:
         with self._lending:
-            self._lent -= 1
+            self._reader_count -= 1
             if connection is not None:
                 self._idle.append(connection)
             self._lending.notify_all()

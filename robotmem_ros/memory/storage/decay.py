@@ -18,8 +18,8 @@ session and so compounded; here nothing is written.
 `decay_rate` is the parameter, unless the memory has a rate of its own in the column of that name. Without one, the
 facts of some categories do not decay.
 
-A memory has faded if it was as sure as recall asks for by default, and is no longer. That a memory is above a bound is
-monotone: without new evidence it ends at one lived day for good.
+A memory has faded if its confidence fell below the default minimum of recall. Confidence is monotone: without new
+evidence, it falls below a limit on one lived day and stays below.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import NamedTuple
 from .lived_days import LATEST
 
 DEFAULT_CONFIDENCE = 0.3
-"""Confidence that recall asks for by default."""
+"""Default minimum confidence of recall."""
 UNFADING = ("constraint", "hazard", "preference")
 """Categories of facts that do not decay."""
 IS_UNFADING = f"m.category IN {UNFADING}"
@@ -66,14 +66,14 @@ class Decay(NamedTuple):
         return Expression(f"({sql})", (self.rate,))
 
     def at_least(self, limit: float) -> Expression:
-        """Tell whether a memory has at least this confidence now; for most, without the formula."""
+        """Tell whether a memory has at least this confidence now; most rows are decided without the formula."""
         sql, arguments = self.confidence()
-        # With evidence from less than 30 days ago, it has more left than after 30 days.
-        left = math.pow(1.0 - self.rate, _RECENT)
+        # With evidence less than 30 days old, at least the share after 30 days remains.
+        share = math.pow(1.0 - self.rate, _RECENT)
         surely = f"m.evidence_day > {LATEST} - {_RECENT} AND m.confidence * ? >= ? AND m.decay_rate IS NULL"
-        return Expression(f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, left, limit, *arguments, limit))
+        return Expression(f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, share, limit, *arguments, limit))
 
     def has_faded(self) -> Expression:
-        """Tell whether a memory has faded: it was as sure as recall asks for by default, and is no longer."""
+        """Tell whether a memory has faded: its confidence fell below the default minimum of recall."""
         sql, arguments = self.at_least(DEFAULT_CONFIDENCE)
         return Expression(f"(m.confidence >= {DEFAULT_CONFIDENCE} AND NOT {sql})", arguments)

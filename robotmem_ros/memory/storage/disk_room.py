@@ -1,4 +1,4 @@
-"""Leave the last bytes of a disk to what frees room, and keep the log small while few are left.
+"""Reserve the last bytes of a disk for jobs that free room, and keep the log small while few bytes are left.
 
 A deletion writes to the write-ahead log before it frees a page: on a disk without a free byte, nothing could be purged,
 evicted or forgotten. So other writes are refused before the disk is full.
@@ -18,12 +18,12 @@ from pathlib import Path
 from ..errors import StorageError
 from .connection import IN_MEMORY, LOG_LIMIT
 
-_KEPT = 1 << 22
-"""Bytes of a disk that are left to what frees room."""
+_RESERVE = 1 << 22
+"""Bytes of a disk that only jobs that free room may use."""
 _SHARE = 8
-"""At most one in so many bytes of the disk is kept."""
+"""Divisor of the size of the disk that limits the reserve."""
 _SCARCE = 4 * LOG_LIMIT
-"""Bytes free on the disk."""
+"""Free bytes below which the log is emptied after each commit."""
 
 
 class DiskRoom:
@@ -34,13 +34,13 @@ class DiskRoom:
         self._folder = None if str(path) == IN_MEMORY else path.parent
 
     def refusal(self) -> sqlite3.OperationalError | None:
-        """Return why only what frees room may be written now; None if all may."""
+        """Return an error for jobs that free no room; None if all jobs may write."""
         total, free = self._disk()
-        kept = min(_KEPT, total // _SHARE)
-        if free >= kept:
+        reserve = min(_RESERVE, total // _SHARE)
+        if free >= reserve:
             return None
         return sqlite3.OperationalError(
-            f"the disk is full but for {free:,} bytes, and the last {kept:,} are left to forgetting and purging"
+            f"the disk is full but for {free:,} bytes, and the last {reserve:,} are left to forgetting and purging"
         )
 
     def after_commit(self) -> None:
@@ -55,7 +55,7 @@ class DiskRoom:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _disk(self) -> tuple[int, int]:
-        # Its bytes, and those that are free.
+        # The size of the disk and the free bytes.
         if self._folder is not None:
             with suppress(OSError):
                 disk = shutil.disk_usage(self._folder)

@@ -24,16 +24,16 @@ from .snapshot import Snapshot, Transaction
 from .vector_rows import text_digest
 
 CANDIDATES = 64
-"""Number of facts that one is compared with, by words and by meaning each."""
+"""Maximum number of facts to compare a fact with, by words and by meaning each."""
 _WORD_BITS, _CLAIM_BITS = 48, 15
 _SUBJECT = (1 << _WORD_BITS) - 1
 """The bits of a signature for words of the subject."""
-_COUNTED = 128
+_MAX_COUNT = 128
 """Limit of the counts of facts with a word."""
 _LATEST = 128
-"""Number of facts of a word that are looked at, the newest."""
+"""Number of the newest facts with a word that are read."""
 _LOOKED_UP = 64
-"""Number of words of a long text that are looked up, the rarest."""
+"""Number of the rarest words of a long text that are looked up."""
 _ROUNDING = 1e-9
 _COUNTS = """
     SELECT j.value, (SELECT count(*) FROM (SELECT 1 FROM fact_words WHERE word = j.value LIMIT ?2))
@@ -60,7 +60,7 @@ _LATEST_OF = (
 _TOLD_BY_BITS = 16
 """Number of words of a fact that a signature tells apart well."""
 _DELETE = "DELETE FROM fact_words WHERE word = ? AND memory_id = ?"
-_HAVING = """
+_WITH_TERM = """
     SELECT j.value FROM json_each(?1) AS j CROSS JOIN fact_words AS w ON w.word = ?2 AND w.memory_id = j.value
 """
 _FIRST_ACTIVE = f"""
@@ -80,7 +80,7 @@ class FactTerms(NamedTuple):
     claims: frozenset[int]
     """Parts of the claim."""
     signature: int
-    """A bit for each term: a fact that lacks the bit lacks the term. Positive, because SQLite knows no other."""
+    """A bit for each term: a fact that lacks the bit lacks the term. 63 bits, since integers of SQLite are signed."""
 
 
 @lru_cache(maxsize=256)
@@ -93,7 +93,7 @@ def fact_terms(collection: str, content: str) -> FactTerms:
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Index the terms of the facts among rows as they are in place of those among rows as they were."""
+    """Replace the terms of the facts among old rows in the index by those among new rows."""
     outdated, entries = _entries(old), _entries(new)
     transaction.executemany(_DELETE, [key for key, signature in outdated.items() if entries.get(key) != signature])
     rows = [(*key, signature) for key, signature in entries.items() if outdated.get(key) != signature]
@@ -113,12 +113,12 @@ def _entries(rows: Rows) -> dict[tuple[int, int], int]:
 
 def with_digest(snapshot: Snapshot, collection: str, digest: str) -> list[Candidate]:
     """Return the active facts of a collection with this digest of their text, newest first, 64 at most."""
-    found = snapshot.rows(
+    rows = snapshot.rows(
         f"SELECT {_CANDIDATE} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
         "AND m.status = 'active' ORDER BY m.id DESC LIMIT ?",
         (digest, collection, CANDIDATES),
     )
-    return [Candidate(*row) for row in found]
+    return [Candidate(*row) for row in rows]
 
 
 def sharing_words(
@@ -132,13 +132,13 @@ def sharing_words(
     signatures = _similar_signatures(terms, _sharing_rare_words(snapshot, terms, similarity), similarity)
     lacking = _lacking(snapshot, terms, signatures)
     best = sorted(lacking, key=lambda memory_id: (lacking[memory_id], -memory_id))
-    found = snapshot.rows(_FIRST_ACTIVE, (json.dumps(best), collection, but, CANDIDATES)) if best else ()
-    return [Candidate(*row) for row in found]
+    rows = snapshot.rows(_FIRST_ACTIVE, (json.dumps(best), collection, but, CANDIDATES)) if best else ()
+    return [Candidate(*row) for row in rows]
 
 
 def _lacking(snapshot: Snapshot, terms: FactTerms, signatures: Mapping[int, int]) -> dict[int, int]:
-    # How many terms each fact lacks. If some must be left out, the claims are looked up in the index, and so are words
-    # that are too many for the bits of a signature.
+    # The number of terms that each fact lacks. If there are too many facts, claims are looked up in the index, and so
+    # are words if they are too many for the bits of a signature.
     by_bits, looked_up = terms.signature, frozenset[int]()
     if len(signatures) > CANDIDATES:
         by_bits, looked_up = terms.signature & _SUBJECT, terms.claims
@@ -148,50 +148,50 @@ def _lacking(snapshot: Snapshot, terms: FactTerms, signatures: Mapping[int, int]
     for term in looked_up:
         bit = _bits([term], _WORD_BITS) if term in terms.words else _bits([term], _CLAIM_BITS) << _WORD_BITS
         may_have = [memory_id for memory_id, signature in signatures.items() if signature & bit]
-        for (memory_id,) in snapshot.rows(_HAVING, (json.dumps(may_have), term)):
+        for (memory_id,) in snapshot.rows(_WITH_TERM, (json.dumps(may_have), term)):
             lacking[memory_id] -= 1
     return lacking
 
 
 def _sharing_rare_words(snapshot: Snapshot, terms: FactTerms, similarity: float) -> dict[int, int]:
-    # Signatures by id. Of n groups of words, a fact that lacks less than n words has one as a whole.
+    # Signatures by id. Of n groups of words, a fact that lacks fewer than n words has a whole group.
     everything = terms.words | terms.claims
     if not everything:
         return {}
-    counts = dict(snapshot.rows(_COUNTS, (json.dumps([*everything]), _COUNTED)))
+    counts = dict(snapshot.rows(_COUNTS, (json.dumps([*everything]), _MAX_COUNT)))
     by_rarity = [sorted(words, key=lambda word: (counts[word], word)) for words in (everything, terms.words)]
-    enough = [len(words) - _needed(words, similarity) + 1 for words in by_rarity]
-    rarest = {word for words, number in zip(by_rarity, enough, strict=True) for word in words[:number]}
+    prefix_sizes = [len(words) - _min_shared(words, similarity) + 1 for words in by_rarity]
+    rarest = {word for words, number in zip(by_rarity, prefix_sizes, strict=True) for word in words[:number]}
     looked_up = sorted(rarest, key=lambda word: (counts[word], word))[:_LOOKED_UP]
-    groups = [_bits(by_rarity[1][place :: max(enough)], _WORD_BITS) for place in range(max(enough))]
-    found = snapshot.rows(
+    groups = [_bits(by_rarity[1][place :: max(prefix_sizes)], _WORD_BITS) for place in range(max(prefix_sizes))]
+    rows = snapshot.rows(
         f"WITH latest (memory_id, signature) AS ({' UNION ALL '.join([_LATEST_OF] * len(looked_up))}) "
         f"SELECT memory_id, signature FROM latest WHERE {' OR '.join(['NOT ~signature & ?'] * len(groups))}",
         (*chain.from_iterable((word, _LATEST) for word in looked_up), *groups),
     )
-    return dict(found)
+    return dict(rows)
 
 
-def _similar_signatures(terms: FactTerms, found: Mapping[int, int], similarity: float) -> dict[int, int]:
-    # By all terms, or by the words of the subject if one fact has all those of the other.
-    mine = terms.signature
+def _similar_signatures(terms: FactTerms, signatures: Mapping[int, int], similarity: float) -> dict[int, int]:
+    # Compares all terms, or the words of the subject if one fact has all words of the other.
+    query = terms.signature
     size, words = len(terms.words) + len(terms.claims), len(terms.words)
     spare, spare_words = (number - similarity * number + _ROUNDING for number in (size, words))
     similar = {}
-    for memory_id, signature in found.items():
-        differ = mine ^ signature
-        lacks = (differ & mine).bit_count()
+    for memory_id, signature in signatures.items():
+        differ = query ^ signature
+        lacks = (differ & query).bit_count()
         if lacks + similarity * (differ.bit_count() - lacks) > spare:
             differ &= _SUBJECT
-            lacks = (differ & mine).bit_count()
-            more = differ.bit_count() - lacks
-            if (lacks and more) or lacks + similarity * more > spare_words:
+            lacks = (differ & query).bit_count()
+            extra = differ.bit_count() - lacks
+            if (lacks and extra) or lacks + similarity * extra > spare_words:
                 continue
         similar[memory_id] = signature
     return similar
 
 
-def _needed(words: Collection[int], similarity: float) -> int:
+def _min_shared(words: Collection[int], similarity: float) -> int:
     # Rounded, so that 7 of 10 are 0.7.
     return max(math.ceil(round(similarity * len(words), 9)), 1)
 
@@ -199,22 +199,22 @@ def _needed(words: Collection[int], similarity: float) -> int:
 def near(
     snapshot: Snapshot, collection: str, ids: Iterable[int], *, after_id: int, vector: bytes, cosine: float
 ) -> list[tuple[Candidate, float]]:
-    """Return those of some facts, and of the facts stored after an id, that are similar enough; nearest first."""
+    """Return the similar facts among some facts and the facts stored after an id, nearest first."""
     query = np.frombuffer(vector, np.float32)
-    found = snapshot.rows(
+    rows = snapshot.rows(
         f"SELECT {_CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
         "JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ? AND m.collection = ? "
         "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?) UNION ALL "
         "SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512))",
         (codec.size(len(query)), collection, json.dumps(list(ids)), after_id),
     )
-    similarities = 1.0 - codec.distances([kept for *_, kept in found], query)
+    similarities = 1.0 - codec.distances([code for *_, code in rows], query)
     close = [
         (Candidate(*row), similarity)
-        for (*row, _), similarity in zip(found, similarities.tolist(), strict=True)
+        for (*row, _), similarity in zip(rows, similarities.tolist(), strict=True)
         if similarity >= cosine
     ]
-    return sorted(close, key=lambda one: (-one[1], -one[0].id))[:CANDIDATES]
+    return sorted(close, key=lambda pair: (-pair[1], -pair[0].id))[:CANDIDATES]
 
 
 def last_id(snapshot: Snapshot) -> int:
@@ -223,10 +223,10 @@ def last_id(snapshot: Snapshot) -> int:
 
 
 def _bits(terms: Iterable[int], number: int) -> int:
-    found = 0
+    bits = 0
     for term in terms:
-        found |= 1 << term % number
-    return found
+        bits |= 1 << term % number
+    return bits
 
 
 @lru_cache(maxsize=16_384)

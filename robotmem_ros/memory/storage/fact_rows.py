@@ -1,4 +1,4 @@
-"""Store what is known of facts: the decisions about them and the taxonomy of tags, repetitions, and links to others."""
+"""Store decisions about facts, the taxonomy of tags, repetitions, and links between facts."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ def set_decisions(transaction: Transaction, memory_id: int, decisions: Iterable[
 
 
 def add_decisions(transaction: Transaction, memory_id: int, decisions: Iterable[Decision]) -> None:
-    """Store the decisions of a memory that has none."""
+    """Store the decisions about a memory without decisions."""
     rows = [(memory_id, place, *decision) for place, decision in enumerate(decisions)]
     transaction.insert("decisions (memory_id, place, field, value, rule)", "(?, ?, ?, ?, ?)", rows)
 
 
 def decisions_of(snapshot: Snapshot, memory_id: int) -> tuple[Decision, ...]:
     """Return the decisions about a memory, in the order in which they were made."""
-    found = snapshot.rows("SELECT field, value, rule FROM decisions WHERE memory_id = ? ORDER BY place", (memory_id,))
-    return tuple(Decision(*row) for row in found)
+    rows = snapshot.rows("SELECT field, value, rule FROM decisions WHERE memory_id = ? ORDER BY place", (memory_id,))
+    return tuple(Decision(*row) for row in rows)
 
 
 def set_taxonomy(transaction: Transaction, tags: Collection[TagMeta]) -> None:
     """Replace the rows of `tag_meta` if they differ from these tags."""
-    wanted: set[tuple[object, ...]] = set(tags)
-    if wanted != set(transaction.rows("SELECT tag, parent, display_name FROM tag_meta")):
+    new_rows: set[tuple[object, ...]] = set(tags)
+    if new_rows != set(transaction.rows("SELECT tag, parent, display_name FROM tag_meta")):
         transaction.execute("DELETE FROM tag_meta")
-        transaction.executemany("INSERT INTO tag_meta (tag, parent, display_name) VALUES (?, ?, ?)", wanted)
+        transaction.executemany("INSERT INTO tag_meta (tag, parent, display_name) VALUES (?, ?, ?)", new_rows)
 
 
 def reinforce(transaction: Transaction, memory_id: int, confidence: float, observed_at: int) -> None:
     """Note that a fact was learned again: set its new confidence, and keep the later time of observation."""
     transaction.execute(
         "UPDATE memories SET confidence = ?, times_learned = times_learned + 1, updated_at = ?, "
-        f"observed_at = max(observed_at, ?), {revisions.CHANGED} WHERE id = ?",
+        f"observed_at = max(observed_at, ?), {revisions.SET_REVISION} WHERE id = ?",
         (confidence, iso(time.time_ns()), observed_at, memory_id),
     )
     lived_days.renew(transaction, memory_id)
@@ -63,30 +63,30 @@ def times_learned(snapshot: Snapshot, memory_id: int) -> int:
     return int(snapshot.row("SELECT times_learned FROM memories WHERE id = ?", (memory_id,))[0])
 
 
-def link_contradictions(transaction: Transaction, memory_id: int, others: Collection[tuple[int, str]]) -> None:
+def link_contradictions(transaction: Transaction, memory_id: int, links: Collection[tuple[int, str]]) -> None:
     """Link a fact with the facts that it contradicts, each with the reason."""
-    rows = _from_both_sides(memory_id, others)
+    rows = _from_both_sides(memory_id, links)
     transaction.insert("contradictions (memory_id, other_id, reason)", "(?, ?, ?)", rows)
 
 
-def link_similar(transaction: Transaction, memory_id: int, others: Collection[Similarity]) -> None:
+def link_similar(transaction: Transaction, memory_id: int, links: Collection[Similarity]) -> None:
     """Link a fact with similar facts."""
-    rows = _from_both_sides(memory_id, others)
+    rows = _from_both_sides(memory_id, links)
     transaction.insert("similar_facts (memory_id, other_id, method, similarity)", "(?, ?, ?, ?)", rows)
 
 
 def similar_to(snapshot: Snapshot, memory_id: int) -> tuple[Similarity, ...]:
     """Return the active facts that are linked as similar to a fact, most similar first."""
-    found = snapshot.rows(
+    rows = snapshot.rows(
         "SELECT o.id, s.method, s.similarity FROM similar_facts AS s JOIN memories AS o ON o.id = s.other_id "
         "WHERE s.memory_id = ? AND o.status = 'active' ORDER BY s.similarity DESC, o.id DESC",
         (memory_id,),
     )
-    return tuple(Similarity(*row) for row in found)
+    return tuple(Similarity(*row) for row in rows)
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Remove the links of facts that are rows no more."""
+    """Remove the links of facts that are deleted."""
     if facts := {row.id for row in old if row.type == Kind.FACT.value} - {row.id for row in new}:
         unlink_contradictions(transaction, facts)
         unlink_similar(transaction, facts)
@@ -102,23 +102,23 @@ def unlink_similar(transaction: Transaction, memory_ids: Collection[int]) -> Non
     _unlink(transaction, "similar_facts", memory_ids)
 
 
-def _from_both_sides(memory_id: int, others: Collection[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    return [(memory_id, *one) for one in others] + [(other, memory_id, *about) for other, *about in others]
+def _from_both_sides(memory_id: int, links: Collection[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    return [(memory_id, *link) for link in links] + [(other_id, memory_id, *about) for other_id, *about in links]
 
 
 def _unlink(transaction: Transaction, table: str, memory_ids: Collection[int]) -> None:
-    listed = (json_array(memory_ids),)
-    own = f"SELECT other_id, memory_id FROM {table} WHERE memory_id IN (SELECT value FROM json_each(?))"
-    transaction.execute(f"DELETE FROM {table} WHERE (memory_id, other_id) IN ({own})", listed)
+    ids = (json_array(memory_ids),)
+    links = f"SELECT other_id, memory_id FROM {table} WHERE memory_id IN (SELECT value FROM json_each(?))"
+    transaction.execute(f"DELETE FROM {table} WHERE (memory_id, other_id) IN ({links})", ids)
     transaction.delete(table, "memory_id", memory_ids)
 
 
 def contradictions_of(snapshot: Snapshot, memory_id: int) -> tuple[Contradiction, ...]:
     """Return the active facts that contradict a fact, newest first."""
-    found = snapshot.rows(
+    rows = snapshot.rows(
         "SELECT o.id, c.reason, o.content, (o.observed_at, o.id) > (m.observed_at, m.id) FROM contradictions AS c "
         "JOIN memories AS o ON o.id = c.other_id JOIN memories AS m ON m.id = c.memory_id "
         "WHERE c.memory_id = ? AND o.status = 'active' ORDER BY o.observed_at DESC, o.id DESC",
         (memory_id,),
     )
-    return tuple(Contradiction(other, reason, content, bool(newer)) for other, reason, content, newer in found)
+    return tuple(Contradiction(other_id, reason, content, bool(newer)) for other_id, reason, content, newer in rows)

@@ -1,4 +1,4 @@
-"""Read what changed in a file after a revision, as batches."""
+"""Read the changes of a file after a revision, as batches."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _REFERENCES = """
 """
 
 
-def changes_since(snapshot: Snapshot, seen: Cursor, n: int) -> Batch | None:
-    """Return what changed after what a follower has seen: at least `n` changes if there are as many.
+def changes_since(snapshot: Snapshot, cursor: Cursor, n: int) -> Batch | None:
+    """Return the changes after the cursor of a follower: at least `n` if there are as many; None if nothing changed.
 
-    What a row refers to and the follower does not have comes with it. None if nothing changed.
+    Memories to which a row refers come with it if the follower lacks them.
 
     Raises:
-        RewoundError: the file is not a continuation of what the follower has seen.
+        RewoundError: the file does not continue the history up to the cursor.
     """
-    if not revisions.has_history(snapshot, seen):
-        raise RewoundError(*seen)
-    first = seen.revision
+    if not revisions.has_history(snapshot, cursor):
+        raise RewoundError(*cursor)
+    first = cursor.revision
     collections = [name for (name,) in snapshot.rows("SELECT name FROM collections ORDER BY id")]
     last = _last(snapshot, collections, first, n)
     if last is None:
@@ -44,26 +44,26 @@ def changes_since(snapshot: Snapshot, seen: Cursor, n: int) -> Batch | None:
     ids = sorted(_with_references(snapshot, {*ids}, last))
     rows = units.memories(snapshot, ids)
     rows += units.sessions(snapshot, first, last) + units.maps(snapshot, first, last)
-    deleted = snapshot.rows(
+    deletions = snapshot.rows(
         "SELECT lower(hex(uuid)) FROM deleted WHERE revision > ? AND revision <= ? ORDER BY revision, uuid",
         (first, last),
     )
     epoch = revisions.epoch_of(snapshot, last)
-    return Batch(revisions.robot(snapshot), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deleted))
+    return Batch(revisions.robot(snapshot), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deletions))
 
 
 def _last(snapshot: Snapshot, collections: list[str], first: int, n: int) -> int | None:
     # The revision of the n-th change, or of the last one.
-    changed = [
+    sources = [
         snapshot.rows(f"SELECT revision FROM {_OF_MEMORIES} revision > ? ORDER BY revision LIMIT ?", (name, first, n))
         for name in collections
     ]
-    changed += [
+    sources += [
         snapshot.rows(f"SELECT revision FROM {table} WHERE revision > ? ORDER BY revision LIMIT ?", (first, n))
         for table in ("sessions", "occupancy_grids", "deleted")
     ]
     last = None
-    for number, (revision,) in enumerate(merge(*changed), start=1):
+    for number, (revision,) in enumerate(merge(*sources), start=1):
         last = revision
         if number == n:
             break

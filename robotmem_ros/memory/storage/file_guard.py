@@ -1,8 +1,8 @@
-"""Notice that a file was taken away while it is open, and save what is in it.
+"""Notice that a file was taken away while it is open, and save its contents.
 
-An open file goes on under its path's back: somebody who removes it, or moves another one onto it, leaves a program that
-writes to a file without a name, and all of that is gone when the program ends. A log that stays beside another file is
-worse: whoever opens that file next writes the log into it.
+If an open file is removed or another file is moved onto it, the program writes to a file without a name, and all its
+writes are lost when the program ends. A log that stays beside another file is worse: the next program that opens that
+file writes the log into it.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ class FileGuard:
     def __init__(self, path: Path) -> None:
         self._path = path
         real = Path(os.path.realpath(path))
-        self._opened = {file: _identity(file) for file in (path, real.with_name(f"{real.name}-wal"))}
-        self._due = 0.0
-        self._lost: DatabaseLostError | None = None
+        self._identities = {file: _identity(file) for file in (path, real.with_name(f"{real.name}-wal"))}
+        self._next_check = 0.0
+        self._loss: DatabaseLostError | None = None
         self._is_saved = False
 
     def happened(self) -> str:
-        """Return what happened to the file, or to its log; empty if it is the one that is open."""
-        for (file, opened), name in zip(self._opened.items(), ("the file", "its log"), strict=True):
-            if opened is not None and (now := _identity(file)) != opened:
+        """Return a message if another file, or no file, is at the path or at that of the log; else an empty one."""
+        for (file, identity), name in zip(self._identities.items(), ("the file", "its log"), strict=True):
+            if identity is not None and (now := _identity(file)) != identity:
                 if now is not None:
                     return f"another file was moved onto {name} while it was open"
                 return f"{name} was taken away while it was open" + ("" if file.parent.exists() else ", and its folder")
         return ""
 
     def check(self, connection: sqlite3.Connection, *, at_once: bool = False) -> DatabaseLostError | None:
-        """Look at the path, at most once a second unless `at_once`; return why nothing is written any more.
+        """Check the path, at most once a second unless `at_once`; return why nothing may be written.
 
-        The first time that it is not there, what is in the open file is saved beside. The connection must be in no
+        When the file is first missing, the contents of the open file are saved beside it. The connection must be in no
         transaction.
         """
         now = time.monotonic()
-        if now < self._due and not at_once:
-            return self._lost
-        self._due = now + _PERIOD
-        if not (why := self.happened()):
-            self._lost = None
-        elif self._lost is None or (at_once and not self._is_saved):
-            self._lost = DatabaseLostError(self._path, why, self._saved(connection))
-            _LOG.error("%s", self._lost)
-        return self._lost
+        if now < self._next_check and not at_once:
+            return self._loss
+        self._next_check = now + _PERIOD
+        if not (problem := self.happened()):
+            self._loss = None
+        elif self._loss is None or (at_once and not self._is_saved):
+            self._loss = DatabaseLostError(self._path, problem, self._save(connection))
+            _LOG.error("%s", self._loss)
+        return self._loss
 
-    def _saved(self, connection: sqlite3.Connection) -> str:
-        copy = None if _identity(self._path) == self._opened[self._path] else self._free_name()
+    def _save(self, connection: sqlite3.Connection) -> str:
+        copy = None if _identity(self._path) == self._identities[self._path] else self._free_name()
         self._is_saved = False
         try:
             if copy is not None:
                 copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 copy_into(connection, copy)
-            # So that the old log is empty, and cannot be written into a file that was moved here.
+            # Empties the old log, so that it cannot be written into a file that was moved here.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except (OSError, sqlite3.Error) as error:
             return f"what it holds could not be saved ({error})"

@@ -9,21 +9,21 @@ from .connection import INCREMENTAL, LOG_LIMIT
 from .snapshot import Snapshot, Transaction
 
 _STEP = 64
-"""Pages."""
+"""Maximum number of pages to give back in one step."""
 _MARGIN = 20
-"""A twentieth of a budget is for what is written until retention comes by, and a twentieth of the pages may be free."""
+"""Divisor of a budget for the room of writes between two runs of retention, and of the pages that may be free."""
 
 
 class FileSize(NamedTuple):
     """The pages of a file, without its write-ahead log."""
 
     page: int
-    """Bytes of one."""
+    """Bytes of a page."""
     pages: int
     free: int
 
     @property
-    def used(self) -> int:
+    def used_bytes(self) -> int:
         """Return the bytes of the pages in use."""
         return self.page * (self.pages - self.free)
 
@@ -50,7 +50,7 @@ def log_limit(limit: int) -> int:
 
 
 def limit_log(connection: sqlite3.Connection, limit: int) -> None:
-    """Let the log grow to the share that it has of a limit, not more; on the connection that writes."""
+    """Keep the log within its share of a limit, on the connection that writes."""
     (page,) = connection.execute("PRAGMA page_size").fetchone()
     connection.execute(f"PRAGMA journal_size_limit = {log_limit(limit)}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {max(log_limit(limit) // page // 2, 1)}").fetchall()
@@ -69,10 +69,10 @@ def to_give_back(snapshot: Snapshot, limit: int | None) -> int:
 
 def give_back(transaction: Transaction, pages: int) -> None:
     """Cut free pages off the end of the file."""
-    # It moves one page for each row that is asked for.
+    # SQLite moves a page for each row that is read.
     transaction.rows(f"PRAGMA incremental_vacuum({pages})")
 
 
 def cut_file(connection: sqlite3.Connection) -> None:
-    """Cut what was given back off the file on the disk, as far as no reader needs it, outside of a transaction."""
+    """Shorten the file on the disk by pages that were given back and that no reader needs; in no transaction."""
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

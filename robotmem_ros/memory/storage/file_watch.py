@@ -1,4 +1,4 @@
-"""Notice that a database file was changed, by whatever program."""
+"""Notice that any program changed a database file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class FileState(NamedTuple):
     """The last change of a file, and the newest memory in it."""
 
     version: int
-    """The last revision: other after each change of what a reader sees, not of what is derived from it."""
+    """Last revision, which grows with each change that a reader sees, not with changes of derived data."""
     newest: int
-    """Id of the memory that was stored last; 0 if there was never one."""
+    """Id of the memory that was stored last; 0 if none ever was."""
 
 
 class FileWatch:
     """Looks for changes on a connection of its own. Safe to use from several threads.
 
-    `PRAGMA data_version` tells whether other connections have committed, and costs next to nothing.
+    `PRAGMA data_version` tells at little cost whether other connections have committed.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:

@@ -1,11 +1,11 @@
-"""Feed what follows a file: what is derived from its rows and need not be exact at once.
+"""Feed followers of a file: data derived from its rows that need not be exact at once.
 
-A follower is a name, its place in the changes of the file, and `apply`. Whoever wrote a change, it comes to the
-follower in this one way. A follower that is lost begins at 0 again. What a condition or a count needs must
-be exact at once, and is written in the transaction of its row: see indexing.py.
+A follower has a name, its progress through the changes of the file, and `apply`. Every change reaches the follower this
+way, whichever process wrote it. A lost follower begins at 0 again. The data of conditions and counts must be exact at
+once, and are written in the transaction of their row: see indexing.py.
 
-A vector comes later than its memory. That is no revision, or each memory would be written, sent and shown twice. The id
-of the vector stands for it and costs no byte: ids grow and are never used again, and a vector never changes.
+A vector is stored later than its memory, without a revision, or each memory would be written, sent and shown twice. The
+id of the vector serves instead: ids grow and are never used again, and a vector never changes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .snapshot import Snapshot
 
 
 class Place(NamedTuple):
-    """A place in the changes of a file: the last ones before it."""
+    """A place in the changes of a file: the last revision and vector before it."""
 
     revision: int = 0
     vector: int = 0
@@ -29,14 +29,14 @@ class Follower(Protocol):
     """Something derived, which can be searched or asked at any time."""
 
     name: str
-    """What it does when it is fed, such as `index texts`."""
-    seen: Place
-    """All changes before it are in the follower."""
+    """The task of feeding it, such as `index texts`."""
+    progress: Place
+    """Place up to which the follower has applied all changes."""
 
     def apply(self, snapshot: Snapshot, place: Place) -> bool:
-        """Take in what changed up to a place, or a piece of it; return whether there may be more to do.
+        """Apply the changes up to a place, or some of them; return whether there may be more to do.
 
-        The snapshot shows the file at this place. To be told twice of a change does no harm.
+        The snapshot shows the file at this place. Applying a change twice does no harm.
         """
 
 
@@ -46,13 +46,13 @@ def place(snapshot: Snapshot) -> Place:
 
 
 def behind(database: Database, follower: Follower) -> Place:
-    """Return how many revisions and vectors a follower has not seen, at most."""
+    """Return at most how many revisions and vectors a follower has not applied."""
     with database.snapshot() as snapshot:
-        return Place(*(max(last - seen, 0) for last, seen in zip(place(snapshot), follower.seen, strict=True)))
+        return Place(*(max(last - old, 0) for last, old in zip(place(snapshot), follower.progress, strict=True)))
 
 
 def feed(database: Database, follower: Follower) -> bool:
-    """Give a follower what it lacks, or a piece of it; return whether there may be more.
+    """Give a follower the changes it lacks, or some of them; return whether there may be more.
 
     Raises:
         StorageError: the database cannot be read.
@@ -64,6 +64,6 @@ def feed(database: Database, follower: Follower) -> bool:
 
 
 def catch_up(database: Database, follower: Follower) -> None:
-    """Give a follower all that it lacks."""
+    """Give a follower all changes that it lacks."""
     while feed(database, follower):
         pass

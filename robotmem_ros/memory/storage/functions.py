@@ -1,4 +1,4 @@
-"""The SQL functions that queries call, and the one by whose lack other programs cannot write memories."""
+"""The SQL functions that queries call, and a function without which other programs cannot write memories."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
-    """Load sqlite-vec, and return why it cannot be loaded; empty if it is."""
+    """Load sqlite-vec, and return why it cannot be loaded; empty if it was loaded."""
     try:
         import sqlite_vec
     except ImportError:
@@ -47,25 +47,25 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     return ""
 
 
-def context_contains(context: str, path: str, wanted: str) -> int | None:
+def context_contains(context: str, path: str, operand_json: str) -> int | None:
     """Return whether the list at a path of a context contains a value, given as JSON; None if there is no list."""
-    value, operand = _at(json.loads(context), path), _parsed(wanted)
-    return any(_same(item, operand) for item in value) if isinstance(value, list) else None
+    value, operand = _at(json.loads(context), path), _parse(operand_json)
+    return any(_are_equal(item, operand) for item in value) if isinstance(value, list) else None
 
 
-def context_equals(context: str, path: str, wanted: str) -> int | None:
+def context_equals(context: str, path: str, operand_json: str) -> int | None:
     """Return whether the value at a path of a context is a value, given as JSON; None if there is none."""
     value = _at(json.loads(context), path)
-    return None if value is _ABSENT else _same(value, _parsed(wanted))
+    return None if value is _ABSENT else _are_equal(value, _parse(operand_json))
 
 
-def _same(one: object, other: object) -> bool:
+def _are_equal(first: object, second: object) -> bool:
     """Tell whether two JSON values are the same: `true` is not 1, and 1 is 1.0."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
-    return isinstance(one, bool) == isinstance(other, bool) and one == other
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_are_equal, first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_are_equal(value, second[name]) for name, value in first.items())
+    return isinstance(first, bool) == isinstance(second, bool) and first == second
 
 
 def cosine_distance(left: bytes, right: bytes) -> float:
@@ -76,7 +76,7 @@ def cosine_distance(left: bytes, right: bytes) -> float:
 
 
 @lru_cache(maxsize=8)  # the same operand for every memory
-def _parsed(operand: str) -> object:
+def _parse(operand: str) -> object:
     return json.loads(operand)
 
 

@@ -1,4 +1,4 @@
-"""Undo what consolidation made of facts that no longer say what they said then."""
+"""Undo the consolidation of facts whose status or text has changed since."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _REPRESENTED = """
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Take memories out of their groups whose status or text changed."""
-    if changed := {row.id for row in old} & {row.id for row in new}:
-        transaction.execute(_LEAVE, (json_array(changed),))
+    """Remove memories with a changed status or text from their groups."""
+    if ids := {row.id for row in old} & {row.id for row in new}:
+        transaction.execute(_LEAVE, (json_array(ids),))
 
 
 def represented(snapshot: Snapshot, memory_id: int, columns: Mapping[str, object]) -> list[int]:

@@ -12,17 +12,17 @@ from .snapshot import Transaction
 
 
 def begin(transaction: Transaction, recording: Recording) -> int:
-    """Return the id of the import of one topic of a recording; the same again for one that was begun before."""
+    """Return the id of the import of one topic of a recording; the same id if it was begun before."""
     transaction.execute(
         "INSERT INTO imports (recording, topic, configuration, path, started_at) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
         (recording.digest, recording.topic, recording.configuration, recording.path, clocks.iso(time.time_ns())),
     )
-    found = transaction.row(
+    row = transaction.row(
         "SELECT id FROM imports WHERE recording = ? AND topic = ? AND configuration = ?",
         (recording.digest, recording.topic, recording.configuration),
     )
-    return int(found[0])
+    return int(row[0])
 
 
 def finish(transaction: Transaction, import_id: int) -> None:
@@ -45,7 +45,7 @@ def claim(transaction: Transaction, key: ImportKey | None) -> bool:
 
 
 def insert_once(transaction: Transaction, new: Sequence[NewMemory]) -> tuple[Stored, ...]:
-    """Store memories, but those that an import stored before; their id is 0."""
+    """Store memories, except those that an import stored before; the id of these is 0."""
 
     def store(indices: Sequence[int]) -> list[Stored]:
         return [Stored(memory_id) for memory_id in rows.insert_all(transaction, [new[index] for index in indices])]
@@ -58,7 +58,7 @@ def store_once(
     new: Sequence[NewMemory],
     store: Callable[[Sequence[int]], Sequence[Stored]],
 ) -> tuple[Stored, ...]:
-    """Store memories, but those that an import stored before; `store` gets the indices of the rest."""
-    fresh = [index for index, one in enumerate(new) if claim(transaction, one.import_key)]
-    stored = dict(zip(fresh, store(fresh), strict=True))
-    return tuple(stored.get(index, IMPORTED_BEFORE) for index in range(len(new)))
+    """Store memories, except those that an import stored before; `store` gets the indices of the rest."""
+    fresh = [index for index, memory in enumerate(new) if claim(transaction, memory.import_key)]
+    results = dict(zip(fresh, store(fresh), strict=True))
+    return tuple(results.get(index, IMPORTED_BEFORE) for index in range(len(new)))

@@ -1,7 +1,7 @@
-"""Note in the file how its indexes cut and read texts, and rebuild them for a program that does it in another way.
+"""Note in the file by which schemes its indexes read texts, and rebuild them for a program with other schemes.
 
-Programs that write to one file must agree on this, or one does not find what the other stores: the statements of
-Chinese facts are read by jieba only where jieba is installed. So the indexes are rebuilt only while no other program
+Programs that write to one file must agree on this, or a program does not find the memories of another: the statements
+of Chinese facts are read by jieba only if jieba is installed. So the indexes are rebuilt only while no other program
 has the file open.
 """
 
@@ -24,9 +24,9 @@ _PAUSE = 0.05
 
 class _Scheme(NamedTuple):
     setting: str
-    """Name of the setting that notes it."""
+    """Name of the setting that holds the scheme of the file."""
     current: Callable[[], str]
-    """How this program reads texts."""
+    """The scheme by which this program reads texts."""
     read_by: indexing.Index
 
 
@@ -38,10 +38,10 @@ _SCHEMES = (
 
 def note_in_new(connection: sqlite3.Connection) -> None:
     """Note the schemes of this program in a database that holds no memory and no scheme yet."""
-    missing = [scheme for scheme in _SCHEMES if _noted(connection, scheme) is None]
-    if not missing or connection.execute("SELECT 1 FROM memories LIMIT 1").fetchone():
+    new_schemes = [scheme for scheme in _SCHEMES if _read_scheme(connection, scheme) is None]
+    if not new_schemes or connection.execute("SELECT 1 FROM memories LIMIT 1").fetchone():
         return
-    for scheme in missing:
+    for scheme in new_schemes:
         connection.execute(
             "INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING", (scheme.setting, scheme.current())
         )
@@ -54,17 +54,17 @@ def are_current(connection: sqlite3.Connection) -> bool:
 
 def tokens_missing(connection: sqlite3.Connection) -> str:
     """Return why this program, which only reads, does not find all words of a file; empty if it does."""
-    noted = _noted(connection, _SCHEMES[0])
-    if noted == tokens.scheme():
+    value = _read_scheme(connection, _SCHEMES[0])
+    if value == tokens.scheme():
         return ""
     return (
-        f"the words of the file are indexed as {noted!r} and asked for as {tokens.scheme()!r}, so not all of them are "
+        f"the words of the file are indexed as {value!r} and asked for as {tokens.scheme()!r}, so not all of them are "
         "found: open it once with a program that may write"
     )
 
 
 def renew(path: Path, connect: Callable[[], sqlite3.Connection], timeout: float) -> None:
-    """Rebuild the indexes that this program makes in another way, as soon as no other program has the file open.
+    """Rebuild the indexes with another scheme, as soon as no other program has the file open.
 
     `connect` gives new connections that do not wait for locks.
 
@@ -102,20 +102,20 @@ def _rebuild(connection: sqlite3.Connection) -> None:
 
 
 def _outdated(connection: sqlite3.Connection) -> list[_Scheme]:
-    return [scheme for scheme in _SCHEMES if _noted(connection, scheme) != scheme.current()]
+    return [scheme for scheme in _SCHEMES if _read_scheme(connection, scheme) != scheme.current()]
 
 
-def _noted(connection: sqlite3.Connection, scheme: _Scheme) -> str | None:
-    found = connection.execute("SELECT value FROM settings WHERE name = ?", (scheme.setting,)).fetchone()
-    return str(found[0]) if found else None
+def _read_scheme(connection: sqlite3.Connection, scheme: _Scheme) -> str | None:
+    row = connection.execute("SELECT value FROM settings WHERE name = ?", (scheme.setting,)).fetchone()
+    return str(row[0]) if row else None
 
 
 def _in_use(path: Path, connection: sqlite3.Connection) -> DatabaseUnusableError:
     scheme = _outdated(connection)[0]
-    noted = _noted(connection, scheme)
-    why = f"is open in another program, and its {scheme.setting} are indexed as {noted!r}, here as {scheme.current()!r}"
-    return DatabaseUnusableError(path, why, f"close that program, or give both the same packages{_advice(noted)}")
+    value = _read_scheme(connection, scheme)
+    fault = f"is open in another program, its {scheme.setting} are indexed as {value!r}, here as {scheme.current()!r}"
+    return DatabaseUnusableError(path, fault, f"close that program, or give both the same packages{_advice(value)}")
 
 
-def _advice(noted: str | None) -> str:
-    return " (pip install jieba)" if "jieba" in (noted or "") and not scripts.has_jieba() else ""
+def _advice(value: str | None) -> str:
+    return " (pip install jieba)" if "jieba" in (value or "") and not scripts.has_jieba() else ""

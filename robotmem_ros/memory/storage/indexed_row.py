@@ -1,4 +1,4 @@
-"""Read of memories what their indexes are made of."""
+"""Read the columns of memories from which their indexes are made."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _READ = f"""
 
 
 def read(snapshot: Snapshot, memory_ids: Iterable[int]) -> dict[int, IndexedRow]:
-    """Return the rows of those of some memories that are there, by id."""
+    """Return the rows of memories by id; missing ids are skipped."""
     return {row[0]: IndexedRow(*row) for row in snapshot.rows(_READ, (json_array(memory_ids),))}
 
 
-def changed(rows: Mapping[int, IndexedRow], columns: Mapping[str, Any]) -> dict[int, IndexedRow]:
-    """Return rows as they are when these columns are written."""
+def with_columns(rows: Mapping[int, IndexedRow], columns: Mapping[str, Any]) -> dict[int, IndexedRow]:
+    """Return rows with these columns replaced."""
     values = {name: value for name, value in columns.items() if name in COLUMNS}
     return {memory_id: row._replace(**values) for memory_id, row in rows.items()}

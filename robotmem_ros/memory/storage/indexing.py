@@ -1,7 +1,7 @@
-"""Keep the indexes in step with `memories`: the one way in and out of them.
+"""Keep the indexes in step with `memories`: nothing else writes to them.
 
-The entries of an index follow from a few columns of a memory. Whether memories are inserted, changed, deleted or read
-anew, each index gets the rows as they were and as they are, and takes out and puts in what differs.
+The entries of an index follow from a few columns of a memory. Whether memories are inserted, changed or deleted, or an
+index is rebuilt, each index gets the old and the new rows, and replaces the entries that differ.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from .indexed_row import IndexedRow, Rows
 from .snapshot import Transaction
 
 _BATCH = 1000
-"""Memories indexed together when an index is built anew."""
+"""Number of memories indexed together when an index is rebuilt."""
 
 
 class Index(NamedTuple):
     """An index of memories."""
 
     key: Callable[[IndexedRow], object]
-    """The columns that its entries follow from."""
+    """Columns that determine its entries."""
     exchange: Callable[[Transaction, Rows, Rows], None]
-    """Takes out the entries of rows as they were, and puts in those of rows as they are."""
+    """Replaces the entries of old rows by those of new rows."""
     clear: Callable[[Transaction], None] | None = None
-    """Empties it; None if it is never built anew."""
+    """Empties the index; None if it is never rebuilt."""
 
 
 TEXTS = Index(
@@ -49,41 +49,41 @@ FACTS = Index(attrgetter("type", "collection", "content"), fact_index.exchange, 
 
 
 def index(transaction: Transaction, memory_ids: Iterable[int]) -> None:
-    """Put memories into all indexes that are in none."""
+    """Add new memories to all indexes."""
     exchange(transaction, {}, indexed_row.read(transaction, memory_ids))
 
 
 def unindex(transaction: Transaction, memory_ids: Iterable[int]) -> None:
-    """Take memories out of all indexes, before they are deleted."""
+    """Remove memories from all indexes, before they are deleted."""
     exchange(transaction, indexed_row.read(transaction, memory_ids), {})
 
 
 @contextmanager
 def changing(transaction: Transaction, memory_ids: Collection[int]) -> Iterator[None]:
-    """Let the indexes follow what the block changes of memories."""
+    """Update the indexes for changes of memories in the block."""
     before = indexed_row.read(transaction, memory_ids)
     yield
     exchange(transaction, before, indexed_row.read(transaction, memory_ids))
 
 
 def exchange(transaction: Transaction, before: Mapping[int, IndexedRow], after: Mapping[int, IndexedRow]) -> None:
-    """Let the indexes follow from memories as they were to memories as they are, by id."""
-    gone = [row for memory_id, row in before.items() if memory_id not in after]
-    come = [row for memory_id, row in after.items() if memory_id not in before]
-    changed = [(row, after[row.id]) for row in before.values() if row.id in after and row != after[row.id]]
+    """Replace the entries of memories before a change by those after it; both by id."""
+    deletes = [row for memory_id, row in before.items() if memory_id not in after]
+    inserts = [row for memory_id, row in after.items() if memory_id not in before]
+    changes = [(row, after[row.id]) for row in before.values() if row.id in after and row != after[row.id]]
     for key, exchange_rows, _ in _INDEXES:
-        pairs = [(old, new) for old, new in changed if key(old) != key(new)]
-        if gone or come or pairs:
-            exchange_rows(transaction, [*gone, *(old for old, _ in pairs)], [*come, *(new for _, new in pairs)])
+        pairs = [(old, new) for old, new in changes if key(old) != key(new)]
+        if deletes or inserts or pairs:
+            exchange_rows(transaction, [*deletes, *(old for old, _ in pairs)], [*inserts, *(new for _, new in pairs)])
 
 
-def rebuild(transaction: Transaction, rebuilt: Index) -> None:
-    """Build one index anew."""
-    assert rebuilt.clear is not None
-    rebuilt.clear(transaction)
+def rebuild(transaction: Transaction, target: Index) -> None:
+    """Rebuild an index."""
+    assert target.clear is not None
+    target.clear(transaction)
     ids = [memory_id for (memory_id,) in transaction.rows("SELECT id FROM memories ORDER BY id")]
     for start in range(0, len(ids), _BATCH):
-        rebuilt.exchange(transaction, (), indexed_row.read(transaction, ids[start : start + _BATCH]).values())
+        target.exchange(transaction, (), indexed_row.read(transaction, ids[start : start + _BATCH]).values())
 
 
 _INDEXES = (
@@ -97,4 +97,4 @@ _INDEXES = (
     Index(attrgetter("id"), fact_rows.exchange),
     Index(attrgetter("status", "content"), group_rows.exchange),
 )
-"""Whatever follows from memories: the indexes, the links of facts and the groups that consolidation made."""
+"""Everything derived from memories at once: indexes, links of facts, and groups of consolidated facts."""

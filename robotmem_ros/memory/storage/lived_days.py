@@ -1,13 +1,13 @@
-"""Lived time: the days on which the memory was awake, numbered in the order in which it lived them.
+"""Number the lived days: the days on which the memory was awake, in their order.
 
-A day of the robot's clock is lived once a program opens the memory to write, or commits something, on it. So a robot
-that stands switched off does not age, one that observes nothing and is asked nothing does not either, and programs that
-only read the file agree whatever their clocks show. The number of a day never changes. A clock that jumped ahead and
+A day of the robot's clock is lived if a program opens the memory to write, or commits, on it. So a memory does not age
+while its robot is switched off, or observes nothing and gets no query, and programs that only read the file agree
+whatever their clocks show. The number of a day never changes. A clock that jumped ahead and
 was set right has cost one day, and a simulation that begins again lives the same days again.
 
-A time belongs to the last lived day that is not after it. What is from before all of them belongs to day 0, which is
-before the first. A stamp that no wall clock gave, such as one of a simulation or one that counts from the start of a
-driver, belongs to the present day, if that is one of a wall clock.
+A time belongs to the last lived day that is not after it, and a time before all lived days to day 0. A stamp of no wall
+clock, such as that of a simulation or one that counts from the start of a driver, belongs to the present day if that is
+a day of a wall clock.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _LOG = logging.getLogger(__name__)
 
 
 def note(transaction: Transaction, clock: Callable[[], int]) -> None:
-    """Note that the memory lives the present day, by the robot's clock in nanoseconds; none if that shows no time."""
+    """Note that the memory lives the present day, by the robot's clock in nanoseconds, if the clock has a time."""
     try:
         now = clock()
     except Exception as error:
-        # What is written is worth more than a day; whoever needs the time is told of it.
+        # A write matters more than a day; code that needs the time raises the error.
         _LOG.debug("the day was not noted: %s", error)
         return
     if now > 0:
@@ -45,12 +45,12 @@ def note(transaction: Transaction, clock: Callable[[], int]) -> None:
 def numbers(snapshot: Snapshot, times: Iterable[int]) -> list[int]:
     """Return the numbers of the lived days to which times belong, in nanoseconds by the robot's clock."""
     days = [time // DAY for time in times]
-    found = dict(snapshot.rows(_OF_DAYS, (json.dumps(sorted({*days})),)))
-    return [found[day] for day in days]
+    day_numbers = dict(snapshot.rows(_OF_DAYS, (json.dumps(sorted({*days})),)))
+    return [day_numbers[day] for day in days]
 
 
 def renew(transaction: Transaction, memory_id: int) -> None:
-    """Note of which lived day the evidence for a memory is whose times were changed."""
+    """Note the lived day of the evidence for a memory whose times were changed."""
     sql = "SELECT max(observed_at, received_at) FROM memories WHERE id = ?"
     days = numbers(transaction, (time for (time,) in transaction.rows(sql, (memory_id,))))
     transaction.executemany(

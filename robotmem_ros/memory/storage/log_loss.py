@@ -1,16 +1,16 @@
 """Notice that the write-ahead log has lost commits since the file was open: it was removed, emptied or damaged.
 
-SQLite takes what is left of a log for all of it, and says nothing. Two things tell:
+SQLite accepts a shortened log without an error. Two signs tell of a loss:
 
 - Two numbers, on two pages of the file, are equal in each state of the database, but not in the file without its log:
-  `mark` changes both in one commit, and then writes the page of the second once more, behind a reader. A checkpoint
-  brings the first page into the file; it passes the second over, since that is newer than what the reader sees. Whoever
-  closes the file in order, SQLite's shell too, writes the log back, and then the numbers are equal there as well.
-- The end of a log that SQLite accepts is followed by two commits or more of the same log: it is damaged there. A single
-  one may be the last before a power cut, which nobody was told is on disk.
+  `mark` changes both in one commit, and then writes the page of the second number again while a reader is open. A
+  checkpoint brings the first page into the file but not the second, which is newer than the state of the reader. A
+  program that closes the file in order, SQLite's shell too, writes the log back, and then both numbers are equal.
+- Two or more commits of the same log follow the end that SQLite accepts: the log is damaged there. A single commit may
+  be the last before a power cut, which was never confirmed.
 
-A loss is not noticed between the next checkpoint and the next `mark`, where the damaged commit is the last one of the
-log, or where both files are of the same earlier time.
+A loss is not noticed between the next checkpoint and the next `mark`, if only the last commit of the log is damaged, or
+if both files are of the same earlier time.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Log(NamedTuple):
     """A write-ahead log as it lies on the disk, whether or not SQLite accepts it."""
 
     salts: bytes
-    """What its frames have in common; empty without a log."""
+    """Salts that all its frames share; empty without a log."""
     commits: tuple[int, ...]
-    """The numbers of the frames that end a transaction, from 1."""
+    """Numbers of the frames that end a transaction, from 1."""
 
 
 def read_log(path: Path) -> Log:
@@ -58,7 +58,7 @@ def read_log(path: Path) -> Log:
 
 
 def mark(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextManager[Snapshot]]) -> None:
-    """Make the numbers differ in the file alone; `connection` is in no transaction, `snapshot` gives one that reads.
+    """Make the numbers differ in the file alone; `connection` is in no transaction, `snapshot` opens a snapshot.
 
     Raises:
         sqlite3.Error: the file could not be written.
@@ -74,7 +74,7 @@ def mark(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextM
     (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
     with snapshot() as reader:
         reader.row(_DIFFER)
-        # Whoever has the lock of writers now may wait for this reader to end. Then a later mark will do.
+        # A process with the lock of writers may wait for this reader to end. Then a later mark will do.
         connection.execute("PRAGMA busy_timeout = 0")
         try:
             with suppress(sqlite3.OperationalError):
@@ -85,7 +85,7 @@ def mark(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextM
 
 
 def settle(connection: sqlite3.Connection) -> None:
-    """Make the numbers equal in a file that was parted from its log."""
+    """Make the numbers equal in a file that lost its log."""
     if _is_parted(connection):
         connection.execute("UPDATE log_mark SET n = (SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'log')")
 
@@ -103,9 +103,9 @@ def loss(connection: sqlite3.Connection, path: Path, before: Log) -> str:
             f"the log {str(path) + '-wal'!r} was gone, empty or damaged at opening: what was stored last and was only "
             "in the log is lost; copy a file in use by `robotmem backup`"
         )
-    frames = _accepted(connection)
+    frames = _count_frames(connection)
     lost_commits = sum(commit > frames for commit in before.commits) - 1
-    # Other processes may have begun the log anew meanwhile.
+    # Another process may have restarted the log since.
     if frames > 0 and lost_commits > 0 and read_log(path).salts == before.salts:
         return (
             f"the log {str(path) + '-wal'!r} was damaged at opening: the last {lost_commits} or more commits are lost"
@@ -113,8 +113,8 @@ def loss(connection: sqlite3.Connection, path: Path, before: Log) -> str:
     return ""
 
 
-def _accepted(connection: sqlite3.Connection) -> int:
-    # How many frames SQLite has accepted; to a connection that only reads it does not tell.
+def _count_frames(connection: sqlite3.Connection) -> int:
+    # The number of frames that SQLite has accepted; 0 on a connection that only reads, which cannot ask.
     try:
         return int(connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1])
     except sqlite3.OperationalError:

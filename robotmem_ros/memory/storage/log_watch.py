@@ -1,9 +1,9 @@
-"""Keep the write-ahead log as small as its readers let it be, and say who keeps it from being emptied.
+"""Keep the write-ahead log as small as its readers allow, and report the processes that keep it long.
 
 Nothing can shorten the log while a process reads an older state of the file, such as a shell with an open transaction.
-Saving goes on meanwhile: to lose what a robot sees would be worse than a long log. But each commit writes a page of
-nearly every table and index again, whether it stores one memory or a hundred. So until the log can be emptied, what
-nobody waits for is committed once a second.
+Saving goes on, since losing observations would be worse than a long log. But each commit writes a page of nearly every
+table and index again, whether it stores one memory or a hundred. So until the log can be emptied, background jobs are
+committed once a second.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .file_size import log_limit
 from .secure_erase import is_read_elsewhere
 
 _LARGE = 4
-"""How many times as large as it should be the log is before it is worth a word."""
+"""Factor by which the log must exceed its limit before it is reported."""
 _GATHERED = 1.0
-"""Seconds between two commits of what nobody waits for while the log cannot be emptied."""
+"""Seconds between two commits of background jobs while the log cannot be emptied."""
 _READ_LOCKS = range(123, 128)
 """Bytes of the shared-memory file of which a reader locks one. See "WAL-mode File Format", section 2.3.1."""
 _LOCKS = Path("/proc/locks")
@@ -60,8 +60,8 @@ class LogWatch:
             self._database.gather(_GATHERED)
             if self._held_since is None:
                 self._held_since = self._clock()
-            held = self._clock() - self._held_since
-            raise LogHeldError(self._log, self._log.stat().st_size, readers(self._database.path), held)
+            duration = self._clock() - self._held_since
+            raise LogHeldError(self._log, self._log.stat().st_size, readers(self._database.path), duration)
         self._held_since = None
         self._database.gather(0.0)
         if self._checkpointed_at() != self._marked_at:
@@ -77,7 +77,7 @@ class LogWatch:
 def readers(path: Path) -> list[str]:
     """Return the processes that read a database now, such as `process 77 (sqlite3)`, as far as Linux tells.
 
-    This process is named only if no other one reads.
+    This process is listed only if no other process reads.
     """
     try:
         inode = Path(f"{path}-shm").stat().st_ino
@@ -85,14 +85,14 @@ def readers(path: Path) -> list[str]:
     except OSError:
         return []
     # 1: POSIX ADVISORY READ 77 fd:01:123456 124 124
-    found = {
+    process_ids = {
         int(lock[4])
         for lock in locks
         if lock[1] == "POSIX" and lock[5].endswith(f":{inode}") and int(lock[6]) in _READ_LOCKS
     }
-    others = sorted(found - {os.getpid(), 0, -1})  # those of other containers have no number here
-    named = [f"process {process} ({_name(process)})" for process in others]
-    return named or (["this process itself"] if os.getpid() in found else [])
+    other_ids = sorted(process_ids - {os.getpid(), 0, -1})  # those of other containers have no number here
+    descriptions = [f"process {process} ({_name(process)})" for process in other_ids]
+    return descriptions or (["this process itself"] if os.getpid() in process_ids else [])
 
 
 def _name(process: int) -> str:

@@ -15,12 +15,12 @@ from .path_rows import newest_map
 from .snapshot import Snapshot, Transaction
 
 _LEVEL = 3
-"""Of compression: maps are large and plain, and higher levels gain little."""
+"""Level of compression: maps are large and plain, and higher levels gain little."""
 _COLUMNS = "map_id, frame_id, resolution, origin_x, origin_y, origin_yaw, width, height, observed_at"
 
 
 class PackedGrid(NamedTuple):
-    """A grid as it is stored; made before the writer gets it, which need not wait for the compression."""
+    """A compressed grid, made before the writer gets it, so that the writer does not wait for the compression."""
 
     grid: OccupancyGrid
     digest: bytes
@@ -40,10 +40,10 @@ class MapInfo(NamedTuple):
     observed_at: int
     """Nanoseconds of the robot's clock."""
     digest: str
-    """Other for other cells, or another place, resolution, frame or map."""
+    """Digest of cells, origin, resolution, frame and map."""
 
 
-def packed(grid: OccupancyGrid) -> PackedGrid:
+def pack(grid: OccupancyGrid) -> PackedGrid:
     """Compress the cells of a grid."""
     return PackedGrid(grid, grid.digest(), zlib.compress(grid.cells, _LEVEL))
 
@@ -63,12 +63,12 @@ def save(
     if not imports.claim(transaction, key):
         return False
     grid = new.grid
-    found = transaction.row("SELECT digest, observed_at FROM occupancy_grids WHERE map_id = ?", (grid.map_id,))
-    if found and keeps_newer and found[1] > grid.observed_at:
+    row = transaction.row("SELECT digest, observed_at FROM occupancy_grids WHERE map_id = ?", (grid.map_id,))
+    if row and keeps_newer and row[1] > grid.observed_at:
         return False
-    if found and found[0] == new.digest:
+    if row and row[0] == new.digest:
         transaction.execute(
-            f"UPDATE occupancy_grids SET observed_at = ?, {revisions.CHANGED} WHERE map_id = ?",
+            f"UPDATE occupancy_grids SET observed_at = ?, {revisions.SET_REVISION} WHERE map_id = ?",
             (grid.observed_at, grid.map_id),
         )
         return False
@@ -77,14 +77,14 @@ def save(
         f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {revisions.NEXT}) "
         f"ON CONFLICT (map_id) DO UPDATE SET ({_COLUMNS}, collection, digest, cells) = "
         f"({', '.join(f'excluded.{name}' for name in (*_COLUMNS.split(', '), 'collection', 'digest', 'cells'))}), "
-        f"{revisions.CHANGED}",
+        f"{revisions.SET_REVISION}",
         (grid.map_id, grid.frame_id, grid.resolution, *grid.origin, grid.width, grid.height, grid.observed_at,
          collection, new.digest, new.cells, revisions.uuid7()),
     )  # fmt: skip
     return True
 
 
-def unpacked(row: Mapping[str, Any]) -> OccupancyGrid:
+def unpack(row: Mapping[str, Any]) -> OccupancyGrid:
     """Return the grid of a row of `units.maps`; raises LookupError, TypeError or ValueError for what is none."""
     check_size(row["width"], row["height"])
     try:
@@ -100,7 +100,8 @@ def unpacked(row: Mapping[str, Any]) -> OccupancyGrid:
 
 def load(snapshot: Snapshot, map_id: str | None) -> OccupancyGrid | None:
     """Return the grid of a map, None if there is none; of the present map if `map_id` is None."""
-    row = snapshot.row(f"SELECT {_COLUMNS}, cells FROM occupancy_grids WHERE map_id = ?", (_chosen(snapshot, map_id),))
+    arguments = (_present_map(snapshot) if map_id is None else map_id,)
+    row = snapshot.row(f"SELECT {_COLUMNS}, cells FROM occupancy_grids WHERE map_id = ?", arguments)
     if row is None:
         return None
     name, frame, resolution, x, y, yaw, width, height, observed_at, cells = row
@@ -112,10 +113,10 @@ def load(snapshot: Snapshot, map_id: str | None) -> OccupancyGrid | None:
 
 def infos(snapshot: Snapshot) -> tuple[MapInfo, ...]:
     """Return what grids there are, by the names of their maps."""
-    found = snapshot.rows(f"SELECT {_COLUMNS}, lower(hex(digest)) FROM occupancy_grids ORDER BY map_id")
+    records = snapshot.rows(f"SELECT {_COLUMNS}, lower(hex(digest)) FROM occupancy_grids ORDER BY map_id")
     return tuple(
         MapInfo(name, frame, resolution, Origin(x, y, yaw), width, height, observed_at, digest)
-        for name, frame, resolution, x, y, yaw, width, height, observed_at, digest in found
+        for name, frame, resolution, x, y, yaw, width, height, observed_at, digest in records
     )
 
 
@@ -123,15 +124,13 @@ def rows(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return all grids with every column; none of a file from before there were any."""
     if not snapshot.row("SELECT 1 FROM sqlite_master WHERE name = 'occupancy_grids'"):
         return []
-    return snapshot.named("SELECT * FROM occupancy_grids ORDER BY map_id")
+    return snapshot.mappings("SELECT * FROM occupancy_grids ORDER BY map_id")
 
 
-def _chosen(snapshot: Snapshot, map_id: str | None) -> str | None:
-    # The present map is the one on which the robot drove last, if it has a grid; else the one whose grid is newest.
-    if map_id is not None:
-        return map_id
-    found = snapshot.row(
+def _present_map(snapshot: Snapshot) -> str | None:
+    # The map on which the robot drove last, if it has a grid; else the map with the newest grid.
+    row = snapshot.row(
         "SELECT map_id FROM occupancy_grids ORDER BY map_id IS ? DESC, observed_at DESC, map_id LIMIT 1",
         (newest_map(snapshot),),
     )
-    return None if found is None else str(found[0])
+    return None if row is None else str(row[0])

@@ -21,12 +21,12 @@ APPLICATION_ID = 0x726F626D  # "robm"
 BEFORE_RELEASE = 0x726D656D  # "rmem", with versions of another schema
 LAST_BEFORE_RELEASE = 22
 _SIGHTINGS_BEFORE_RELEASE = "CREATE TEMP VIEW sightings AS SELECT *, thinned AS subsampled FROM main.sightings"
-"""Gives a column its present name; all others that are exported have kept theirs."""
+"""View that gives a column its present name; all other exported columns have kept their names."""
 _MEMORIES_BEFORE_RELEASE = (
     "CREATE TEMP VIEW memories AS SELECT {}, nullif(decay_rate, 0.01) AS decay_rate, refreshed_at AS received_at "
     "FROM main.memories"
 )
-"""Gives a column its present meaning, since its default did not count, and another one its present name."""
+"""View that makes the default of a column NULL, as it is now, and gives another column its present name."""
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
@@ -35,8 +35,8 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
     An older database is first copied to `<name>.v<version>.bak` beside it.
 
     Raises:
-        DatabaseUnusableError: it belongs to another program, or was made by a newer version of this one, by one before
-            the first release, or by one whose schema of the same version is another one.
+        DatabaseUnusableError: it belongs to another program, to a newer version of this program, to a version before
+            the first release, or to a version with another schema of the same number.
     """
     version = schema_version(connection)
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -53,7 +53,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
         _run(connection, migrations, step)
 
 
-def check_version(connection: sqlite3.Connection, path: Path, wanted: int = len(MIGRATIONS)) -> None:
+def check_version(connection: sqlite3.Connection, path: Path, newest: int = len(MIGRATIONS)) -> None:
     """Check that a database can be read as it is.
 
     Raises:
@@ -61,12 +61,12 @@ def check_version(connection: sqlite3.Connection, path: Path, wanted: int = len(
     """
     _check_application(connection, path)
     version = schema_version(connection)
-    if version > wanted:
-        raise _newer(path, version, wanted)
-    if version < wanted:
+    if version > newest:
+        raise _newer(path, version, newest)
+    if version < newest:
         raise DatabaseUnusableError(
             path,
-            f"has schema version {version}, older than {wanted}, and is opened to be read only",
+            f"has schema version {version}, older than {newest}, and is opened to be read only",
             "start the node with it once, or open it in Python with RobotMemory(path): it is migrated after a backup",
         )
     _check_digest(connection, path, MIGRATIONS[:version])
@@ -86,14 +86,14 @@ def exportable(path: Path) -> Iterator[Snapshot]:
         StorageError: it is damaged.
     """
     check_readable(path)
-    doing = f"export {str(path)!r}"
+    action = f"export {str(path)!r}"
     try:
         with closing(connect(path, busy_timeout=5.0, synchronous="normal", read_only=True)) as connection:
             _make_readable(connection, path)
             connection.execute("BEGIN")
-            yield Snapshot(connection, doing)
+            yield Snapshot(connection, action)
     except (sqlite3.Error, *MALFORMED) as cause:
-        raise StorageError(doing, cause) from cause
+        raise StorageError(action, cause) from cause
 
 
 def is_before_release(snapshot: Snapshot) -> bool:
@@ -113,8 +113,8 @@ def _make_readable(connection: sqlite3.Connection, path: Path) -> None:
         )
     connection.execute(_SIGHTINGS_BEFORE_RELEASE)
     columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
-    others = ", ".join(name for name in columns if name != "decay_rate")
-    connection.execute(_MEMORIES_BEFORE_RELEASE.format(others))
+    other_columns = ", ".join(name for name in columns if name != "decay_rate")
+    connection.execute(_MEMORIES_BEFORE_RELEASE.format(other_columns))
 
 
 def _application(connection: sqlite3.Connection) -> int:
@@ -134,24 +134,24 @@ def _check_application(connection: sqlite3.Connection, path: Path) -> None:
         raise DatabaseUnusableError(path, "was not made by robotmem_ros", "give the path of another file")
 
 
-def _newer(path: Path, version: int, wanted: int) -> DatabaseUnusableError:
-    return DatabaseUnusableError(path, f"has schema version {version}, newer than {wanted}", "use a newer robotmem_ros")
+def _newer(path: Path, version: int, newest: int) -> DatabaseUnusableError:
+    return DatabaseUnusableError(path, f"has schema version {version}, newer than {newest}", "use a newer robotmem_ros")
 
 
 def _check_digest(connection: sqlite3.Connection, path: Path, migrations: Sequence[str]) -> None:
     # Before the first release a schema changes without its number.
     row = connection.execute("SELECT value FROM settings WHERE name = 'schema'").fetchone()
-    found, expected = row[0] if row else "none", _digest(migrations)
-    if found != expected:
+    digest, expected = row[0] if row else "none", _digest(migrations)
+    if digest != expected:
         raise DatabaseUnusableError(
             path,
-            f"has another schema of version {len(migrations)} than this program (digest {found}, here {expected})",
+            f"has another schema of version {len(migrations)} than this program (digest {digest}, here {expected})",
             "export it with the program that made it (`robotmem export`), and import that into a new file",
         )
 
 
 def _digest(migrations: Sequence[str]) -> str:
-    # Of the statements: comments and blanks may change.
+    # A digest of the statements: comments and blanks may change.
     statements = (" ".join(re.sub("--.*", "", script).split()) for script in migrations)
     return hashlib.blake2b("\n".join(statements).encode(), digest_size=8).hexdigest()
 

@@ -22,7 +22,7 @@ _PARTS = """
     SELECT m.id, m.content, m.human_summary, m.context, m.collection
     FROM note_chunks AS c CROSS JOIN memories AS m ON m.id = c.memory_id WHERE c.file_id = ? ORDER BY m.id
 """
-_KNOWN = "SELECT id, path, collection, stamp, digest, error FROM note_files"
+_KNOWN_FILES = "SELECT id, path, collection, stamp, digest, error FROM note_files"
 _FOLDERS = """
     SELECT o.name, o.path, o.collection, o.error, count(f.id), coalesce(sum(
         (SELECT count(*) FROM note_chunks AS c WHERE c.file_id = f.id)
@@ -59,7 +59,7 @@ class FolderRow(NamedTuple):
     path: str
     collection: str
     device: int
-    """On which it lay when it could be read; 0 if it never could."""
+    """Device of the folder when it was last read; 0 if it never was."""
     error: str
 
 
@@ -67,9 +67,9 @@ class KnownNotes(NamedTuple):
     """Folders and files as they were read last."""
 
     folders: dict[str, FolderRow]
-    """By name, in alphabetical order."""
+    """Folders by name, in alphabetical order."""
     files: dict[str, KnownFile]
-    """By path."""
+    """Files by path."""
     has_orphans: bool
     """Whether there are notes without a file, as when a purge was interrupted."""
 
@@ -89,17 +89,17 @@ class FolderState(NamedTuple):
     """A folder of notes as it was seen last."""
 
     name: str
-    """The first part of the paths of its files."""
+    """First part of the paths of its files."""
     path: str
-    """On the disk of the process that reads it."""
+    """Path on the disk of the process that reads it."""
     collection: str
     error: str
-    """Why it could not be read, so that what was read of it before stays; empty if it could."""
+    """Reason why it could not be read, in which case its old notes stay; else empty."""
     files: int
     notes: int
-    """Parts of these files."""
+    """Number of parts of these files."""
     errors: int
-    """Files among them that could not be read."""
+    """Number of files among them that could not be read."""
 
 
 class FileState(NamedTuple):
@@ -108,28 +108,28 @@ class FileState(NamedTuple):
     path: str
     collection: str
     error: str
-    """Why it could not be read; empty if it could."""
+    """Reason why it could not be read; else empty."""
     notes: int
 
 
 def check_no_notes(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
     """Check that none of some memories is a note, which changes with its file alone; raises NoteError."""
-    found = snapshot.row(_NOTES, (json.dumps(memory_ids),))
-    if found is not None:
-        memory_id, path = found
+    row = snapshot.row(_NOTES, (json.dumps(memory_ids),))
+    if row is not None:
+        memory_id, path = row
         raise NoteError(memory_id, str(path))
 
 
-def known(snapshot: Snapshot) -> KnownNotes:
+def known_notes(snapshot: Snapshot) -> KnownNotes:
     """Return what was read of folders and files."""
-    known_files = {row[1]: KnownFile(*row) for row in snapshot.rows(_KNOWN)}
+    known_files = {row[1]: KnownFile(*row) for row in snapshot.rows(_KNOWN_FILES)}
     return KnownNotes(folder_rows(snapshot), known_files, _has_orphans(snapshot))
 
 
 def folder_rows(snapshot: Snapshot) -> dict[str, FolderRow]:
-    """Return what is known of the folders, by name, in alphabetical order."""
-    found = snapshot.rows("SELECT name, path, collection, device, error FROM note_folders ORDER BY name")
-    return {row[0]: FolderRow(*row) for row in found}
+    """Return the folders by name, in alphabetical order."""
+    records = snapshot.rows("SELECT name, path, collection, device, error FROM note_folders ORDER BY name")
+    return {row[0]: FolderRow(*row) for row in records}
 
 
 def set_folders(transaction: Transaction, folders: Iterable[FolderRow]) -> None:
@@ -162,22 +162,22 @@ def save_file(
 
 
 def _replace_parts(transaction: Transaction, file_id: int, parts: Sequence[NewMemory]) -> None:
-    unused = defaultdict[tuple[str, ...], list[tuple[int, str]]](list)
+    old_parts = defaultdict[tuple[str, ...], list[tuple[int, str]]](list)
     for memory_id, content, heading, context, collection in transaction.rows(_PARTS, (file_id,)):
-        unused[collection, content].append((memory_id, heading + "\n" + context))
+        old_parts[collection, content].append((memory_id, heading + "\n" + context))
     new = []
     for part in parts:
-        same = unused[part.collection, part.content]
-        if not same:
+        matches = old_parts[part.collection, part.content]
+        if not matches:
             new.append(part)
             continue
-        memory_id, told = same.pop(0)
-        if told != part.human_summary + "\n" + part.context:
+        memory_id, old_text = matches.pop(0)
+        if old_text != part.human_summary + "\n" + part.context:
             rows.update(transaction, memory_id, {"human_summary": part.human_summary, "context": part.context})
-    # What is new comes first: a text that only moved to another collection does not lose its vector.
+    # New parts come first, so that a text that moved to another collection keeps its vector.
     ids = rows.insert_all(transaction, new) if new else ()
     transaction.executemany("INSERT INTO note_chunks VALUES (?, ?)", [(memory_id, file_id) for memory_id in ids])
-    rows.delete(transaction, [memory_id for left in unused.values() for memory_id, _ in left])
+    rows.delete(transaction, [memory_id for entries in old_parts.values() for memory_id, _ in entries])
 
 
 def remove_file(transaction: Transaction, path: str) -> None:
@@ -188,7 +188,7 @@ def remove_file(transaction: Transaction, path: str) -> None:
 
 
 def forget_files(transaction: Transaction, collection: str | None) -> int:
-    """Forget what was read of the files of a collection, and return their number; they may be read again."""
+    """Forget the files of a collection, which may be read again, and return their number."""
     transaction.execute("DELETE FROM note_folders WHERE collection = ?", (collection,))
     return transaction.execute("DELETE FROM note_files WHERE collection = ?", (collection,)).rowcount
 
@@ -196,10 +196,10 @@ def forget_files(transaction: Transaction, collection: str | None) -> int:
 def text_of(snapshot: Snapshot, path: str) -> tuple[str, str] | None:
     """Return the text of a file, and why it could not be read; None if there is no such file."""
     sql = "SELECT t.text, f.error FROM note_files AS f LEFT JOIN note_texts AS t ON t.file_id = f.id WHERE f.path = ?"
-    found = snapshot.row(sql, (path,))
-    if found is None:
+    row = snapshot.row(sql, (path,))
+    if row is None:
         return None
-    text, error = found
+    text, error = row
     return zlib.decompress(text).decode() if text else "", str(error)
 
 
@@ -211,8 +211,8 @@ def paths(snapshot: Snapshot) -> list[str]:
 def file_counts(snapshot: Snapshot) -> tuple[int, int]:
     """Return how many files there are, and how many of them could not be read."""
     sql = "SELECT (SELECT count(*) FROM note_files), (SELECT count(*) FROM note_files WHERE error <> '')"
-    found: tuple[int, int] = snapshot.row(sql)
-    return found
+    counts: tuple[int, int] = snapshot.row(sql)
+    return counts
 
 
 def folders(snapshot: Snapshot) -> tuple[FolderState, ...]:

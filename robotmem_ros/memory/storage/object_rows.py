@@ -27,9 +27,9 @@ _NUMBERS = (
 """Columns of objects that are fields of Track as they are."""
 _COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
 _COLUMNS = ("votes", "sources", "confirmed", "told", *_COVARIANCE, *_NUMBERS)
-_SELECTED = ("memory_id", "label", "context", "confidence", "x", "y", "z", *_COLUMNS)
+_LOADED = ("memory_id", "label", "context", "confidence", "x", "y", "z", *_COLUMNS)
 _NEAR = f"""
-    SELECT {", ".join(_SELECTED)} FROM spaces AS s CROSS JOIN objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
+    SELECT {", ".join(_LOADED)} FROM spaces AS s CROSS JOIN objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
     CROSS JOIN objects AS o ON o.memory_id = m.id
     WHERE s.field = 'position' AND s.frame_id = ? AND s.map_id = ?
     AND r.space0 >= s.id - 0.5 AND r.space1 <= s.id + 0.5 AND r.x1 >= ? AND r.x0 <= ? AND r.y1 >= ? AND r.y0 <= ?
@@ -55,9 +55,9 @@ _COUNT_NEIGHBOURS = """
 Space = tuple[str, str, str]
 """Frame, map and collection."""
 _CUBE = 4
-"""Positions in a cube so many radii wide share one search: many searches cost more than rows that are not needed."""
+"""Width in radii of a cube whose positions share one search: more searches cost more than a few unneeded rows."""
 _UPDATE = f"UPDATE objects SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE memory_id = ?"
-# Made once: to make it takes longer than to use it.
+# Made once: making an encoder takes longer than using it.
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _numbers = attrgetter(*_NUMBERS)
 
@@ -92,7 +92,7 @@ def load(
 
 
 def save(transaction: Transaction, changes: Changes, *, max_sightings: int) -> None:
-    """Save what sightings changed; created objects get their ids. Of an object at most `max_sightings` are kept."""
+    """Save the changes that sightings made; new objects get their ids. An object keeps at most `max_sightings`."""
     ids: dict[int, int] = {}
     if changes.created:
         memories = [replace(new, context=track.context, confidence=track.existence) for track, new in changes.created]
@@ -108,54 +108,54 @@ def save(transaction: Transaction, changes: Changes, *, max_sightings: int) -> N
     now = iso(time.time_ns()) if changes.columns else ""
     for memory_id, columns in changes.columns.items():
         rows.update(transaction, memory_id, {**columns, "updated_at": now})
-    counted = [
+    counts = [
         (ids.get(lower, lower), ids.get(higher, higher), *messages)
         for (lower, higher), messages in sorted(changes.neighbours.items())
     ]
-    count_neighbours(transaction, counted)
-    related = {memory_id for lower, higher, *_ in counted for memory_id in (lower, higher)} | changes.tracks.keys()
-    if beside := related - changes.columns.keys():
+    count_neighbours(transaction, counts)
+    changed_ids = {memory_id for lower, higher, *_ in counts for memory_id in (lower, higher)} | changes.tracks.keys()
+    if beside := changed_ids - changes.columns.keys():
         revisions.touch(transaction, beside)
     for goes, stays in changes.merged:
         supersede(transaction, ids.get(goes, goes), by=stays)
 
 
-def insert(transaction: Transaction, created: Sequence[tuple[Track, str]]) -> None:
+def insert(transaction: Transaction, tracks: Sequence[tuple[Track, str]]) -> None:
     """Make objects of memories that are stored; the first sighting of each, in its session, describes it."""
-    with indexing.changing(transaction, [track.memory_id for track, _ in created]):
+    with indexing.changing(transaction, [track.memory_id for track, _ in tracks]):
         transaction.executemany(
-            _INSERT, [(*_values(track), track.memory_id, track.first_seen, session_id) for track, session_id in created]
+            _INSERT, [(*_values(track), track.memory_id, track.first_seen, session_id) for track, session_id in tracks]
         )
 
 
 def relabel(transaction: Transaction, memory_id: int, label: str) -> None:
-    """Count all sightings of an object so far as votes for a label; does nothing to what is no object."""
+    """Count all sightings of an object so far as votes for a label; does nothing to other memories."""
     transaction.execute("UPDATE objects SET votes = json_object(?, times_seen) WHERE memory_id = ?", (label, memory_id))
 
 
-def confirm(transaction: Transaction, memory_id: int, least: float) -> None:
-    """Note whether an object whose confidence was changed has at least this one; nothing if it is no object."""
+def confirm(transaction: Transaction, memory_id: int, threshold: float) -> None:
+    """Note whether an object whose confidence was changed reaches a threshold; does nothing to other memories."""
     transaction.execute(
         "UPDATE objects SET confirmed = (SELECT confidence >= ?2 FROM memories WHERE id = ?1) WHERE memory_id = ?1",
-        (memory_id, least),
+        (memory_id, threshold),
     )
 
 
 def supersede(transaction: Transaction, memory_id: int, by: int) -> None:
-    """Withdraw an object that turned out to be another one, which gets its sightings and neighbours."""
+    """Withdraw an object that proved to be the object `by`, which gets its sightings and neighbours."""
     reason = {"status": "superseded", "status_reason": "the same object", "superseded_by": by}
     rows.update(transaction, memory_id, {**reason, "updated_at": iso(time.time_ns())})
     transaction.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
     with indexing.changing(transaction, [memory_id]):
         transaction.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
-    moved = transaction.execute(
+    links = transaction.execute(
         "DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id) "
         "RETURNING iif(memory_id = ?1, other_id, memory_id), together, alone",
         (memory_id,),
     ).fetchall()
     count_neighbours(
         transaction,
-        [(min(by, other), max(by, other), together, alone) for other, together, alone in moved if other != by],
+        [(min(by, partner), max(by, partner), together, alone) for partner, together, alone in links if partner != by],
     )
 
 
@@ -169,17 +169,17 @@ def seen_last(
 ) -> tuple[SeenObject, ...]:
     """Return the active objects of a map, those seen last first, with decayed confidence."""
     confidence = decay.confidence()
-    seen = snapshot.rows(
+    records = snapshot.rows(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
-        "o.confirmed, o.vxx + o.vyy FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
+        "o.confirmed, (o.vxx + o.vyy) / 2 FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
         "WHERE m.status = 'active' AND m.map_id = ? AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
         (*confidence.arguments, map_id, not include_unconfirmed, limit),
     )
     return tuple(
         SeenObject(
-            memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(confirmed), math.sqrt(both / 2)
+            memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(is_sure), math.sqrt(variance)
         )
-        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, confirmed, both in seen
+        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance in records
     )
 
 
@@ -198,31 +198,31 @@ def _values(track: Track) -> tuple[object, ...]:
     return (_JSON(track.votes), _JSON(track.sources), track.confirmed, track.told, *track.estimate.covariance, *numbers)
 
 
-def _sighting(kept: KeptSighting, ids: Mapping[int, int]) -> tuple[object, ...]:
+def _sighting(record: KeptSighting, ids: Mapping[int, int]) -> tuple[object, ...]:
     """Return the values of _SIGHTING."""
-    new, memory_id = kept.new, ids.get(kept.memory_id, kept.memory_id)
-    return memory_id, new.observed_at, *kept.position, new.confidence, new.label, kept.subsampled, new.session_id
+    new, memory_id = record.new, ids.get(record.memory_id, record.memory_id)
+    return memory_id, new.observed_at, *record.position, new.confidence, new.label, record.subsampled, new.session_id
 
 
 def _track(record: Sequence[Any]) -> Track:
-    """Make an object of the values of _SELECTED."""
-    memory_id, label, context, existence, x, y, z, votes, sources, confirmed, told, *rest = record
+    """Make an object of the values of _LOADED."""
+    memory_id, label, context, existence, x, y, z, votes, sources, is_confirmed, is_told, *rest = record
     return Track(
         memory_id,
         label,
         context,
         Estimate((x, y, z), Covariance(*rest[: len(_COVARIANCE)])),
         existence=existence,
-        votes={**_parsed(votes)},
-        sources={**_parsed(sources)},
-        confirmed=bool(confirmed),
-        told=bool(told),
+        votes={**_parse(votes)},
+        sources={**_parse(sources)},
+        confirmed=bool(is_confirmed),
+        told=bool(is_told),
         **dict(zip(_NUMBERS, rest[len(_COVARIANCE) :], strict=True)),
     )
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> Mapping[str, Any]:
-    # Most objects that a message brings up are only neighbours of what it shows, and have not changed.
+def _parse(text: str) -> Mapping[str, Any]:
+    # Most objects loaded for a message are only neighbours of its detections, and have not changed.
     values: dict[str, Any] = json.loads(text)
     return values

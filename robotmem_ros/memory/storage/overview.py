@@ -1,6 +1,6 @@
-"""Read what nearly every query must know of a database once in each snapshot.
+"""Read the facts about a database that nearly every query needs, once in each snapshot.
 
-It reads no table of one of the two searches: a damaged page of that would fail queries which the other search answers.
+No table of one of the two searches is read: a damaged page of it would fail queries that the other search can answer.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _READ = """
 
 
 class Overview(NamedTuple):
-    """What there is in a database."""
+    """The contents of a database in numbers."""
 
     counts: dict[str, int]
-    """How many active memories there are, by their kind."""
+    """Numbers of active memories by kind."""
     vectors: int
-    """How many active memories have a vector."""
+    """Number of active memories with a vector."""
     model: str | None
     """The model whose vectors these are; None where none ever had one."""
     last_memory: int
     """The greatest id of a memory, withdrawn or not; 0 if there is none."""
     lived_days: int
-    """How many days the memory has lived."""
+    """Number of days that the memory has lived."""
     has_sessions: bool
     """Whether any memory belongs to a session."""
     has_unconfirmed: bool
@@ -53,8 +53,8 @@ class Overview(NamedTuple):
 
 
 def overview(snapshot: Snapshot) -> Overview:
-    """Return what there is, which a snapshot reads once."""
-    return snapshot.once(_read)
+    """Return the overview of a snapshot, which is read once."""
+    return snapshot.read_once(_read)
 
 
 def _read(snapshot: Snapshot) -> Overview:

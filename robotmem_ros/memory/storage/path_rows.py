@@ -19,7 +19,7 @@ _INSERT = """
     ON CONFLICT DO NOTHING
 """
 _NEWEST = "FROM path_points WHERE {} ORDER BY observed_at DESC LIMIT 1"
-# Of `last + 1` rows, counted from 0, the n that lie evenly are those of the numbers j * last / (n - 1).
+# Of `last + 1` rows, numbered from 0, the numbers of n evenly spaced rows are j * last / (n - 1).
 _READ = """
     SELECT observed_at, x, y, yaw, session_id, segment FROM (
         SELECT *, row_number() OVER (ORDER BY observed_at, collection) - 1 AS i
@@ -32,7 +32,7 @@ _LAST = """
     SELECT observed_at, x, y, yaw, session_id, segment FROM path_points WHERE {}
     ORDER BY observed_at DESC, collection DESC LIMIT 1
 """
-# Of the older half every second row goes, but the ends of segments stay.
+# Deletes every second row of the older half, but no end of a segment.
 _THIN = """
     DELETE FROM path_points WHERE (observed_at, collection) IN (
         SELECT observed_at, collection FROM (
@@ -55,7 +55,7 @@ _LEAST_SHARE = 0.05
 
 
 def insert(transaction: Transaction, part: PathPart) -> int:
-    """Store poses, each with the session of its collection that was open then, unless one is named; return the new."""
+    """Store poses, each with the given session or the one open then; return the number of new rows."""
     new = 0
     for move in part.moves:
         key = None if part.import_id is None else ImportKey(part.import_id, move.observed_at, 0, 0)
@@ -69,34 +69,34 @@ def insert(transaction: Transaction, part: PathPart) -> int:
 
 def newest_map(snapshot: Snapshot) -> str | None:
     """Return the map on which the robot drove last; None without a path."""
-    found = snapshot.row(f"SELECT map_id {_NEWEST.format('true')}")
-    return None if found is None else str(found[0])
+    row = snapshot.row(f"SELECT map_id {_NEWEST.format('true')}")
+    return None if row is None else str(row[0])
 
 
 def read(
     snapshot: Snapshot, *, after: int | None, before: int | None, map_id: str | None, n: int
 ) -> tuple[PathPoint, ...]:
-    """Return the path on a map in `[after, before)`, oldest first: at most `n` points that lie evenly.
+    """Return the path on a map in `[after, before)`, oldest first: at most `n` evenly spaced points.
 
-    None is no limit, and the map on which the robot drove last.
+    None is no limit of time; for `map_id`, it is the map on which the robot drove last.
     """
-    wanted = newest_map(snapshot) if map_id is None else map_id
-    newest = snapshot.row(f"SELECT frame_id {_NEWEST.format('map_id = ?')}", (wanted,))
+    chosen_map = newest_map(snapshot) if map_id is None else map_id
+    newest = snapshot.row(f"SELECT frame_id {_NEWEST.format('map_id = ?')}", (chosen_map,))
     if newest is None:
         return ()
     conditions = ["map_id = :map_id", "frame_id = :frame_id"]
     conditions += [] if after is None else ["observed_at >= :after"]
     conditions += [] if before is None else ["observed_at < :before"]
     scope = " AND ".join(conditions)
-    named = {"map_id": wanted, "frame_id": newest[0], "after": after, "before": before, "n": n}
+    arguments = {"map_id": chosen_map, "frame_id": newest[0], "after": after, "before": before, "n": n}
     if n > 1:
-        (number,) = snapshot.row(f"SELECT count(*) FROM path_points WHERE {scope}", named)
-        named["last"] = number - 1
+        (number,) = snapshot.row(f"SELECT count(*) FROM path_points WHERE {scope}", arguments)
+        arguments["last"] = number - 1
     segments: dict[int, int] = {}
     return tuple(
         PathPoint(observed_at, x, y, yaw, session_id, segments.setdefault(segment, len(segments)))
         for observed_at, x, y, yaw, session_id, segment in snapshot.rows(
-            (_READ if n > 1 else _LAST).format(scope), named
+            (_READ if n > 1 else _LAST).format(scope), arguments
         )
     )
 
@@ -107,25 +107,25 @@ def count(snapshot: Snapshot) -> int:
     return int(number)
 
 
-def thin(transaction: Transaction, most: int) -> int:
-    """Halve the older half of the path if it has more than `most` points; return how many went.
+def thin(transaction: Transaction, max_points: int) -> int:
+    """Halve the older half of the path if it has more than `max_points` points; return how many were deleted.
 
-    What lies back longer is halved again and again. If that is not enough, since segments are short, the oldest go.
+    Older parts are halved again and again. If that is not enough, since segments are short, the oldest points go.
     """
-    number = left = count(transaction)
-    while left > most:
-        gone = transaction.execute(_THIN, {"half": left // 2}).rowcount
-        left -= gone
-        if gone < _LEAST_SHARE * left:
-            left -= transaction.execute(_OLDEST.format("true"), {"limit": max(0, left - most)}).rowcount
-    return number - left
+    number = size = count(transaction)
+    while size > max_points:
+        deletions = transaction.execute(_THIN, {"half": size // 2}).rowcount
+        size -= deletions
+        if deletions < _LEAST_SHARE * size:
+            size -= transaction.execute(_OLDEST.format("true"), {"limit": max(0, size - max_points)}).rowcount
+    return number - size
 
 
 def delete_older(transaction: Transaction, older_than: int, since: int, collection: str | None, limit: int) -> int:
-    """Delete the oldest `limit` points before a time, not from before `since`; return how many there were."""
+    """Delete the oldest `limit` points before a time, but not before `since`; return their number."""
     condition = "observed_at < :older_than AND observed_at >= :since AND coalesce(collection = :collection, true)"
-    named = {"older_than": older_than, "since": since, "collection": collection, "limit": limit}
-    return transaction.execute(_OLDEST.format(condition), named).rowcount
+    arguments = {"older_than": older_than, "since": since, "collection": collection, "limit": limit}
+    return transaction.execute(_OLDEST.format(condition), arguments).rowcount
 
 
 def count_older(snapshot: Snapshot, older_than: int, since: int, collection: str | None) -> int:
@@ -139,7 +139,7 @@ def count_older(snapshot: Snapshot, older_than: int, since: int, collection: str
 
 
 def rows(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return all points with every column, in the order of time; none of a file from before there was a path."""
+    """Return all points with every column, in the order of time; none from an old file without paths."""
     if not snapshot.row("SELECT 1 FROM sqlite_master WHERE name = 'path_points'"):
         return []
-    return snapshot.named("SELECT * FROM path_points ORDER BY observed_at, collection")
+    return snapshot.mappings("SELECT * FROM path_points ORDER BY observed_at, collection")

@@ -1,4 +1,4 @@
-"""Index where memories are, the positions in their contexts too, and where objects are."""
+"""Index the positions of memories, the positions in their contexts, and the boxes of objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOVE_BOX = """
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Index the positions of rows as they are in place of those of rows as they were."""
+    """Replace the positions of old rows in the index by those of new rows."""
     before, after = _positions(old), _positions(new)
     # Every sighting moves its object. To delete and insert a position would cost as much as the rest of a sighting.
     moving = {key for key in before.keys() & after.keys() if before[key].keys() == after[key].keys()}
@@ -38,7 +38,7 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
 
 
 def exchange_boxes(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Index the boxes of objects as they are; a box moves only if the object has left it."""
+    """Replace the boxes of old objects by those of new objects; a box moves only if the object has left it."""
     before, after = ({row.id: row for row in rows if row.is_object} for rows in (old, new))
     moving = {key for key in before.keys() & after.keys() if _space(before[key]) == _space(after[key])}
     for row in (after[key] for key in moving):

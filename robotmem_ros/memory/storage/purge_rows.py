@@ -1,4 +1,4 @@
-"""Select the rows that a purge deletes, count them and delete them, with what was derived from them."""
+"""Select the rows that a purge deletes, count them and delete them, with all derived rows."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ..models import Kind
 from . import note_rows, revisions, rows
 from .snapshot import Snapshot, Transaction
 
-# A memory that a chosen one superseded has the same text, so it is chosen, too.
-_CHOSEN = """
+# A memory that a selected one superseded has the same text, so it is selected too.
+_SELECTION = """
     WITH RECURSIVE chosen (id) AS (
         SELECT id FROM (SELECT m.id FROM memories AS m WHERE {condition} ORDER BY m.id LIMIT ?)
         UNION SELECT m.id FROM memories AS m JOIN chosen ON m.superseded_by = chosen.id
     )
 """
-_MERGED = """
+_MERGED_PARTS = """
     WITH RECURSIVE part (id) AS (
         SELECT id FROM memories WHERE superseded_by = ?1 AND status_reason = 'the same object'
         UNION SELECT m.id FROM memories AS m JOIN part ON m.superseded_by = part.id
     )
 """
 _OF_SESSION = "m.session_id = s.external_id AND m.session_id <> ''"
-_LISTED = "IN (SELECT value FROM json_each(?))"
-_ALL = -1
+_IN_IDS = "IN (SELECT value FROM json_each(?))"
+_NO_LIMIT = -1
 _EXAMPLES = 5
 UNFINISHED = "purge_unfinished"
 """Name of the setting that says that traces of deleted memories may still be in the file."""
@@ -43,7 +43,7 @@ class Selection:
     A part is a learning of a fact or a sighting of an object. A session or a time also selects parts of memories that
     stay.
 
-    Notes are chosen with their whole collection alone: by themselves they would come back from their files.
+    Notes are only selected with their whole collection: otherwise they would come back from their files.
     """
 
     ids: tuple[int, ...] | None = None
@@ -62,76 +62,76 @@ class Selection:
         """Tell whether a whole collection is meant, with its notes."""
         return self.collection is not None and self.ids is None and self.session_id is None and self.before is None
 
-    def ids_in(self, snapshot: Snapshot, limit: int = _ALL) -> list[int]:
-        """Return the ids of the first `limit` memories chosen, and of all that they superseded."""
+    def ids_in(self, snapshot: Snapshot, limit: int = _NO_LIMIT) -> list[int]:
+        """Return the ids of the first `limit` selected memories, and of all memories that they superseded."""
         # A fact that was also learned in another session, or later, stays.
         condition, arguments = self._memories()
-        found = snapshot.rows(f"{_CHOSEN.format(condition=condition)} SELECT id FROM chosen", (*arguments, limit))
-        return [memory_id for (memory_id,) in found]
+        records = snapshot.rows(f"{_SELECTION.format(condition=condition)} SELECT id FROM chosen", (*arguments, limit))
+        return [memory_id for (memory_id,) in records]
 
     def parts_in(self, snapshot: Snapshot, table: str) -> dict[int, list[int]]:
         """Return the ids of the chosen parts in `contributions` or `sightings`, by memory."""
         condition, arguments = self._parts()
-        found: defaultdict[int, list[int]] = defaultdict(list)
+        parts_by_memory: defaultdict[int, list[int]] = defaultdict(list)
         for memory_id, part_id in snapshot.rows(
             f"SELECT p.memory_id, p.id FROM {table} AS p JOIN memories AS m ON m.id = p.memory_id WHERE {condition}",
             arguments,
         ):
-            found[memory_id].append(part_id)
-        return found
+            parts_by_memory[memory_id].append(part_id)
+        return parts_by_memory
 
     def takes_part(self, observed_at: int, session_id: str) -> bool:
-        """Tell whether a part of this time and session is chosen, of a memory within the other conditions."""
+        """Tell whether a part of this time and session is selected, if its memory meets the other conditions."""
         of_session = self.session_id is None or self.session_id == session_id
         return of_session and (self.before is None or observed_at < self.before)
 
     def sessions_in(self, snapshot: Snapshot) -> list[str]:
         """Return the external ids of the sessions that are deleted with the memories.
 
-        By age, these are the sessions that ended earlier and of which no memory stays.
+        With a time, these are the sessions that ended before it and keep no memory.
         """
         if self.ids is not None:
             return []
-        condition, arguments = _joined(
+        condition, arguments = _join(
             (self.session_id, "s.external_id = ?"),
             (self.collection, "s.collection = ?"),
             (self.before, "s.status = 'ended' AND s.ended_at < ?"),
         )
         if self.before is not None:
-            goes, more = self._memories()
+            goes, memory_arguments = self._memories()
             condition += f" AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE {_OF_SESSION} AND NOT ({goes}))"
-            arguments += more
-        found = snapshot.rows(f"SELECT external_id FROM sessions AS s WHERE {condition} ORDER BY id", arguments)
-        return [external_id for (external_id,) in found]
+            arguments += memory_arguments
+        records = snapshot.rows(f"SELECT external_id FROM sessions AS s WHERE {condition} ORDER BY id", arguments)
+        return [external_id for (external_id,) in records]
 
     def path(self) -> tuple[str, tuple[object, ...]]:
-        """Return the condition on points of the path; ids choose none."""
+        """Return the condition on points of the path; ids select none."""
         if self.ids is not None:
             return "0", ()
-        return _joined(
+        return _join(
             (self.session_id, "session_id = ?"), (self.collection, "collection = ?"), (self.before, "observed_at < ?")
         )
 
     def maps(self) -> tuple[str, tuple[object, ...]]:
-        """Return the condition on occupancy grids; ids and sessions choose none."""
+        """Return the condition on occupancy grids; ids and sessions select none."""
         if self.ids is not None or self.session_id is not None:
             return "0", ()
-        return _joined((self.collection, "collection = ?"), (self.before, "observed_at < ?"))
+        return _join((self.collection, "collection = ?"), (self.before, "observed_at < ?"))
 
     def _memories(self) -> tuple[str, tuple[object, ...]]:
         whole, arguments = self._condition()
         if self.session_id is None and self.before is None:
             return whole, arguments
-        part, more = self._parts()
-        others = f"SELECT 1 FROM contributions AS p WHERE p.memory_id = m.id AND NOT ({part})"
-        return f"{whole} AND NOT EXISTS ({others})", arguments + more
+        part, part_arguments = self._parts()
+        other_parts = f"SELECT 1 FROM contributions AS p WHERE p.memory_id = m.id AND NOT ({part})"
+        return f"{whole} AND NOT EXISTS ({other_parts})", arguments + part_arguments
 
     def _parts(self) -> tuple[str, tuple[object, ...]]:
         return ("0", ()) if self.session_id is None and self.before is None else self._condition("p")
 
     def _condition(self, of: str = "m") -> tuple[str, tuple[object, ...]]:
-        condition, arguments = _joined(
-            (None if self.ids is None else json.dumps(self.ids), f"m.id {_LISTED}"),
+        condition, arguments = _join(
+            (None if self.ids is None else json.dumps(self.ids), f"m.id {_IN_IDS}"),
             (self.session_id, f"{of}.session_id = ? AND {of}.session_id <> ''"),
             (self.collection, "m.collection = ?"),
             (self.before, f"{of}.observed_at < ?"),
@@ -140,7 +140,7 @@ class Selection:
 
 
 class Share(NamedTuple):
-    """How much of one collection and kind is chosen."""
+    """The selected memories of one collection and kind."""
 
     collection: str
     kind: Kind
@@ -151,18 +151,18 @@ class Share(NamedTuple):
 
 
 class Preview(NamedTuple):
-    """What a purge would delete."""
+    """The rows that a purge would delete."""
 
     memories: int
     sightings: int
-    """Of these memories, and the chosen ones of objects that stay."""
+    """Sightings of these memories, and selected sightings of objects that stay."""
     sessions: int
     shares: tuple[Share, ...]
     """By collection and kind."""
     examples: tuple[tuple[int, str], ...]
     """Ids and contents of the first few."""
     repetitions: int
-    """Chosen learnings of facts that stay, because they were also learned in another session or later."""
+    """Selected learnings of facts that stay, because they were also learned in another session or later."""
     path_points: int
     maps: int
     """Occupancy grids."""
@@ -183,20 +183,20 @@ def preview(snapshot: Snapshot, selection: Selection) -> Preview:
         raise MemoryNotFoundError(unknown)
     note_rows.check_no_notes(snapshot, selection.ids or ())
     ids = selection.ids_in(snapshot)
-    chosen = json.dumps(ids)
+    ids_json = json.dumps(ids)
     shares = snapshot.rows(
-        f"SELECT collection, type, count(*), min(observed_at), max(observed_at) FROM memories WHERE id {_LISTED} "
+        f"SELECT collection, type, count(*), min(observed_at), max(observed_at) FROM memories WHERE id {_IN_IDS} "
         "GROUP BY collection, type ORDER BY collection, type",
-        (chosen,),
+        (ids_json,),
     )
     examples = snapshot.rows(
-        f"SELECT id, content FROM memories WHERE id {_LISTED} ORDER BY id LIMIT ?", (chosen, _EXAMPLES)
+        f"SELECT id, content FROM memories WHERE id {_IN_IDS} ORDER BY id LIMIT ?", (ids_json, _EXAMPLES)
     )
     of_objects = "SELECT count(*) FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.memory_id = j.value"
-    (sightings,) = snapshot.row(of_objects, (chosen,))
-    gone = set(ids)
+    (sightings,) = snapshot.row(of_objects, (ids_json,))
+    id_set = set(ids)
     repetitions, of_others = (
-        sum(len(parts) for memory_id, parts in selection.parts_in(snapshot, table).items() if memory_id not in gone)
+        sum(len(parts) for memory_id, parts in selection.parts_in(snapshot, table).items() if memory_id not in id_set)
         for table in ("contributions", "sightings")
     )
     return Preview(
@@ -212,7 +212,7 @@ def preview(snapshot: Snapshot, selection: Selection) -> Preview:
 
 
 def delete_batch(transaction: Transaction, selection: Selection, limit: int) -> int:
-    """Delete the first `limit` of the chosen memories and return their number; 0 when none is left.
+    """Delete the first `limit` selected memories and return their number; 0 if none is left.
 
     Raises:
         sqlite3.DatabaseError: an index names memories that are not there.
@@ -223,73 +223,73 @@ def delete_batch(transaction: Transaction, selection: Selection, limit: int) -> 
     if not ids:
         return 0
     note_traces(transaction)
-    deleted = rows.delete(transaction, ids)
-    if not deleted:
+    count = rows.delete(transaction, ids)
+    if not count:
         raise sqlite3.DatabaseError("an index names memories that are not there")
-    return deleted
+    return count
 
 
 def delete_sessions(transaction: Transaction, selection: Selection) -> int:
-    """Delete the sessions that go with the memories, and what other tables say of them; return how many there were."""
+    """Delete the sessions of the selection and their rows in other tables; return the number of sessions."""
     sessions = selection.sessions_in(transaction)
-    named = {*sessions, *((selection.session_id,) if selection.is_only_a_session else ())}
-    arguments = (json.dumps(sorted(filter(None, named))),)
-    gone = revisions.bury(transaction, "sessions", f"external_id {_LISTED}", arguments)
-    # Outcomes and whatever else names sessions; memories, their parts and the path have conditions of their own.
+    session_ids = {*sessions, *((selection.session_id,) if selection.is_only_a_session else ())}
+    arguments = (json.dumps(sorted(filter(None, session_ids))),)
+    deletions = revisions.bury(transaction, "sessions", f"external_id {_IN_IDS}", arguments)
+    # Delete outcomes and other rows that name the sessions; memories, parts and the path have conditions of their own.
     tables = transaction.rows(
         "SELECT t.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c ON c.name = 'session_id' WHERE "
         "t.type = 'table' AND t.name NOT IN ('memories', 'contributions', 'sightings', 'path_points') ORDER BY t.name"
     )
     for (table,) in tables:
-        gone += transaction.execute(f"DELETE FROM {table} WHERE session_id {_LISTED}", arguments).rowcount
-    if gone:
+        deletions += transaction.execute(f"DELETE FROM {table} WHERE session_id {_IN_IDS}", arguments).rowcount
+    if deletions:
         note_traces(transaction)
     return len(sessions)
 
 
 def delete_path(transaction: Transaction, selection: Selection, limit: int) -> int:
-    """Delete the first `limit` of the chosen points of the path and return their number; 0 when none is left."""
+    """Delete the first `limit` selected points of the path and return their number; 0 if none is left."""
     condition, arguments = selection.path()
-    chosen = f"SELECT observed_at, collection FROM path_points WHERE {condition} LIMIT ?"
-    deleted = transaction.execute(
-        f"DELETE FROM path_points WHERE (observed_at, collection) IN ({chosen})", (*arguments, limit)
+    points = f"SELECT observed_at, collection FROM path_points WHERE {condition} LIMIT ?"
+    count = transaction.execute(
+        f"DELETE FROM path_points WHERE (observed_at, collection) IN ({points})", (*arguments, limit)
     ).rowcount
-    if deleted:
+    if count:
         note_traces(transaction)
-    return deleted
+    return count
 
 
 def delete_maps(transaction: Transaction, selection: Selection) -> int:
-    """Delete the chosen occupancy grids and return their number."""
+    """Delete the selected occupancy grids and return their number."""
     condition, arguments = selection.maps()
-    deleted = revisions.bury(transaction, "occupancy_grids", condition, arguments)
-    if deleted:
+    count = revisions.bury(transaction, "occupancy_grids", condition, arguments)
+    if count:
         note_traces(transaction)
-    return deleted
+    return count
 
 
 def reduce_fact(
-    transaction: Transaction, memory_id: int, columns: Mapping[str, object], *, gone: int, left: int
+    transaction: Transaction, memory_id: int, columns: Mapping[str, object], *, removals: int, remainder: int
 ) -> None:
-    """Set columns of a fact that lost `gone` of its learnings and keeps `left`; its history goes with them."""
+    """Set columns of a fact that lost `removals` learnings and keeps `remainder`, and delete its history."""
     rows.update(transaction, memory_id, columns)
     sql = "UPDATE memories SET times_learned = max(times_learned - ?, ?) WHERE id = ?"
-    transaction.execute(sql, (gone, left, memory_id))
+    transaction.execute(sql, (removals, remainder, memory_id))
     delete_history(transaction, memory_id)
 
 
 def object_origin(snapshot: Snapshot, memory_id: int) -> tuple[str, str, int, str]:
     """Return the label and context of an object, and the time and session of its description."""
-    found: tuple[str, str, int, str] = snapshot.row(
+    origin: tuple[str, str, int, str] = snapshot.row(
         "SELECT m.label, m.context, o.described_at, o.described_in FROM memories AS m "
         "JOIN objects AS o ON o.memory_id = m.id WHERE m.id = ?",
         (memory_id,),
     )
-    return found
+    return origin
 
 
 def reduce_object(transaction: Transaction, memory_id: int, label: str, context: str, votes: Mapping[str, int]) -> None:
-    """Give an object that lost sightings the label and context that the others leave; its history goes with them."""
+    """Set label, context and votes of an object that lost sightings, and delete its history."""
     transaction.execute(
         "UPDATE objects SET votes = ?, sources = '{}' WHERE memory_id = ?",
         (json.dumps(votes, ensure_ascii=False, sort_keys=True), memory_id),
@@ -301,9 +301,9 @@ def reduce_object(transaction: Transaction, memory_id: int, label: str, context:
         (memory_id,),
     )
     delete_history(transaction, memory_id)
-    # An object that was merged into it keeps a description of its own, whose time is unknown.
-    merged = transaction.rows(f"{_MERGED} SELECT id FROM part", (memory_id,))
-    rows.delete(transaction, [part_id for (part_id,) in merged])
+    # Delete objects merged into it: the time of their descriptions is unknown.
+    parts = transaction.rows(f"{_MERGED_PARTS} SELECT id FROM part", (memory_id,))
+    rows.delete(transaction, [part_id for (part_id,) in parts])
 
 
 def delete_description(transaction: Transaction, memory_id: int, label: str) -> None:
@@ -316,7 +316,7 @@ def delete_description(transaction: Transaction, memory_id: int, label: str) -> 
 
 
 def delete_history(transaction: Transaction, memory_id: int) -> None:
-    """Delete what a memory was before: that may be what is purged."""
+    """Delete the history of a memory, which may hold what is purged."""
     transaction.execute("DELETE FROM memory_history WHERE memory_id = ?", (memory_id,))
 
 
@@ -325,13 +325,13 @@ def delete_older_changes(transaction: Transaction, selection: Selection) -> int:
     if selection.before is None:
         return 0
     scope, arguments = replace(selection, before=None)._condition()
-    deleted = transaction.execute(
+    changes = transaction.execute(
         "DELETE FROM memory_history WHERE changed_at < ? "
         f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope}) RETURNING memory_id",
         (clocks.iso(selection.before), *arguments),
     ).fetchall()
-    revisions.touch(transaction, {memory_id for (memory_id,) in deleted})
-    return len(deleted)
+    revisions.touch(transaction, {memory_id for (memory_id,) in changes})
+    return len(changes)
 
 
 def delete_names(transaction: Transaction) -> None:
@@ -361,7 +361,7 @@ def _count(snapshot: Snapshot, table: str, condition: tuple[str, tuple[object, .
     return int(number)
 
 
-def _joined(*conditions: tuple[object, str]) -> tuple[str, tuple[object, ...]]:
-    # The conditions that have a value, and their values.
-    given = [(value, sql) for value, sql in conditions if value is not None]
-    return " AND ".join(sql for _, sql in given) or "1", tuple(value for value, _ in given)
+def _join(*conditions: tuple[object, str]) -> tuple[str, tuple[object, ...]]:
+    # Joins the conditions that have a value.
+    pairs = [(value, sql) for value, sql in conditions if value is not None]
+    return " AND ".join(sql for _, sql in pairs) or "1", tuple(value for value, _ in pairs)

@@ -1,15 +1,15 @@
-"""Choose the memories that a budget evicts, the least useful first, and count and delete them.
+"""Select the memories that a budget evicts, the least useful first, and count and delete them.
 
 Memories are evicted in this order: by protection, then by
 
     usefulness = confidence * (1 + 4 * n / (n + 4)) / (1 + days / 100)
 
-then the one observed earlier, then the lower id. Least useful first.
+then by time of observation, then by id, ascending.
 
-- `confidence` as it was stored; the recency is a factor of its own.
-- `n` is how often it was recalled. Use counts up to five times as much as none, and four recalls are half of that: a
-  memory recalled once in a year must not yield to one that was recalled a thousand times one afternoon.
-- `days` since it was last of use, the later of when it was observed and when it was last recalled. The decline is
+- `confidence` is the stored one; recency is a factor of its own.
+- `n` is the number of recalls. The factor grows from 1 to 5, and four recalls give half of that: a memory recalled once
+  a year must not yield to a memory that was recalled a thousand times in one afternoon.
+- `days` is the time since the last observation or recall. The decline is
   hyperbolic, half after 100 days and a quarter after 300, as human forgetting is (Wixted and Ebbesen 1991, "On the form
   of forgetting": power functions fit it better than exponentials), so that an old memory of great use still outlives
   a new one of none. Constraints, hazards and preferences do not age. A time that cannot be compared with the clock,
@@ -43,7 +43,7 @@ from .file_size import pages_limit
 from .snapshot import Snapshot, Transaction
 
 _AGE_PROTECTED = 2
-"""From this protection on, age alone evicts no memory."""
+"""Protection from which age alone evicts no memory."""
 PROTECTION = (
     "CASE WHEN m.status <> 'active' THEN 0 WHEN m.category = 'constraint' THEN 3 "
     "WHEN m.type = 'fact' AND m.session_id <> '' AND EXISTS "
@@ -54,13 +54,13 @@ _BEHIND = (
     "max(0, coalesce((SELECT max(o.at) FROM openings AS o WHERE o.after_id < m.id AND o.at <= :wall_clock), 0) "
     "- CAST(strftime('%s', m.created_at) AS INTEGER) * 1000000000)"
 )
-"""By how much the clock stood back at least when a memory was saved, in nanoseconds."""
+"""Least error in nanoseconds of a clock that was slow when a memory was saved."""
 _AGE = f"CASE WHEN {_LAST_USE} < :comparable THEN 0 ELSE max(0, :now - {_LAST_USE}) END"
 _DAYS = f"CASE WHEN {IS_UNFADING} THEN 0.0 ELSE ({_AGE}) / {float(DAY)!r} END"
 USEFULNESS = f"m.confidence * (1.0 + 4.0 * m.access_count / (m.access_count + 4)) / (1.0 + {_DAYS} / 100.0)"
 """SQL over the alias `m` of memories, with the named arguments of `moment`."""
 LEAST_USEFUL_FIRST = f"{PROTECTION}, {USEFULNESS}, m.observed_at, m.id"
-# The bytes of what was given to be remembered; its share of the indexes is not counted.
+# The bytes of texts, context and data, without their share of the indexes.
 _PAYLOAD = " + ".join(
     f"coalesce(length(CAST(m.{column} AS BLOB)), 0)"
     for column in ("content", "human_summary", "context", "perception_data", "perception_metadata")
@@ -72,7 +72,7 @@ _EVERY_SIGHTING = -1
 
 
 class EvictionCandidate(NamedTuple):
-    """A memory to be evicted, as it was when that was decided."""
+    """A memory to be evicted, as it was when it was selected."""
 
     memory_id: int
     collection: str
@@ -83,7 +83,7 @@ class EvictionCandidate(NamedTuple):
     """Bytes of texts, context and data."""
     content: str
     version: tuple[str, int]
-    """When it was last changed, and how often it was recalled: a memory that was used since is not evicted."""
+    """Time of the last change, and number of recalls: a memory that was used since is not evicted."""
 
 
 def moment(now: int) -> dict[str, int]:
@@ -101,13 +101,13 @@ def note_opening(transaction: Transaction, after_id: int, at: int) -> None:
 
 
 def eviction_candidates(
-    snapshot: Snapshot, budget: Budget, *, now: int, used: int, limit: int, gone: Collection[int] = ()
+    snapshot: Snapshot, budget: Budget, *, now: int, used_bytes: int, limit: int, excluded_ids: Collection[int] = ()
 ) -> list[EvictionCandidate]:
-    """Return the first memories to be evicted for a budget, at most `limit`; those in `gone` count as gone already.
+    """Return the first memories to be evicted for a budget, at most `limit`, without those in `excluded_ids`.
 
-    `now` is the robot's clock in nanoseconds, `used` the bytes of the file's pages in use.
+    `now` is the robot's clock in nanoseconds, `used_bytes` the bytes of the file's pages in use.
     """
-    scope, arguments = _scope(budget, gone)
+    scope, arguments = _scope(budget, excluded_ids)
     arguments |= moment(now) | {"limit": limit}
     if budget.measure is Measure.AGE:
         arguments |= {"older_than": now - budget.limit, "wall_clock": time.time_ns()}
@@ -119,49 +119,49 @@ def eviction_candidates(
         arguments["limit"] = min(limit, count - budget.limit)
         return _read(snapshot, scope, arguments) if count > budget.limit else []
     if budget.measure is Measure.BYTES:
-        over, each, at_least = payload - budget.limit, 0, 1
+        over, memory_overhead, at_least = payload - budget.limit, 0, 1
     else:
-        over, at_least = used - pages_limit(budget.limit), _LEAST_FILE_STEP
-        each = overhead(snapshot, used, gone)
+        over, at_least = used_bytes - pages_limit(budget.limit), _LEAST_FILE_STEP
+        memory_overhead = overhead(snapshot, used_bytes, excluded_ids)
     if over <= 0:
         return []
     candidates = _read(snapshot, scope, arguments)
     total = 0
     for number, candidate in enumerate(candidates, start=1):
-        total += candidate.payload + each
+        total += candidate.payload + memory_overhead
         if total >= over and number >= at_least:
             return candidates[:number]
     return candidates
 
 
-def overhead(snapshot: Snapshot, used: int, gone: Collection[int] = ()) -> int:
+def overhead(snapshot: Snapshot, used_bytes: int, excluded_ids: Collection[int] = ()) -> int:
     """Estimate how many bytes of the pages in use a memory takes beside its payload: indexes, vector and gaps."""
-    count, payload = _totals(snapshot, *_scope(Budget(Measure.FILE, 0), gone))
-    return int(max(used - payload, 0) // max(count, 1))
+    count, payload = _totals(snapshot, *_scope(Budget(Measure.FILE, 0), excluded_ids))
+    return int(max(used_bytes - payload, 0) // max(count, 1))
 
 
-def evict(transaction: Transaction, chosen: Sequence[EvictionCandidate], reason: str) -> list[EvictionCandidate]:
-    """Delete those of the chosen memories that have not changed since they were chosen; return and count these."""
-    found = transaction.rows(
+def evict(transaction: Transaction, candidates: Sequence[EvictionCandidate], reason: str) -> list[EvictionCandidate]:
+    """Delete the candidates that have not changed since they were selected; count and return them."""
+    records = transaction.rows(
         "SELECT id, updated_at, access_count FROM memories WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps([one.memory_id for one in chosen]),),
+        (json.dumps([candidate.memory_id for candidate in candidates]),),
     )
-    versions = {memory_id: tuple(version) for memory_id, *version in found}
-    going = [one for one in chosen if versions.get(one.memory_id) == one.version]
-    rows.delete(transaction, [one.memory_id for one in going])
-    count_removed(transaction, reason, Counter(one.kind.value for one in going))
-    return going
+    versions = {memory_id: tuple(version) for memory_id, *version in records}
+    evictions = [candidate for candidate in candidates if versions.get(candidate.memory_id) == candidate.version]
+    rows.delete(transaction, [candidate.memory_id for candidate in evictions])
+    count_removed(transaction, reason, Counter(candidate.kind.value for candidate in evictions))
+    return evictions
 
 
 def count_removed(transaction: Transaction, reason: str, kinds: Mapping[str, int]) -> None:
-    """Add to the counters of what retention removed."""
+    """Add to the counters of removed memories and sightings."""
     transaction.executemany(
         "INSERT INTO removed VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET n = n + ?3",
         [(reason, kind, n) for kind, n in kinds.items() if n],
     )
 
 
-def removed(snapshot: Snapshot) -> dict[tuple[str, str], int]:
+def removal_counts(snapshot: Snapshot) -> dict[tuple[str, str], int]:
     """Return how much retention removed so far, by reason and kind."""
     return {(reason, kind): n for reason, kind, n in snapshot.rows("SELECT reason, kind, n FROM removed")}
 
@@ -174,10 +174,10 @@ def active_ids(snapshot: Snapshot) -> list[int]:
 
 def whole_rows(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[dict[str, Any]]:
     """Return memories with every column, tag, sighting and change, in the order of the ids; missing ids are skipped."""
-    found = snapshot.named(
+    records = snapshot.mappings(
         "SELECT * FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(memory_ids)),)
     )
-    by_id = {row["id"]: row for row in found}
+    by_id = {row["id"]: row for row in records}
     return [_whole(snapshot, by_id[memory_id]) for memory_id in memory_ids if memory_id in by_id]
 
 
@@ -192,7 +192,7 @@ def _whole(snapshot: Snapshot, row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _scope(budget: Budget, gone: Collection[int]) -> tuple[str, dict[str, Any]]:
+def _scope(budget: Budget, excluded_ids: Collection[int]) -> tuple[str, dict[str, Any]]:
     # The memories that a budget counts, as SQL over the alias `m`, with its arguments.
     # Notes are left out: they would come back from their files.
     conditions, arguments = ["m.type <> 'note'"], dict[str, Any]()
@@ -202,14 +202,14 @@ def _scope(budget: Budget, gone: Collection[int]) -> tuple[str, dict[str, Any]]:
     if budget.kind is not None:
         conditions.append("m.type = :kind")
         arguments["kind"] = budget.kind.value
-    if gone:
+    if excluded_ids:
         conditions.append("m.id NOT IN (SELECT value FROM json_each(:gone))")
-        arguments["gone"] = json.dumps(list(gone))
+        arguments["gone"] = json.dumps(list(excluded_ids))
     return " AND ".join(conditions), arguments
 
 
 def _totals(snapshot: Snapshot, scope: str, arguments: Mapping[str, Any]) -> tuple[int, int]:
-    # How many memories there are, and the bytes of their payload.
+    # The number of memories, and the bytes of their payload.
     count, payload = snapshot.row(
         f"SELECT count(*), coalesce(sum({_PAYLOAD}), 0) FROM memories AS m WHERE {scope}", arguments
     )
@@ -217,14 +217,14 @@ def _totals(snapshot: Snapshot, scope: str, arguments: Mapping[str, Any]) -> tup
 
 
 def _read(snapshot: Snapshot, scope: str, arguments: Mapping[str, Any]) -> list[EvictionCandidate]:
-    # The ids first: the texts of all others need not be carried through the sorting.
-    found = snapshot.rows(
+    # Selects the ids first, so that only the texts of the results are sorted.
+    records = snapshot.rows(
         f"SELECT m.id, m.collection, m.type, {PROTECTION}, {USEFULNESS}, {_PAYLOAD}, m.content, m.updated_at, "
         f"m.access_count FROM memories AS m WHERE m.id IN (SELECT m.id FROM memories AS m WHERE {scope} "
         f"ORDER BY {LEAST_USEFUL_FIRST} LIMIT :limit) ORDER BY {LEAST_USEFUL_FIRST}",
         arguments,
     )
     return [
-        EvictionCandidate(memory_id, collection, Kind(kind), protection, value, payload, content, (changed, recalls))
-        for memory_id, collection, kind, protection, value, payload, content, changed, recalls in found
+        EvictionCandidate(memory_id, collection, Kind(kind), protection, value, payload, content, (changed_at, recalls))
+        for memory_id, collection, kind, protection, value, payload, content, changed_at, recalls in records
     ]

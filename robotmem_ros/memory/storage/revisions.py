@@ -1,18 +1,17 @@
-"""Number the transactions that change what a reader sees, and keep the names of what was deleted.
+"""Number the transactions that change the rows readers see, and keep the UUIDs of deleted units.
 
 Memories, sessions and maps are the units of the feed. Each has a UUID, which is the same in every file, and the
-revision of this file that changed it last, whatever hangs on it included: the tags, history and sightings of a memory,
-the outcome of a session. All that one transaction changes has one revision, which follows the last one.
+revision of this file that changed it last, with its dependent rows: the tags, history and sightings of a memory, the
+outcome of a session. All changes of a transaction have one revision, which follows the last one.
 
-No revision: how often a memory was recalled (a recall would be a change, and whoever follows would never come to rest;
-what is exported has the counts as they are then), what is derived (indexes, vectors), and points of the path.
+No revision counts recalls (each would be a change, and followers would never rest; an export has the present counts),
+derived data (indexes, vectors), or points of the path.
 
-An epoch begins with the first revision that a process writes. A follower keeps the epoch with the revision that it has
-seen: where a backup was put back, the epoch is missing or ended before that revision, and the follower starts again.
+An epoch begins with the first revision that a process writes. A follower keeps the epoch of its revision: if a backup
+was restored, the epoch is missing or ended before that revision, and the follower starts again.
 
-A page that each save writes costs it a twentieth of its time. So there is no counter, the revisions of memories share
-the index of their collections, and the UUID of a memory has the id in it, so that those of other files alone need an
-index.
+A page that each save writes costs a twentieth of its time. So there is no counter, the revisions of memories share the
+index of their collections, and the UUID of a memory contains its id, so that only UUIDs from other files need an index.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from .snapshot import Snapshot, Transaction
 
 NEXT = "(SELECT next FROM temp.feed)"
 """The revision of the open transaction, as an SQL expression."""
-CHANGED = f"revision = {NEXT}, origin = NULL"
+SET_REVISION = f"revision = {NEXT}, origin = NULL"
 """Assignments of an UPDATE that changes what a reader sees of a unit."""
 _LATEST = """
     SELECT max(
@@ -53,12 +52,12 @@ def uuid7(row_id: int = 0) -> bytes:
 
 def memory_of(snapshot: Snapshot, uuid: bytes) -> int | None:
     """Return the id of the memory with a UUID; None if there is none."""
-    found = snapshot.row(
+    row = snapshot.row(
         "SELECT id FROM memories WHERE id = ?1 AND uuid = ?2 "
         "UNION ALL SELECT id FROM memories INDEXED BY idx_mem_uuid WHERE uuid = ?2 AND adopted",
         (int.from_bytes(uuid[-_ID_BYTES:], "big"), uuid),
     )
-    return found and int(found[0])
+    return row and int(row[0])
 
 
 def prepare(transaction: Transaction) -> None:
@@ -83,21 +82,21 @@ def latest(snapshot: Snapshot) -> int:
 
 
 def note_epoch(transaction: Transaction) -> bool:
-    """Begin an epoch at the end of a transaction, if that has changed a unit; return whether it has."""
-    changed = latest(transaction) == upcoming(transaction)
-    if changed:
+    """Begin an epoch at the end of a transaction, if it has changed a unit; return whether it has."""
+    has_changes = latest(transaction) == upcoming(transaction)
+    if has_changes:
         transaction.execute(f"INSERT INTO epochs SELECT {NEXT} - 1, randomblob(8)")
-    return changed
+    return has_changes
 
 
 def touch(transaction: Transaction, memory_ids: Collection[int]) -> None:
-    """Note that memories have changed, in what hangs on them if not in their own rows."""
+    """Note that memories or their dependent rows have changed."""
     ids = json.dumps(list(memory_ids))
-    transaction.execute(f"UPDATE memories SET {CHANGED} WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+    transaction.execute(f"UPDATE memories SET {SET_REVISION} WHERE id IN (SELECT value FROM json_each(?))", (ids,))
 
 
 def bury(transaction: Transaction, table: str, condition: str, arguments: tuple[object, ...]) -> int:
-    """Delete units for good and keep their UUIDs; return how many there were."""
+    """Delete units for good and keep their UUIDs; return their number."""
     transaction.execute(f"INSERT OR IGNORE INTO deleted SELECT uuid, {NEXT} FROM {table} WHERE {condition}", arguments)
     return transaction.execute(f"DELETE FROM {table} WHERE {condition}", arguments).rowcount
 
@@ -108,9 +107,10 @@ def epoch_of(snapshot: Snapshot, revision: int) -> str:
     return row[0] if row else ""
 
 
-def has_history(snapshot: Snapshot, seen: Cursor) -> bool:
-    """Return whether what a follower has seen is history of this file, so that it can go on from there."""
-    return seen.revision == 0 or (seen.revision <= latest(snapshot) and seen.epoch == epoch_of(snapshot, seen.revision))
+def has_history(snapshot: Snapshot, cursor: Cursor) -> bool:
+    """Return whether a cursor is in the history of this file, so that a follower can go on from it."""
+    is_past = cursor.revision <= latest(snapshot)
+    return cursor.revision == 0 or (is_past and cursor.epoch == epoch_of(snapshot, cursor.revision))
 
 
 def robot(snapshot: Snapshot) -> str:

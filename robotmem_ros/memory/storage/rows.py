@@ -21,23 +21,23 @@ from .traits import CONTRADICTED_BY
 _ELSEWHERE = frozenset({
     "kind", "pose", "tags", "as_object", "source", "identity", "import_key", "given", "decisions",
 })  # fmt: skip
-"""Fields of NewMemory that are no columns of the same name."""
-COLUMNS = tuple(one.name for one in fields(NewMemory) if one.name not in _ELSEWHERE)
+"""Fields of NewMemory that are no columns of `memories`."""
+COLUMNS = tuple(field.name for field in fields(NewMemory) if field.name not in _ELSEWHERE)
 """Fields of NewMemory that are columns of `memories`."""
-_same = attrgetter(*COLUMNS)
-_MORE = (
+_column_values = attrgetter(*COLUMNS)
+_OTHER_COLUMNS = (
     "evidence_day", "type", "text_key", "label_key", "content_hash", *Pose._fields, "created_at", "updated_at", "uuid",
     "revision",
 )  # fmt: skip
-_NEW = f"memories (id, {', '.join((*COLUMNS, *_MORE))})"
-_NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_MORE)))})"
+_NEW = f"memories (id, {', '.join((*COLUMNS, *_OTHER_COLUMNS))})"
+_NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_OTHER_COLUMNS)))})"
 _ASSIGNED = {
     "content_hash": "iif(type = 'fact', :content_hash, NULL)",
     "received_at": "max(received_at, :received_at)",
 }
-"""Columns that do not just get their value."""
+"""SQL for columns that are not simply set to the value."""
 ACTIVE = {"status": "active", "status_reason": "", "superseded_by": None, "superseded_at": None}
-"""Columns of a memory that is brought back."""
+"""Columns that make a memory active again."""
 _NO_POSE = (None,) * len(Pose._fields)
 
 _SIMILAR_IDS = """(
@@ -58,20 +58,20 @@ _SOURCES = {
 }
 """Fields of Memory that are no columns of `memories` of the same name."""
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
-    "int": lambda stored: 0 if stored is None else int(stored),
-    "str": lambda stored: "" if stored is None else str(stored),
+    "int": lambda value: 0 if value is None else int(value),
+    "str": lambda value: "" if value is None else str(value),
     "float": float,
     "bool": bool,
     "Kind": Kind,
-    "tuple[int, ...]": lambda stored: tuple(sorted(json.loads(stored))),
+    "tuple[int, ...]": lambda value: tuple(sorted(json.loads(value))),
 }
-"""From what a column holds, in a damaged file of any type, to what a field has."""
+"""Conversions of column values, which have any type in a damaged file, to fields."""
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    one.name: nanoseconds if one.name == "created_at" else _CONVERSIONS.get(str(one.type), lambda stored: stored)
-    for one in fields(Memory)
-    if one.name not in {"tags", "pose"}
+    field.name: nanoseconds if field.name == "created_at" else _CONVERSIONS.get(str(field.type), lambda value: value)
+    for field in fields(Memory)
+    if field.name not in {"tags", "pose"}
 }
-_SELECTED = ", ".join(
+_MEMORY_COLUMNS = ", ".join(
     [
         *(_SOURCES.get(name, f"m.{name}") for name in _READ),
         *(f"m.{axis}" for axis in Pose._fields),
@@ -89,18 +89,18 @@ def insert_all(transaction: Transaction, new: Sequence[NewMemory]) -> Sequence[i
     last = transaction.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'memories'")[0] or 0
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
-    added = list(zip(ids, new, strict=True))
-    days = lived_days.numbers(transaction, (max(one.observed_at, one.received_at) for one in new))
+    pairs = list(zip(ids, new, strict=True))
+    days = lived_days.numbers(transaction, (max(memory.observed_at, memory.received_at) for memory in new))
     revision = revisions.upcoming(transaction)
     values = [
-        (*_values(memory_id, one, day, now), revisions.uuid7(memory_id), revision)
-        for (memory_id, one), day in zip(added, days, strict=True)
+        (*_values(memory_id, memory, day, now), revisions.uuid7(memory_id), revision)
+        for (memory_id, memory), day in zip(pairs, days, strict=True)
     ]
     transaction.insert(_NEW, _NEW_ROW, values)
     indexing.index(transaction, ids)
-    for memory_id, one in added:
-        if one.tags:
-            set_tags(transaction, memory_id, one.tags, given=not one.decisions or "tags" in one.given)
+    for memory_id, memory in pairs:
+        if memory.tags:
+            set_tags(transaction, memory_id, memory.tags, by_user=not memory.decisions or "tags" in memory.given)
     return ids
 
 
@@ -116,13 +116,13 @@ def exists(snapshot: Snapshot, memory_id: int) -> bool:
 
 
 def update(transaction: Transaction, memory_id: int, columns: Mapping[str, object]) -> bool:
-    """Change columns of a memory, which gets the revision of the transaction, and what follows from them.
+    """Change columns of a memory and the values that follow from them; the memory gets a new revision.
 
-    `received_at` only grows. Return whether facts came back that it had superseded: it represents them only while it
-    says what it said then. To be called in a transaction.
+    `received_at` only grows. Return whether facts that the memory had superseded became active again: it represents
+    them only while its text stays the same. To be called in a transaction.
     """
     represented = group_rows.represented(transaction, memory_id, columns)
-    write(transaction, memory_id, columns, revisions.CHANGED)
+    write(transaction, memory_id, columns, revisions.SET_REVISION)
     if columns.keys() & {"observed_at", "received_at"}:
         lived_days.renew(transaction, memory_id)
     for fact_id in represented:
@@ -130,21 +130,21 @@ def update(transaction: Transaction, memory_id: int, columns: Mapping[str, objec
     return bool(represented)
 
 
-def write(transaction: Transaction, memory_id: int, columns: Mapping[str, object], *more: str) -> None:
-    """Write columns of a memory, and what follows from them in its row and in the indexes; `more` are assignments.
+def write(transaction: Transaction, memory_id: int, columns: Mapping[str, object], *extra_assignments: str) -> None:
+    """Write columns of a memory with extra assignments, and the values that follow in its row and in the indexes.
 
-    To be called by what gives the memory a revision.
+    The caller must give the memory a revision.
     """
     assigned = {**columns, **_derived(columns)}
-    assignments = ", ".join([*(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned), *more])
+    assignments = ", ".join([*(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned), *extra_assignments])
     before = indexed_row.read(transaction, [memory_id]) if columns.keys() & indexed_row.COLUMNS else {}
     transaction.execute(f"UPDATE memories SET {assignments} WHERE id = :id", {**assigned, "id": memory_id})
     if before:
-        indexing.exchange(transaction, before, indexed_row.changed(before, columns))
+        indexing.exchange(transaction, before, indexed_row.with_columns(before, columns))
 
 
 def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
-    """Delete memories for good, with all that was derived from them; return how many there were."""
+    """Delete memories for good, with all rows derived from them; return their number."""
     ids = list(memory_ids)
     indexing.unindex(transaction, ids)
     return revisions.bury(transaction, "memories", "id IN (SELECT value FROM json_each(?))", (json_array(ids),))
@@ -153,13 +153,13 @@ def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
 def count_usage(transaction: Transaction, counts: Mapping[int, int], now: int) -> None:
     """Count how often memories were recalled and returned until a time of the robot's clock, in nanoseconds.
 
-    Notes are not counted: nothing follows from it.
+    Notes are not counted: no ranking or budget reads their counts.
     """
-    when = iso(time.time_ns(), timespec="seconds")
+    accessed_at = iso(time.time_ns(), timespec="seconds")
     transaction.executemany(
         "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2, "
         "recalled_at = max(recalled_at, ?3) WHERE id = ?4 AND type <> 'note'",
-        [(count, when, now, memory_id) for memory_id, count in counts.items()],
+        [(count, accessed_at, now, memory_id) for memory_id, count in counts.items()],
     )
 
 
@@ -180,7 +180,7 @@ def read(
         tags.setdefault(memory_id, []).append(tag)
     confidence, faded = decay.confidence(), decay.has_faded()
     rows = snapshot.rows(
-        f"SELECT {_SELECTED.format(confidence=confidence.sql, faded=faded.sql)} FROM memories AS m "
+        f"SELECT {_MEMORY_COLUMNS.format(confidence=confidence.sql, faded=faded.sql)} FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
         (*confidence.arguments, *faded.arguments, ids, include_inactive),
@@ -210,15 +210,15 @@ def statuses(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[s
 
     Ids of no memory are left out.
     """
-    found = snapshot.rows(
+    rows = snapshot.rows(
         "SELECT id, status, status_reason, superseded_by FROM memories WHERE id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(memory_ids)),),
     )
-    return {memory_id: (status, _why(status, reason, by)) for memory_id, status, reason, by in found}
+    return {memory_id: (status, _inactive_reason(status, reason, by)) for memory_id, status, reason, by in rows}
 
 
 def stored_fact(snapshot: Snapshot, memory_id: int) -> NewMemory | None:
-    """Return a fact as it would be stored again, with its decisions; None for what is no fact."""
+    """Return a fact as it would be stored again, with its decisions; None for other memories."""
     sql = f"SELECT {', '.join(COLUMNS)} FROM memories WHERE id = ? AND type = 'fact'"
     row = snapshot.row(sql, (memory_id,))
     if row is None:
@@ -254,14 +254,14 @@ def perception_data(snapshot: Snapshot, memory_id: int) -> PerceptionData:
 
 def all_perception_data(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, PerceptionData]:
     """Return the data and metadata of those of some memories, active or not, that have any."""
-    found = snapshot.rows(
+    rows = snapshot.rows(
         "SELECT id, perception_type, perception_data, perception_metadata FROM memories "
         "WHERE id IN (SELECT value FROM json_each(?)) AND coalesce(perception_metadata, perception_data) IS NOT NULL",
         (json.dumps(list(memory_ids)),),
     )
     return {
         memory_id: PerceptionData(memory_id, sense or "", bytes(data or b""), metadata or "{}")
-        for memory_id, sense, data, metadata in found
+        for memory_id, sense, data, metadata in rows
     }
 
 
@@ -274,20 +274,20 @@ def check_active(snapshot: Snapshot, memory_id: int) -> None:
         raise MemoryNotFoundError(memory_id, f"it is {row[0]}" + (f" ({row[1]})" if row[1] else ""))
 
 
-def replace_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], given: Collection[str]) -> None:
-    """Replace the tags of a memory; those in `given` are of its callers."""
+def replace_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], user_tags: Collection[str]) -> None:
+    """Replace the tags of a memory; those in `user_tags` are of its callers, the others of rules."""
     transaction.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     for tag in tags:
-        set_tags(transaction, memory_id, [tag], given=tag in given)
+        set_tags(transaction, memory_id, [tag], by_user=tag in user_tags)
 
 
-def set_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
-    """Add tags to a memory; `given` are those of its caller, the others those of rules."""
-    source = "user" if given else "auto"
+def set_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], *, by_user: bool) -> None:
+    """Add tags to a memory; `by_user` tells those of callers from those of rules."""
+    source = "user" if by_user else "auto"
     transaction.insert("memory_tags (memory_id, tag, source)", "(?, ?, ?)", [(memory_id, tag, source) for tag in tags])
 
 
-def _why(status: str, reason: str, replacement: int | None) -> str:
+def _inactive_reason(status: str, reason: str, replacement: int | None) -> str:
     if status == "active":
         return ""
     return ", ".join(filter(None, (reason, f"replaced by {replacement}" if replacement is not None else "")))
@@ -306,12 +306,12 @@ def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object,
     content_hash = digest(new.content) if new.kind is Kind.FACT else None
     pose = new.pose or _NO_POSE
     derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash
-    return (memory_id, *_same(new), *derived, *pose, now, "")
+    return (memory_id, *_column_values(new), *derived, *pose, now, "")
 
 
 def _memory(row: Sequence[Any], tags: Iterable[str]) -> Memory:
     try:
-        values = {name: convert(stored) for (name, convert), stored in zip(_READ.items(), row, strict=False)}
+        values = {name: convert(value) for (name, convert), value in zip(_READ.items(), row, strict=False)}
         pose = row[len(_READ) :]
         return Memory(**values, pose=None if pose[0] is None else Pose(*pose), tags=tuple(tags))
     except MALFORMED as cause:

@@ -1,7 +1,7 @@
-"""Overwrite what deletes leave behind in the file.
+"""Overwrite the traces that deletes leave in the file.
 
-A deleted row is gone from every table, and SQLite zeroes its bytes (PRAGMA secure_delete). And yet they may remain:
-FTS5 keeps the words of deleted texts in its segments until they are merged, the nodes of an R*Tree keep the cells they
+A deleted row is gone from every table, and SQLite zeroes its bytes (PRAGMA secure_delete). Traces may remain: FTS5
+keeps the words of deleted texts in its segments until they are merged, the nodes of an R*Tree keep the cells they
 had, the gaps inside of pages keep cells that were moved, and the write-ahead log keeps pages as they were. So the text
 index is merged into one segment, the nodes are cleared behind their cells, the log is emptied, and the gaps are zeroed
 where they are. Copies beside the file go as well: backups of migrations.
@@ -23,22 +23,22 @@ from .file_size import file_size, give_back, to_give_back
 from .snapshot import Snapshot, Transaction
 
 _ATTEMPTS = 5
-"""So often another process may write between the moment at which the log is empty and that at which nobody may."""
+"""Attempts to lock the file before another process writes to the emptied log."""
 _CHECKPOINTS, _PAUSE = 50, 0.02
-"""So often, and after so many seconds, a checkpoint is tried again while another one is under way."""
+"""Attempts at a checkpoint while another one runs, and seconds between them."""
 _NODE_HEADER = 4
 _TREES = {"positions_rtree": 32, "objects_rtree": 40}
 """R*Trees, and the bytes of a cell: 8 of a rowid, and 4 of each coordinate. See "file format" in SQLite's rtree.c."""
 COPIES = ("{name}.v*.bak",)
-"""Patterns of the files beside a database that hold parts of it and can be done without."""
+"""Patterns of files beside a database that hold parts of it and are not needed."""
 
 
 def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
-    """Remove the traces of all that was ever deleted, on a connection without a transaction.
+    """Remove the traces of all deleted rows, on a connection without a transaction.
 
     Raises:
-        PurgeUnfinishedError: another process holds the file, or the disk is full; then what was deleted stays deleted,
-            and this is to be done again.
+        PurgeUnfinishedError: another process holds the file, or the disk is full; the rows stay deleted, and this must
+            be called again.
         sqlite3.Error: the file could not be written, or is damaged.
     """
     transaction = Transaction(connection)
@@ -61,18 +61,18 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_pages(snapshot: Snapshot) -> None:
-    """Check that the file is sound: on a damaged page, what holds nothing could not be told from what does.
+    """Check that the file is sound: on a damaged page, unused bytes could not be told from used bytes.
 
     Raises:
         sqlite3.Error: it is damaged.
     """
-    (found,) = snapshot.row("PRAGMA quick_check(1)")
-    if found != "ok":
-        raise sqlite3.DatabaseError(f"database disk image is malformed ({found.splitlines()[-1]})")
+    (message,) = snapshot.row("PRAGMA quick_check(1)")
+    if message != "ok":
+        raise sqlite3.DatabaseError(f"database disk image is malformed ({message.splitlines()[-1]})")
 
 
 def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
-    """Tell whether somebody reads or writes the file now, without waiting for that; the log is emptied if nobody does.
+    """Tell at once whether another process reads or writes the file now; empty the log if none does.
 
     To be called without a transaction.
     """
@@ -85,10 +85,10 @@ def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
 
 
 def copies(path: Path) -> list[Path]:
-    """Return the files beside a database that hold parts of it and can be done without."""
+    """Return the files beside a database that hold parts of it and are not needed."""
     if str(path) == IN_MEMORY:
         return []
-    return sorted(file for pattern in COPIES for file in path.parent.glob(pattern.format(name=_escaped(path.name))))
+    return sorted(file for pattern in COPIES for file in path.parent.glob(pattern.format(name=_escape(path.name))))
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
@@ -115,8 +115,8 @@ def _merge_and_shrink(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA temp_store = FILE")  # RAM may be too small for a new file
         connection.execute("VACUUM")
-    left, transaction = -1, Transaction(connection)
-    while (pages := to_give_back(transaction, None)) and left != (left := file_size(transaction).free):
+    free_pages, transaction = -1, Transaction(connection)
+    while (pages := to_give_back(transaction, None)) and free_pages != (free_pages := file_size(transaction).free):
         give_back(transaction, pages)
 
 
@@ -124,14 +124,14 @@ def _zero_gaps(connection: sqlite3.Connection, path: Path) -> None:
     for _ in range(_ATTEMPTS):
         if _empty_log(connection):
             raise PurgeUnfinishedError(path, "another process reads an older state of the file")
-        # A page that is held in RAM would be written with its gaps as they were.
+        # A page cached in RAM would be written with its old gaps.
         connection.execute("PRAGMA shrink_memory")
         connection.execute("BEGIN IMMEDIATE")
         try:
             is_still_empty = not Path(f"{path}-wal").stat().st_size
             if is_still_empty:
                 _run(path)
-                # In this transaction: by a commit other processes know that the pages they hold are out of date.
+                # The commit of this transaction tells other processes that their cached pages are out of date.
                 purge_rows.note_finished(Transaction(connection))
             connection.execute("COMMIT")
         except BaseException:
@@ -157,6 +157,6 @@ def _cleared_node(data: bytes, cell: int) -> bytes:
     return data[: _NODE_HEADER + cells * cell].ljust(len(data), b"\0")
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     # In a pattern, brackets of a name stand for themselves.
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..models import ENDED, EXPIRED, Session
 from . import revisions
 from .decay import Decay
-from .revisions import CHANGED
+from .revisions import SET_REVISION
 from .rows import update
 from .snapshot import Snapshot, Transaction
 
@@ -68,7 +68,7 @@ class SessionFact(NamedTuple):
     frame_id: str
     map_id: str
     confidence: float
-    """As it was stored."""
+    """Confidence as stored, without decay."""
 
 
 def facts_to_consolidate(snapshot: Snapshot, session_id: str, collection: str) -> list[SessionFact]:
@@ -76,12 +76,12 @@ def facts_to_consolidate(snapshot: Snapshot, session_id: str, collection: str) -
     return [SessionFact(*row) for row in snapshot.rows(_FACTS, (session_id, collection))]
 
 
-def supersede(transaction: Transaction, fact: SessionFact, kept: SessionFact, now: str) -> bool:
+def supersede(transaction: Transaction, fact: SessionFact, target: SessionFact, now: str) -> bool:
     """Supersede a fact by another one at a time in ISO 8601; return False if either has changed."""
-    texts = (fact.id, fact.content, kept.id, kept.content)
+    texts = (fact.id, fact.content, target.id, target.content)
     if transaction.row(f"SELECT 1 {_BOTH_UNCHANGED}", texts) is None:
         return False
-    status = {"status": "superseded", "status_reason": "consolidated", "superseded_by": kept.id, "superseded_at": now}
+    status = {"status": "superseded", "status_reason": "consolidated", "superseded_by": target.id, "superseded_at": now}
     update(transaction, fact.id, {**status, "updated_at": now})
     return True
 
@@ -89,21 +89,21 @@ def supersede(transaction: Transaction, fact: SessionFact, kept: SessionFact, no
 def set_group(
     transaction: Transaction, representative: SessionFact, members: Sequence[SessionFact]
 ) -> list[SessionFact]:
-    """Make facts one group in place of those that they were in; return the members that have not changed."""
+    """Make facts one group instead of their old groups; return the members that have not changed."""
     ids = json.dumps([representative.id, *(member.id for member in members)])
     before = transaction.execute(
         "DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1)) "
         "OR representative_id IN (SELECT value FROM json_each(?1)) RETURNING memory_id",
         (ids,),
     ).fetchall()
-    kept = (representative.id, representative.content)
-    joined = [
+    version = (representative.id, representative.content)
+    new_members = [
         member
         for member in members
-        if transaction.execute(_JOIN_GROUP, (member.id, member.content, *kept)).rowcount == 1
+        if transaction.execute(_JOIN_GROUP, (member.id, member.content, *version)).rowcount == 1
     ]
-    revisions.touch(transaction, {memory_id for (memory_id,) in before} | {member.id for member in joined})
-    return joined
+    revisions.touch(transaction, {memory_id for (memory_id,) in before} | {member.id for member in new_members})
+    return new_members
 
 
 def start(transaction: Transaction, session: Session) -> None:
@@ -143,22 +143,22 @@ def has_open(snapshot: Snapshot) -> bool:
 
 
 def unconsolidated(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Return the sessions that ended and wait for their consolidation, with their collections; the first one first."""
+    """Return the sessions that ended and wait for consolidation, with their collections; the oldest first."""
     sql = "SELECT external_id, collection FROM sessions WHERE status = 'ended' AND superseded IS NULL ORDER BY id"
     return snapshot.rows(sql)
 
 
-def note_consolidated(transaction: Transaction, session_id: str, collection: str, superseded: int) -> None:
+def note_consolidated(transaction: Transaction, session_id: str, collection: str, superseded_count: int) -> None:
     """Note that the facts of a session that has ended were consolidated, and how many were superseded."""
     transaction.execute(
-        f"UPDATE sessions SET superseded = coalesce(superseded, 0) + ?, {CHANGED} "
+        f"UPDATE sessions SET superseded = coalesce(superseded, 0) + ?, {SET_REVISION} "
         "WHERE external_id = ? AND collection = ? AND status = 'ended'",
-        (superseded, session_id, collection),
+        (superseded_count, session_id, collection),
     )
 
 
 def other_ended(snapshot: Snapshot, session: Session, n: int) -> list[EndedSession]:
-    """Return the other sessions of the collection of a session that have ended; the last `n`, the latest first."""
+    """Return the last `n` other ended sessions of the collection of a session, the latest first."""
     rows = snapshot.rows(
         "SELECT external_id, context FROM sessions "
         "WHERE collection = ? AND status = 'ended' AND external_id <> ? ORDER BY ended_at DESC LIMIT ?",
@@ -173,12 +173,12 @@ def subject_texts(snapshot: Snapshot, session: Session, n: int) -> list[str]:
         "SELECT content FROM memories INDEXED BY idx_mem_session WHERE session_id = ?1 AND session_id <> '' "
         "AND collection = ?2 AND status = 'active' AND type = {type!r} ORDER BY id DESC LIMIT ?3"
     )
-    recalled = (
+    of_recalls = (
         "SELECT m.content FROM session_recalls AS r JOIN memories AS m ON m.id = r.memory_id "
         "WHERE r.session_id = ?1 AND m.collection = ?2 AND m.status = 'active' "
         "ORDER BY r.share DESC, m.id DESC LIMIT ?3"
     )
-    selects = (last.format(type="fact"), recalled, last.format(type="perception"))
+    selects = (last.format(type="fact"), of_recalls, last.format(type="perception"))
     arguments = (session.session_id, session.collection, n)
     return [content for sql in selects for (content,) in snapshot.rows(sql, arguments)]
 
@@ -190,10 +190,10 @@ def outcomes(snapshot: Snapshot, session_ids: Collection[str]) -> dict[str, floa
 
 
 def surest_facts(
-    snapshot: Snapshot, session_id: str, collection: str, decay: Decay, *, least: float, n: int
+    snapshot: Snapshot, session_id: str, collection: str, decay: Decay, *, threshold: float, n: int
 ) -> list[SureFact]:
-    """Return the `n` active facts of a session with the highest confidence, at least `least`; surest first."""
-    confidence, sure = decay.confidence(), decay.at_least(least)
+    """Return the `n` active facts of a session with the highest confidence, at least `threshold`; surest first."""
+    confidence, sure = decay.confidence(), decay.at_least(threshold)
     rows = snapshot.rows(
         f"SELECT m.id, {confidence.sql} AS now FROM memories AS m INDEXED BY idx_mem_session "
         "WHERE m.session_id = ? AND m.session_id <> '' AND m.collection = ? AND m.type = 'fact' "
@@ -209,13 +209,13 @@ def has_memories(snapshot: Snapshot, session_id: str, collection: str) -> bool:
     return snapshot.row(sql, (session_id, collection)) is not None
 
 
-def end(transaction: Transaction, session_id: str, when: int) -> None:
-    """End a session at a time of the robot's clock in nanoseconds; one that expired keeps the time of that."""
+def end(transaction: Transaction, session_id: str, ended_at: int) -> None:
+    """End a session at a time of the robot's clock in nanoseconds; an expired session keeps the time of its expiry."""
     transaction.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
     transaction.execute(
         "UPDATE sessions SET status = 'ended', ended_at = coalesce(ended_at, max(started_at, ?)), end_reason = ?, "
-        f"{CHANGED} WHERE external_id = ?",
-        (when, ENDED, session_id),
+        f"{SET_REVISION} WHERE external_id = ?",
+        (ended_at, ENDED, session_id),
     )
 
 
@@ -233,7 +233,8 @@ def close_expired(transaction: Transaction, now: int) -> list[tuple[str, str]]:
     sql = "SELECT external_id, collection FROM sessions WHERE status = 'active' AND expires_at <= ? ORDER BY id"
     expired = transaction.rows(sql, (now,))
     transaction.executemany(
-        f"UPDATE sessions SET status = 'ended', ended_at = expires_at, end_reason = ?, {CHANGED} WHERE external_id = ?",
+        "UPDATE sessions SET status = 'ended', ended_at = expires_at, end_reason = ?, "
+        f"{SET_REVISION} WHERE external_id = ?",
         [(EXPIRED, session_id) for session_id, _ in expired],
     )
     return expired
@@ -242,18 +243,18 @@ def close_expired(transaction: Transaction, now: int) -> list[tuple[str, str]]:
 def set_outcome(transaction: Transaction, session_id: str, score: float) -> None:
     """Store the outcome of a session, and add it to the outcomes of the memories that were recalled in it."""
     transaction.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
-    recalled = transaction.execute(
+    rows = transaction.execute(
         "INSERT INTO memory_outcomes (memory_id, total, weight) "
         "SELECT memory_id, share * ?1, share FROM session_recalls WHERE session_id = ?2 "
         "ON CONFLICT DO UPDATE SET total = total + excluded.total, weight = weight + excluded.weight "
         "RETURNING memory_id",
         (score, session_id),
     ).fetchall()
-    revisions.touch(transaction, [memory_id for (memory_id,) in recalled])
+    revisions.touch(transaction, [memory_id for (memory_id,) in rows])
 
 
 def note_recalls(transaction: Transaction, ranks: Mapping[int, int]) -> None:
-    """Note memories, but no notes, as recalled in every open session of their collection, by the best rank, from 1."""
+    """Note memories, except notes, as recalled in all open sessions of their collection, by their best rank, from 1."""
     if not has_open(transaction):
         return
     transaction.executemany(
@@ -267,9 +268,9 @@ def note_recalls(transaction: Transaction, ranks: Mapping[int, int]) -> None:
 
 
 def neighbors(snapshot: Snapshot, ids: Collection[int], reach: int) -> Iterable[tuple[int, str, str, str]]:
-    """Return those of some memories that belong to a session: id, session, and the ids before and after, with commas.
+    """Return ids and sessions of memories that belong to a session, with the ids before and after, joined by commas.
 
-    There are at most `reach` on each side, the nearest first.
+    There are at most `reach` ids on each side, the nearest first.
     """
     arguments = (reach, reach, json.dumps(list(ids)))
     return zip(*snapshot.columns(_PLACES, arguments, "id", "session", "before", "after"), strict=True)

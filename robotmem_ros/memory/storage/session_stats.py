@@ -1,4 +1,4 @@
-"""Count what collections and sessions hold, and how far a collection has decayed."""
+"""Count the contents of collections and sessions, and compute the decay of a collection."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True)
 class DecayReport:
-    """The decay of the active facts and perceptions of a collection; nothing is written for it."""
+    """The decay of the active facts and perceptions of a collection."""
 
     memories: int
     protected: int
@@ -34,17 +34,17 @@ class DecayReport:
     decayed: int
     """Number of memories whose confidence is below the stored one."""
     faded: int
-    """Number of memories that have faded: their confidence fell below what recall asks for by default."""
+    """Number of memories whose confidence fell below the default minimum of recall."""
     mean_stored: float
     """Mean confidence as stored; 0 if there is no memory."""
     mean_now: float
-    """Mean confidence as it is now; 0 if there is no memory."""
+    """Mean decayed confidence; 0 if there is no memory."""
 
 
 def of_collection(snapshot: Snapshot, collection: str) -> Totals:
     """Count the active memories of a collection."""
-    found = snapshot.row("SELECT facts, perceptions FROM collections WHERE name = ?", (collection,))
-    return Totals(*found or (0, 0))
+    row = snapshot.row("SELECT facts, perceptions FROM collections WHERE name = ?", (collection,))
+    return Totals(*row or (0, 0))
 
 
 def of_session(snapshot: Snapshot, session: Session) -> Totals:

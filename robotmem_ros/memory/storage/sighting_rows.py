@@ -1,4 +1,4 @@
-"""Subsample the sightings of objects where there are too many, and read them back."""
+"""Subsample the sightings of objects that have too many, and read them back."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from .snapshot import Snapshot, Transaction
 
 
 def halve(transaction: Transaction, memory_id: int) -> int:
-    """Remove every second sighting of an object, but not the first and the last; return how many were removed."""
+    """Remove every second sighting of an object, except the first and the last; return their number."""
     rows = transaction.rows(
         "SELECT id, subsampled FROM sightings WHERE memory_id = ? ORDER BY observed_at, id", (memory_id,)
     )
-    # The second, the fourth and so on, but never the last: each is counted by the one that follows it.
-    removed = list(pairwise(rows))[1::2]
-    for (gone, subsampled), (stays, _) in removed:
+    # The second, the fourth and so on, but never the last. The sighting after a removed one counts it.
+    pairs = list(pairwise(rows))[1::2]
+    for (removed_id, subsampled), (stays, _) in pairs:
         transaction.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (subsampled + 1, stays))
-        transaction.execute("DELETE FROM sightings WHERE id = ?", (gone,))
-    if removed:
+        transaction.execute("DELETE FROM sightings WHERE id = ?", (removed_id,))
+    if pairs:
         revisions.touch(transaction, [memory_id])
-    return len(removed)
+    return len(pairs)
 
 
 def drop(transaction: Transaction, memory_id: int, ids: Sequence[int]) -> None:
-    """Remove these sightings of an object, which stay counted."""
-    removed = transaction.execute(
+    """Remove sightings of an object; they stay counted."""
+    rows = transaction.execute(
         "DELETE FROM sightings WHERE id IN (SELECT value FROM json_each(?)) RETURNING subsampled",
         (json.dumps(list(ids)),),
     ).fetchall()
-    counted = sum(subsampled + 1 for (subsampled,) in removed)
+    count = sum(subsampled + 1 for (subsampled,) in rows)
     first = transaction.row(
         "SELECT id, observed_at FROM sightings WHERE memory_id = ? ORDER BY observed_at, id LIMIT 1", (memory_id,)
     )
     if first is None:
         transaction.execute(
             "UPDATE objects SET subsampled = subsampled + ?, first_seen = last_seen WHERE memory_id = ?",
-            (counted, memory_id),
+            (count, memory_id),
         )
     else:
-        transaction.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (counted, first[0]))
+        transaction.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (count, first[0]))
         transaction.execute("UPDATE objects SET first_seen = ? WHERE memory_id = ?", (first[1], memory_id))
 
 
@@ -63,15 +63,15 @@ def history(snapshot: Snapshot, memory_id: int, n: int) -> tuple[Sighting, ...]:
 
 
 def histories(snapshot: Snapshot, memory_ids: Sequence[int], n: int) -> dict[int, tuple[Sighting, ...]]:
-    """Return the last `n` stored sightings of each of those of some memories that are objects, newest first."""
-    found: dict[int, list[Sighting]] = {}
+    """Return the last `n` stored sightings of each object among memories, newest first."""
+    sightings_by_object: dict[int, list[Sighting]] = {}
     # For each id the index by time ends at the n-th.
-    for memory_id, when, x, y, z, *others in snapshot.rows(
+    for memory_id, observed_at, x, y, z, *rest in snapshot.rows(
         "SELECT s.memory_id, s.observed_at, s.x, s.y, s.z, s.confidence, s.label, s.subsampled "
         "FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.id IN (SELECT id FROM sightings "
         "WHERE memory_id = j.value ORDER BY observed_at DESC, id DESC LIMIT ?) "
         "ORDER BY s.memory_id, s.observed_at DESC, s.id DESC",
         (json.dumps(list(memory_ids)), n),
     ):
-        found.setdefault(memory_id, []).append(Sighting(when, (x, y, z), *others))
-    return {memory_id: tuple(sightings) for memory_id, sightings in found.items()}
+        sightings_by_object.setdefault(memory_id, []).append(Sighting(observed_at, (x, y, z), *rest))
+    return {memory_id: tuple(sightings) for memory_id, sightings in sightings_by_object.items()}

@@ -1,4 +1,4 @@
-"""What the database lends instead of a connection: a state of it to read, and a transaction that changes it.
+"""A state of the database to read, and a transaction that changes it, in place of a connection.
 
 A call of SQLite releases Python's lock and waits to take it again. Row by row, a large insert or a recall would wait a
 thousand times while other threads work. So rows are read and inserted many at a time.
@@ -21,53 +21,53 @@ from ..errors import StorageError
 T = TypeVar("T")
 Arguments = Sequence[object] | Mapping[str, object]
 _ROWS = (64, 16)
-"""Rows in one statement. Fewer are inserted one by one: SQLite keeps what a statement of many rows may have to undo."""
+"""Rows in one statement. Fewer are inserted one by one, since SQLite copies pages to undo a statement of many rows."""
 
 
 class Snapshot:
-    """One state of the database, to be read; whatever SQLite raises is a StorageError here.
+    """One state of the database to read; an error of SQLite is raised as a StorageError.
 
     Args:
-        connection: Reads, and does nothing else for as long as this is used.
-        doing: What fails, for errors.
+        connection: A connection without other use in the meantime.
+        action: The failing action, for errors.
     """
 
-    def __init__(self, connection: sqlite3.Connection, doing: str = "read the database") -> None:
+    def __init__(self, connection: sqlite3.Connection, action: str = "read the database") -> None:
         self._connection = connection
-        self._doing = doing
-        self._seen: dict[object, Any] = {}
+        self._action = action
+        self._cache: dict[object, Any] = {}
 
     def rows(self, sql: str, arguments: Arguments = ()) -> list[Any]:
         """Return the rows of a query."""
         try:
             return self._connection.execute(sql, arguments).fetchall()
         except sqlite3.Error as cause:
-            raise StorageError(self._doing, cause) from cause
+            raise StorageError(self._action, cause) from cause
 
     def batches(self, sql: str, arguments: Arguments, size: int) -> Generator[list[Any], None, None]:
-        """Yield the rows of a query as they are wanted, `size` at a time; to be closed if some are not."""
+        """Yield the rows of a query, `size` at a time; the caller must close an unfinished generator."""
         try:
             with closing(self._connection.execute(sql, arguments)) as cursor:
                 while batch := cursor.fetchmany(size):
                     yield batch
         except sqlite3.Error as cause:
-            raise StorageError(self._doing, cause) from cause
+            raise StorageError(self._action, cause) from cause
 
     def row(self, sql: str, arguments: Arguments = ()) -> Any:
         """Return the first row of a query; None if it has none."""
         try:
             return self._connection.execute(sql, arguments).fetchone()
         except sqlite3.Error as cause:
-            raise StorageError(self._doing, cause) from cause
+            raise StorageError(self._action, cause) from cause
 
-    def named(self, sql: str, arguments: Arguments = ()) -> list[dict[str, Any]]:
+    def mappings(self, sql: str, arguments: Arguments = ()) -> list[dict[str, Any]]:
         """Return the rows of a query by the names of its columns."""
         try:
             cursor = self._connection.execute(sql, arguments)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, values, strict=True)) for values in cursor]
         except sqlite3.Error as cause:
-            raise StorageError(self._doing, cause) from cause
+            raise StorageError(self._action, cause) from cause
 
     def columns(self, sql: str, arguments: Sequence[object], *names: str) -> list[list[Any]]:
         """Return these columns of a query, each with its rows in the order of the query. No value may be a blob."""
@@ -85,12 +85,12 @@ class Snapshot:
         """Return columns of whole numbers, as `columns` does."""
         return [np.fromstring(text[1:-1], np.int64, sep=",") for text in self._gathered(sql, arguments, names)]
 
-    def once(self, read: Callable[[Snapshot], T], key: object = None) -> T:
-        """Return what a function reads, or what was read under its key, by default the function itself."""
+    def read_once(self, read: Callable[[Snapshot], T], key: object = None) -> T:
+        """Return the result of a function, read once for each key, by default the function itself."""
         key = key or read
-        if key not in self._seen:
-            self._seen[key] = read(self)
-        value: T = self._seen[key]
+        if key not in self._cache:
+            self._cache[key] = read(self)
+        value: T = self._cache[key]
         return value
 
     def _gathered(self, sql: str, arguments: Sequence[object], names: Sequence[str]) -> Sequence[str]:
@@ -101,15 +101,15 @@ class Snapshot:
 
 
 class Transaction(Snapshot):
-    """A job of the writer: it sees what it has written. What it fails to write raises a sqlite3.Error."""
+    """A transaction of the writer, which reads its own writes. A failed write raises a sqlite3.Error."""
 
-    def __init__(self, connection: sqlite3.Connection, doing: str = "read the database") -> None:
-        super().__init__(connection, doing)
+    def __init__(self, connection: sqlite3.Connection, action: str = "read the database") -> None:
+        super().__init__(connection, action)
         self.execute = connection.execute
         self.executemany = connection.executemany
 
-    def once(self, read: Callable[[Snapshot], T], key: object = None) -> T:
-        """Return what a function reads; it is read each time, for it may change."""
+    def read_once(self, read: Callable[[Snapshot], T], key: object = None) -> T:
+        """Return the result of a function, read each time, since it may change."""
         return read(self)
 
     def insert(self, into: str, row: str, rows: Sequence[Sequence[object]]) -> None:

@@ -1,4 +1,4 @@
-"""Write and read the texts of the text index, and which of them have changed; keep postings; merge its segments."""
+"""Write and read the texts of the text index and their changes; keep postings; merge segments."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .snapshot import Snapshot, Transaction, json_array
 
 _Texts = tuple[str, str, str, str]
 """Texts of a memory as they are indexed, in the order of the columns."""
-_INDEXED = "memories_fts (rowid, content, human_summary, scope_files, scope_entities)"
-_STORED = """
+_TEXT_COLUMNS = "memories_fts (rowid, content, human_summary, scope_files, scope_entities)"
+_READ_TEXTS = """
     SELECT c.id, c0, c1, c2, c3 FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
 """
 _SIZES = """
@@ -37,7 +37,7 @@ _UNUSED_WORDS = """
     AND word IN (SELECT value FROM json_each(?)) AND memories = 0
 """
 _NOTE_CHANGE = f"UPDATE memories SET text_revision = {revisions.NEXT} WHERE id IN (SELECT value FROM json_each(?))"
-_CHANGED = """
+_CHANGED_TEXTS = """
     SELECT id, text_revision FROM memories INDEXED BY idx_mem_text_revision
     WHERE text_revision > 0 AND text_revision > ?
 """
@@ -46,7 +46,7 @@ _TEXT = "c.c0 || ' | ' || c.c1 || ' | ' || c.c2 || ' | ' || c.c3 AS text"
 _TEXTS = f"SELECT c.id, {_TEXT} FROM memories_fts_content AS c WHERE c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?"
 _TEXTS_OF = f"SELECT c.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value"
 BARS = 3
-"""How many bars stand between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
+"""Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
 _IN_STEP = """
     {memories} = (SELECT count(*) FROM memories_fts_content WHERE id > {low} AND id <= {high}) AND NOT EXISTS (
         SELECT 1 FROM memories INDEXED BY idx_mem_text_revision
@@ -59,22 +59,22 @@ _KEEP = f"""
     AND NOT EXISTS (SELECT 1 FROM text_blocks WHERE low < ?2 AND high > ?1)
 """
 _TOTAL_CHANGES = "SELECT total_changes()"
-_MERGED = 16
-"""Pages of 4 kB."""
+_MERGED_PAGES = 16
+"""Number of pages of 4 kB merged at a time."""
 _MERGING = 2
-"""A merge with so many changes of rows did something; see "The 'merge' command" in SQLite's documentation of FTS5."""
+"""Least changes of rows by a merge that did work; see "The 'merge' command" in SQLite's documentation of FTS5."""
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Index the texts of rows as they are in place of those of rows as they were, and count their words."""
-    outdated = {memory_id: (c0, c1, c2, c3) for memory_id, c0, c1, c2, c3 in _stored(transaction, old)}
+    """Replace the texts of old rows in the index by those of new rows, and count their words."""
+    outdated = {memory_id: (c0, c1, c2, c3) for memory_id, c0, c1, c2, c3 in _read_texts(transaction, old)}
     texts = {row.id: _texts(row) for row in new}
     transaction.delete("memories_fts", "rowid", outdated.keys())
-    rows = [(memory_id, *indexed) for memory_id, indexed in texts.items()]
-    transaction.insert(_INDEXED, "(?, ?, ?, ?, ?)", rows)
+    rows = [(memory_id, *columns) for memory_id, columns in texts.items()]
+    transaction.insert(_TEXT_COLUMNS, "(?, ?, ?, ?, ?)", rows)
     _count(transaction, _alike(old, outdated), _alike(new, texts))
-    if changed := texts.keys() & outdated.keys():
-        transaction.execute(_NOTE_CHANGE, (json_array(changed),))
+    if changed_ids := texts.keys() & outdated.keys():
+        transaction.execute(_NOTE_CHANGE, (json_array(changed_ids),))
 
 
 def clear(transaction: Transaction) -> None:
@@ -86,8 +86,8 @@ def clear(transaction: Transaction) -> None:
         transaction.execute(sql)
 
 
-def _stored(snapshot: Snapshot, rows: Rows) -> list[tuple[int, str, str, str, str]]:
-    return snapshot.rows(_STORED, (json_array(row.id for row in rows),)) if rows else []
+def _read_texts(snapshot: Snapshot, rows: Rows) -> list[tuple[int, str, str, str, str]]:
+    return snapshot.rows(_READ_TEXTS, (json_array(row.id for row in rows),)) if rows else []
 
 
 def _texts(row: IndexedRow) -> _Texts:
@@ -100,7 +100,7 @@ def _texts(row: IndexedRow) -> _Texts:
 
 
 def _alike(rows: Rows, texts: Mapping[int, _Texts]) -> Counter[tuple[str, _Texts]]:
-    # Memories of one collection that say the same are counted together.
+    # Memories of one collection with the same texts are counted together.
     return Counter((row.collection, texts[row.id]) for row in rows)
 
 
@@ -108,17 +108,17 @@ def _count(transaction: Transaction, old: Counter[tuple[str, _Texts]], new: Coun
     memories, sizes = Counter[str](), Counter[str]()
     frequencies: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sign, texts in ((-1, old), (1, new)):
-        for (collection, indexed), number in texts.items():
-            words = " ".join(indexed).split()
+        for (collection, columns), number in texts.items():
+            words = " ".join(columns).split()
             memories[collection] += sign * number
             sizes[collection] += sign * number * len(words)
             counts = frequencies[collection]
             for word in {*words}:
                 counts[word] += sign * number
     transaction.executemany(_SIZES, [(name, memories[name], sizes[name]) for name in memories])
-    changed = {name: {word: n for word, n in counts.items() if n} for name, counts in frequencies.items()}
-    transaction.execute(_WORDS, (json.dumps(changed, ensure_ascii=False),))
-    fewer = {name: [word for word, n in counts.items() if n < 0] for name, counts in changed.items()}
+    changes = {name: {word: n for word, n in counts.items() if n} for name, counts in frequencies.items()}
+    transaction.execute(_WORDS, (json.dumps(changes, ensure_ascii=False),))
+    fewer = {name: [word for word, n in counts.items() if n < 0] for name, counts in changes.items()}
     transaction.executemany(
         _UNUSED_WORDS, [(name, json.dumps(words, ensure_ascii=False)) for name, words in fewer.items() if words]
     )
@@ -133,8 +133,8 @@ def first_and_last(snapshot: Snapshot) -> tuple[int, int]:
 def after(snapshot: Snapshot, memory_id: int, count: int) -> int | None:
     """Return the id up to which there are `count` memories above an id; None if there are fewer."""
     sql = "SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
-    found = snapshot.row(sql, (memory_id, count - 1))
-    return int(found[0]) if found else None
+    row = snapshot.row(sql, (memory_id, count - 1))
+    return int(row[0]) if row else None
 
 
 def count(snapshot: Snapshot) -> int:
@@ -143,7 +143,7 @@ def count(snapshot: Snapshot) -> int:
 
 
 def failure(snapshot: Snapshot) -> str:
-    """Tell what a search of any word comes upon: why it fails, such as a damaged page; empty if it works."""
+    """Return why a search of any word fails, such as a damaged page; empty if it works."""
     try:
         snapshot.row("SELECT 1 FROM memories_fts WHERE memories_fts MATCH 'a' LIMIT 1")
     except StorageError as error:
@@ -153,29 +153,29 @@ def failure(snapshot: Snapshot) -> str:
 
 def texts(snapshot: Snapshot, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
     """Return the first `limit` memories above the id `low` up to `high`: ascending ids, and indexed texts."""
-    ids, found = snapshot.columns(_TEXTS, (low, high, limit), "id", "text")
-    return ids, found
+    ids, indexed_texts = snapshot.columns(_TEXTS, (low, high, limit), "id", "text")
+    return ids, indexed_texts
 
 
 def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:
-    """Read the indexed texts of some memories, by memory, ascending; no phrase goes over the bar between two."""
+    """Read the indexed texts of some memories, by memory, ascending; bars between texts keep phrases apart."""
     return dict(zip(*snapshot.columns(_TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
 
 
-def changed(snapshot: Snapshot, since: int) -> list[tuple[int, int]]:
+def text_changes(snapshot: Snapshot, since: int) -> list[tuple[int, int]]:
     """Return the memories whose texts changed after a revision, each with the revision that changed them last."""
-    return snapshot.rows(_CHANGED, (since,))
+    return snapshot.rows(_CHANGED_TEXTS, (since,))
 
 
 class KeptBlock(NamedTuple):
-    """Postings as they are kept in the file, of the memories behind the id `low` up to `high`."""
+    """Postings in the file, of the memories with ids above `low` up to `high`."""
 
     low: int
     high: int
     revision: int
-    """The last one before they were read."""
+    """Last revision before the texts were read."""
     memories: int
-    """How many there were."""
+    """Number of memories in the block."""
 
 
 def kept_blocks(snapshot: Snapshot) -> list[KeptBlock]:
@@ -187,30 +187,30 @@ def kept_blocks(snapshot: Snapshot) -> list[KeptBlock]:
 
 
 def postings(snapshot: Snapshot, block: KeptBlock) -> bytes:
-    """Return the postings of a kept block; empty if it is gone, or lies on a damaged page."""
+    """Return the postings of a kept block; empty if the block is gone or on a damaged page."""
     sql = "SELECT postings FROM text_blocks WHERE (low, high, revision) = (?, ?, ?)"
     with suppress(StorageError):
-        for (packed,) in snapshot.rows(sql, block[:3]):
-            return packed if isinstance(packed, bytes) else b""
+        for (data,) in snapshot.rows(sql, block[:3]):
+            return data if isinstance(data, bytes) else b""
     return b""
 
 
-def keep(transaction: Transaction, block: KeptBlock, packed: bytes) -> None:
-    """Keep a block that is in step instead of those that it contains; not if another one overlaps it."""
+def keep(transaction: Transaction, block: KeptBlock, data: bytes) -> None:
+    """Keep a block instead of the blocks that it contains, unless it is outdated or another block overlaps it."""
     contained = "DELETE FROM text_blocks WHERE low >= ? AND high <= ? AND revision <= ?"
     transaction.execute(contained, (block.low, block.high, block.revision))
-    transaction.execute(_KEEP, (*block, packed))
+    transaction.execute(_KEEP, (*block, data))
 
 
 def drop_blocks(transaction: Transaction, *, only_outdated: bool = False) -> None:
-    """Drop the kept blocks; or only those that hold traces of what was deleted or changed."""
+    """Drop the kept blocks, or only those with traces of deleted or changed texts."""
     outdated = f"NOT ({_IN_STEP.format(low='low', high='high', revision='text_blocks.revision', memories='memories')})"
     transaction.execute(f"DELETE FROM text_blocks WHERE {outdated if only_outdated else 'true'}")
 
 
 def merge(transaction: Transaction, *, whole: bool = False) -> bool:
-    """Merge a few pages of the segments of FTS5, all of them with `whole`; return whether there may be more to do."""
+    """Merge a few pages of the segments of FTS5, all of them with `whole`; return whether more may be left."""
     before = transaction.row(_TOTAL_CHANGES)[0]
-    pages = -_MERGED if whole else _MERGED
+    pages = -_MERGED_PAGES if whole else _MERGED_PAGES
     transaction.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)", (pages,))
     return bool(transaction.row(_TOTAL_CHANGES)[0] - before >= _MERGING)

@@ -1,6 +1,6 @@
-"""When memories were observed: the first and the last, how many in each bin of time, and the objects sighted meanwhile.
+"""Read when memories were observed: the first and last time, numbers in bins of time, and sighted objects.
 
-Of the times, the main ones are those in which nearly all was observed: one wrong stamp hides no timeline.
+Nearly all observations lie in the main times, so that a wrong stamp does not hide the timeline.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from .snapshot import Snapshot
 
 _WEEK = 7 * DAY
 _TAIL = 0.05
-"""Share of the memories at each end that does not decide what is usual."""
+"""Share of the memories at each end that the main times ignore at first."""
 _REACH = 10
-"""An outlier lies farther away than this many times the span of all but the tails."""
-# Forgotten memories count for what is usual: so the index alone answers, without a look at the rows.
+"""Least distance of an outlier, in spans of all memories but the tails."""
+# Forgotten memories count for the main times, so that the index alone is read.
 _NUMBER = "SELECT count(*) FROM memories WHERE {here}"
 _AT = "SELECT observed_at FROM memories WHERE {here} ORDER BY observed_at LIMIT 1 OFFSET :offset"
 _ACTIVE = "FROM memories INDEXED BY idx_mem_observed WHERE status = 'active' AND {here} AND observed_at"
@@ -59,26 +59,26 @@ _SIGHTED = """
 
 
 class MainTimes(NamedTuple):
-    """The times in which all was observed but a few outliers: much older memories, and some from the future."""
+    """The times of all observations but a few outliers: much older memories, and some from the future."""
 
     start: int
-    """Nanoseconds; when the first thing was observed that is no outlier."""
+    """Time in nanoseconds of the first observation that is no outlier."""
     end: int
-    """When the last one was."""
+    """Time of the last observation that is no outlier."""
     earlier: int
-    """How many active memories were observed before `start`."""
+    """Number of active memories observed before `start`."""
     later: int
-    """How many were observed after `end`."""
+    """Number of active memories observed after `end`."""
 
 
 def main_times(snapshot: Snapshot, collection: str, first: int, last: int, now: int) -> MainTimes:
-    """Return the main times of what was observed from `first` until `last`; without a collection of all memories."""
+    """Return the main times of observations from `first` until `last`, in a collection or in all if it is empty."""
     if last - first <= _WEEK:
         return MainTimes(first, last, 0, 0)
-    here, named = ("collection = :collection", {"collection": collection}) if collection else ("true", {})
+    condition, arguments = ("collection = :collection", {"collection": collection}) if collection else ("true", {})
 
     def number(sql: str, **values: int) -> int | None:
-        value: int | None = snapshot.row(sql.format(here=here), {**named, **values})[0]
+        value: int | None = snapshot.row(sql.format(here=condition), {**arguments, **values})[0]
         return value
 
     greatest = (number(_NUMBER) or 1) - 1
@@ -88,29 +88,29 @@ def main_times(snapshot: Snapshot, collection: str, first: int, last: int, now: 
     since, until = low - reach, max(high + reach, now)
     start = number(_FIRST, edge=since) if first < since else first
     end = number(_LAST, edge=until) if last > until else last
-    if start is None or end is None:  # what is usual was forgotten
+    if start is None or end is None:  # all memories of the main times were forgotten
         return MainTimes(first, last, 0, 0)
     return MainTimes(start, end, number(_EARLIER, edge=start) or 0, number(_LATER, edge=end) or 0)
 
 
 def edges(snapshot: Snapshot, collection: str) -> tuple[int | None, int | None]:
-    """Return when the first thing was observed or sighted, and the last; without a collection of all memories."""
-    here, arguments = ("m.collection = ?", (collection,)) if collection else ("true", ())
-    oldest, newest = (snapshot.row(_EDGE.format(order=order, here=here), arguments) for order in ("ASC", "DESC"))
+    """Return the times of the first and last observation, in a collection or in all if it is empty."""
+    condition, arguments = ("m.collection = ?", (collection,)) if collection else ("true", ())
+    oldest, newest = (snapshot.row(_EDGE.format(order=order, here=condition), arguments) for order in ("ASC", "DESC"))
     if oldest is None:
         return None, None
-    (sighted,) = snapshot.row(_FIRST_SIGHTING.format(here=here), arguments)
-    return min(one for one in (oldest[0], sighted) if one is not None), newest[0]
+    (sighted,) = snapshot.row(_FIRST_SIGHTING.format(here=condition), arguments)
+    return min(time for time in (oldest[0], sighted) if time is not None), newest[0]
 
 
 def binned(snapshot: Snapshot, collection: str, start: int, width: int, end: int) -> list[tuple[int, str, int]]:
-    """Count what was observed in `[start, end)`: number of the bin, kind and memories, perhaps more than once."""
-    here, arguments = ("m.collection = ?4", (collection,)) if collection else ("true", ())
-    return snapshot.rows(_COUNT.format(here=here), (start, width, end, *arguments))
+    """Count observations in `[start, end)`: number of the bin, kind, and memories; a bin and kind may come twice."""
+    condition, arguments = ("m.collection = ?4", (collection,)) if collection else ("true", ())
+    return snapshot.rows(_COUNT.format(here=condition), (start, width, end, *arguments))
 
 
 class Sighted(NamedTuple):
-    """An object that was sighted in some window, as it was at the last sighting there."""
+    """An object sighted in a window of time, as it was at the last sighting there."""
 
     memory_id: int
     label: str
@@ -119,10 +119,10 @@ class Sighted(NamedTuple):
     position: tuple[float, float, float]
     """Metres, in the frame of the object."""
     confidence: float
-    """Of the sighting."""
+    """Confidence of the sighting."""
 
 
 def read_sighted(snapshot: Snapshot, after: int, before: int, n: int) -> tuple[Sighted, ...]:
     """Return the objects that were sighted in `[after, before)`, those sighted last first."""
     rows = snapshot.rows(_SIGHTED, (after, before, n))
-    return tuple(Sighted(one, label, at, (x, y, z), confidence) for one, label, at, x, y, z, confidence in rows)
+    return tuple(Sighted(key, label, at, (x, y, z), confidence) for key, label, at, x, y, z, confidence in rows)

@@ -1,4 +1,4 @@
-"""Read what scoring knows of memories whatever the query."""
+"""Read the traits of memories that scoring uses for any query."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _OUTCOME = "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE me
 
 
 class Traits(NamedTuple):
-    """What a step of scoring may read of a memory."""
+    """The traits of a memory that a step of scoring may read."""
 
     is_real: bool = False
     """Whether it is of a real run, by `env.sim_or_real`."""
     contradicted_by: int = 0
     """The newest active fact that is newer and contradicts it; 0 when there is none."""
     outcome: float | None = None
-    """Estimate of how well a session goes in which it is recalled, in [0, 1]; None if no such session was rated."""
+    """Estimated outcome of sessions in which it is recalled, in [0, 1]; None if no such session was rated."""
 
 
 def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits]:
-    """Read the traits of those of some memories that have any, by one statement, if any memory has some."""
-    known = overview(snapshot)
+    """Read the traits of memories by one statement, or none if no memory in the database has any."""
+    summary = overview(snapshot)
     columns = (
-        _IS_REAL if known.has_real else "0",
-        CONTRADICTED_BY if known.has_contradictions else "NULL",
-        _OUTCOME if known.has_outcomes else "NULL",
+        _IS_REAL if summary.has_real else "0",
+        CONTRADICTED_BY if summary.has_contradictions else "NULL",
+        _OUTCOME if summary.has_outcomes else "NULL",
     )
     if not ids or columns == ("0", "NULL", "NULL"):
         return {}
@@ -46,4 +46,4 @@ def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits
         f"SELECT m.id, {', '.join(columns)} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
         (json.dumps(list(ids)),),
     )
-    return {one: Traits(bool(real), by or 0, outcome) for one, real, by, outcome in rows}
+    return {memory_id: Traits(bool(real), by or 0, outcome) for memory_id, real, by, outcome in rows}

@@ -1,6 +1,6 @@
-"""The units of the feed as JSON: memories, sessions and maps, each with all that hangs on it.
+"""The units of the feed as JSON: memories, sessions and maps, each with its dependent rows.
 
-Names of other units are UUIDs. What is derived is left out, and so are notes, which belong to their files.
+References to other units are UUIDs. Derived data are left out, and so are notes, which belong to their files.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ PARTS = {
     "contributions": Part("contributions"),
     "outcomes": Part("memory_outcomes", "memory_id"),
 }
-"""What belongs to a memory alone, by the names of the lists."""
+"""Tables of rows that belong to one memory, by the names of their lists."""
 LINKS = {"neighbours": "neighbours", "contradictions": "contradictions", "similar": "similar_facts"}
-"""What links a memory with others from both sides: names of lists, and the tables of their rows."""
+"""Tables of links between two memories, by the names of their lists."""
 _LOCAL = {
     "text_key", "label_key", "content_hash", "evidence_day", "superseded_by", "text_revision", "origin", "adopted",
     "digest",
 }  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""
 _TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids"}
-_LISTED = "IN (SELECT value FROM json_each(?))"
+_IN_IDS = "IN (SELECT value FROM json_each(?))"
 
 
 def memories(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[Row]:
-    """Return memories with all that hangs on them, in the order of the ids; missing ids are skipped."""
+    """Return memories with their dependent rows, in the order of the ids; missing ids are skipped."""
     ids = json.dumps(list(memory_ids))
     units = {
         row["id"]: row
         for row in _units(
-            snapshot, "memory", f"id {_LISTED}", (ids,),
+            snapshot, "memory", f"id {_IN_IDS}", (ids,),
             f", {lived_days.LATEST} - evidence_day AS evidence_age, "
             "(SELECT lower(hex(uuid)) FROM memories AS s WHERE s.id = memories.superseded_by) AS replacement",
         )
@@ -60,11 +60,11 @@ def memories(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[Row]:
     for row in units.values():
         row |= {"tags": {}, "group": None, **{name: [] for name in (*PARTS, *LINKS)}}
     for memory_id, tag, source in snapshot.rows(
-        f"SELECT memory_id, tag, source FROM memory_tags WHERE memory_id {_LISTED} ORDER BY memory_id, tag", (ids,)
+        f"SELECT memory_id, tag, source FROM memory_tags WHERE memory_id {_IN_IDS} ORDER BY memory_id, tag", (ids,)
     ):
         units[memory_id]["tags"][tag] = source
     for name, (table, order) in PARTS.items():
-        for part in _read(snapshot, f"SELECT * FROM {table} WHERE memory_id {_LISTED} ORDER BY {order}", (ids,)):
+        for part in _read(snapshot, f"SELECT * FROM {table} WHERE memory_id {_IN_IDS} ORDER BY {order}", (ids,)):
             part.pop("id", None)
             units[part.pop("memory_id")][name].append(part)
     for name, table in LINKS.items():
@@ -72,7 +72,7 @@ def memories(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[Row]:
             units[link.pop("own_id")][name].append(link)
     for memory_id, uuid in snapshot.rows(
         "SELECT g.memory_id, lower(hex(r.uuid)) FROM group_members AS g "
-        f"JOIN memories AS r ON r.id = g.representative_id WHERE g.memory_id {_LISTED}",
+        f"JOIN memories AS r ON r.id = g.representative_id WHERE g.memory_id {_IN_IDS}",
         (ids,),
     ):
         units[memory_id]["group"] = uuid
@@ -105,25 +105,25 @@ def origin_of(snapshot: Snapshot, origin: bytes | None, revision: int) -> tuple[
     return origin[:16].hex(), int.from_bytes(origin[16:], "big")
 
 
-def _units(snapshot: Snapshot, unit: str, condition: str, arguments: tuple[object, ...], more: str = "") -> list[Row]:
+def _units(snapshot: Snapshot, unit: str, condition: str, arguments: tuple[object, ...], extra: str = "") -> list[Row]:
     rows = []
-    sql = f"SELECT *{more} FROM {_TABLES[unit]} WHERE {condition} ORDER BY rowid"
+    sql = f"SELECT *{extra} FROM {_TABLES[unit]} WHERE {condition} ORDER BY rowid"
     for row in _read(snapshot, sql, arguments):
         uuid = row.pop("uuid").hex()
         robot, revision = origin_of(snapshot, row["origin"], row.pop("revision"))
-        others = {name: value for name, value in row.items() if name not in _LOCAL}
-        rows.append({"unit": unit, "uuid": uuid, "robot": robot, "revision": revision, **others})
+        values = {name: value for name, value in row.items() if name not in _LOCAL}
+        rows.append({"unit": unit, "uuid": uuid, "robot": robot, "revision": revision, **values})
     return rows
 
 
 def _links(snapshot: Snapshot, table: str, ids: str) -> Iterable[Row]:
     # Both sides of a link have a row of their own, but neighbours share one.
     sides = [("memory_id", "other_id"), ("other_id", "memory_id")]
-    for own, other in sides if table == "neighbours" else sides[:1]:
+    for own_id, other_id in sides if table == "neighbours" else sides[:1]:
         for link in _read(
             snapshot,
-            f"SELECT l.*, l.{own} AS own_id, lower(hex(o.uuid)) AS uuid FROM {table} AS l "
-            f"JOIN memories AS o ON o.id = l.{other} WHERE l.{own} {_LISTED} ORDER BY l.{own}, l.{other}",
+            f"SELECT l.*, l.{own_id} AS own_id, lower(hex(o.uuid)) AS uuid FROM {table} AS l "
+            f"JOIN memories AS o ON o.id = l.{other_id} WHERE l.{own_id} {_IN_IDS} ORDER BY l.{own_id}, l.{other_id}",
             (ids,),
         ):
             del link["memory_id"], link["other_id"]
@@ -131,7 +131,7 @@ def _links(snapshot: Snapshot, table: str, ids: str) -> Iterable[Row]:
 
 
 def _read(snapshot: Snapshot, sql: str, arguments: tuple[object, ...]) -> list[Row]:
-    return [_as_json(row) for row in snapshot.named(sql, arguments)]
+    return [_as_json(row) for row in snapshot.mappings(sql, arguments)]
 
 
 def _as_json(row: Row) -> Row:

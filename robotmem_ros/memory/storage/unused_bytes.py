@@ -6,9 +6,9 @@ Pages", and section 1.8, "Pointer Map or Ptrmap Pages".
 
 Only bytes without a meaning are changed, so a reader sees the same, and a crash in between does no harm. A power cut
 does none either where a write leaves the bytes beside it as they are, which SQLite assumes of a disk too (see
-SQLITE_POWERSAFE_OVERWRITE). But nobody may write to the file: while this runs, whoever calls it holds the lock of
-writers, and the write-ahead log is empty. And the file must be sound: whoever calls it has run PRAGMA quick_check. What
-does not look like a page here is left, with all others, as it is.
+SQLITE_POWERSAFE_OVERWRITE). But no other process may write to the file: the caller holds the lock of writers, and the
+write-ahead log is empty. And the file must be sound: the caller has run PRAGMA quick_check. If a page looks damaged, no
+page is changed.
 
 Not zeroed are fragments of up to three bytes between cells, and the ends of pages of long values: SQLite zeroed both
 when it freed them, with PRAGMA secure_delete.
@@ -31,7 +31,7 @@ _LOCK_BYTE = 2**30
 _ROOT, _FREE, _BTREE = 1, 2, 5
 """Types of pages in a pointer map that are looked at; the others are pages of long values."""
 _HEADER_SIZES = {2: 12, 5: 12, 10: 8, 13: 8}
-"""By the type of a page of a B-tree."""
+"""Bytes of the header of a page of a B-tree, by its type."""
 _FILE_HEADER = 100
 
 
@@ -57,7 +57,7 @@ class UnusedBytes:
         self._zeros = bytes(self._page)
 
     def clear(self) -> int:
-        """Zero the parts in which not all bytes are zero; return how many bytes these have.
+        """Zero the unused spans in which not all bytes are zero; return the number of their bytes.
 
         Raises:
             ValueError: a page is damaged; then nothing is written.
@@ -69,7 +69,7 @@ class UnusedBytes:
         return sum(end - start for start, end in spans)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
-        # Where bytes of the file that hold nothing are not zero: the first one, and that after the last one.
+        # Starts and ends of unused spans of the file that are not zero.
         pointers = b""
         for number in range(1, self._pages + 1):
             offset = (number - 1) * self._page
@@ -83,13 +83,13 @@ class UnusedBytes:
                 pointers = page
                 continue
             kind = _ROOT if number == 1 else pointers[5 * (number - map_number - 1)]
-            for start, end in self._unused(number, page, kind):
+            for start, end in self._unused_spans(number, page, kind):
                 if page[start:end] != self._zeros[: end - start]:
                     yield offset + start, offset + end
 
-    def _unused(self, number: int, page: bytes, kind: int) -> Iterator[tuple[int, int]]:
+    def _unused_spans(self, number: int, page: bytes, kind: int) -> Iterator[tuple[int, int]]:
         if kind == _FREE:
-            yield self._checked(number, self._trunks.get(number, 0), self._usable)
+            yield self._check(number, self._trunks.get(number, 0), self._usable)
         elif kind in (_ROOT, _BTREE):
             start = _FILE_HEADER if number == 1 else 0
             size = _HEADER_SIZES.get(page[start])
@@ -97,26 +97,26 @@ class UnusedBytes:
                 raise ValueError(f"page {number} is damaged")
             block, cells, content = (_number(page, start + at, 2) for at in (1, 3, 5))
             end = content or 65536
-            yield self._checked(number, start + size + 2 * cells, end)
+            yield self._check(number, start + size + 2 * cells, end)
             while block:
-                self._checked(number, end, block)  # free blocks lie behind each other, among the cells
+                self._check(number, end, block)  # free blocks lie behind each other, among the cells
                 end = block + _number(page, block + 2, 2)
-                yield self._checked(number, block + 4, end)
+                yield self._check(number, block + 4, end)
                 block = _number(page, block, 2)
 
-    def _checked(self, number: int, start: int, end: int) -> tuple[int, int]:
+    def _check(self, number: int, start: int, end: int) -> tuple[int, int]:
         if not start <= end <= self._usable:
             raise ValueError(f"page {number} is damaged")
         return start, end
 
     def _map_of(self, number: int) -> int:
-        # The number of the page of the pointer map that tells of a page, or is that page.
+        # The number of the page of the pointer map that describes a page, or is that page.
         step = self._usable // 5 + 1
-        found = max(number - 2, 0) // step * step + 2
-        return found + (found == _LOCK_BYTE // self._page + 1)
+        map_number = max(number - 2, 0) // step * step + 2
+        return map_number + (map_number == _LOCK_BYTE // self._page + 1)
 
     def _trunk_pages(self, number: int) -> Mapping[int, int]:
-        # The pages that list free ones, and how many bytes of each do.
+        # The pages that list free pages, and the bytes of each list.
         trunks: dict[int, int] = {}
         while number:
             if number in trunks or number > self._pages:

@@ -15,25 +15,24 @@ from .snapshot import Snapshot, Transaction
 
 _INT64 = 2**63
 _PATH_IDS = "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value"
-# By the whole key: `(path_id, value) IN (SELECT ...)` would find it by the path alone, and read the values of all
-# memories.
 AREA_PATH = "spatial.area"
-"""The path of the area in a context."""
+"""Path of the area in a context."""
+# By the whole key: `(path_id, value) IN (SELECT ...)` would search by the path alone, and read all its values.
 _DELETE = "DELETE FROM json_values WHERE path_id = ? AND value = ? AND memory_id = ?"
 _Values = Sequence[tuple[str, object]]
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Index the values of rows as they are in place of those of rows as they were."""
-    outdated, missing = _entries(old), _entries(new)
-    if outdated and missing:
-        # By what tells them apart: 1, 1.0 and true are equal in Python.
-        before, after = ({repr(entry): entry for entry in entries} for entries in (outdated, missing))
+    """Replace the values of old rows in the index by those of new rows."""
+    outdated, new_entries = _entries(old), _entries(new)
+    if outdated and new_entries:
+        # By their representations: 1, 1.0 and true are equal in Python.
+        before, after = ({repr(entry): entry for entry in entries} for entries in (outdated, new_entries))
         outdated = [entry for key, entry in before.items() if key not in after]
-        missing = [entry for key, entry in after.items() if key not in before]
-    ids = _path_ids(transaction, [*{path: 0 for path, *_ in (*outdated, *missing)}])
+        new_entries = [entry for key, entry in after.items() if key not in before]
+    ids = _path_ids(transaction, [*{path: 0 for path, *_ in (*outdated, *new_entries)}])
     transaction.executemany(_DELETE, [(ids[path], value, memory_id) for path, value, memory_id in outdated])
-    rows = [(ids[path], value, memory_id) for path, value, memory_id in missing]
+    rows = [(ids[path], value, memory_id) for path, value, memory_id in new_entries]
     transaction.insert("json_values (path_id, value, memory_id)", "(?, ?, ?)", rows)
 
 
@@ -41,16 +40,16 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
 def values_of(context: str) -> _Values:
     """Return the values of a context with their dot paths, objects and lists among them."""
     values: list[tuple[str, object]] = []
-    parsed = {} if context == "{}" else json.loads(context)
-    if isinstance(parsed, dict):
-        _collect(parsed, "", values)
+    root = {} if context == "{}" else json.loads(context)
+    if isinstance(root, dict):
+        _collect(root, "", values)
     return values
 
 
 def points(values: _Values) -> Iterator[tuple[str, list[float]]]:
     """Return the arrays of two or three numbers among the values of a context, with their dot paths.
 
-    Numbers too large for a position, such as a window of times, are none.
+    Arrays with numbers too large for a position, such as a window of times, are left out.
     """
     for path, value in values:
         if isinstance(value, list) and len(value) in (2, 3) and all(_is_coordinate(part) for part in value):
@@ -71,7 +70,7 @@ def _collect(value: dict[str, object], prefix: str, values: list[tuple[str, obje
 
 def _entries(rows: Rows) -> list[tuple[str, object, int]]:
     values = [(row.id, values_of(row.context)) for row in rows if row.context != "{}"]
-    return [(path, _stored(value), memory_id) for memory_id, of in values for path, value in _with_elements(of)]
+    return [(path, _column_value(value), memory_id) for memory_id, of in values for path, value in _with_elements(of)]
 
 
 def _with_elements(values: _Values) -> Iterator[tuple[str, object]]:
@@ -82,7 +81,7 @@ def _with_elements(values: _Values) -> Iterator[tuple[str, object]]:
             yield from ((f"{path}.", text) for text in {item: 0 for item in value if type(item) is str})
 
 
-def _stored(value: object) -> object:
+def _column_value(value: object) -> object:
     # Numbers and texts as such, the rest as a blob, see schema.sql.
     kind = type(value)
     if kind is str or kind is float:
@@ -97,14 +96,14 @@ def _stored(value: object) -> object:
 def _path_ids(transaction: Transaction, paths: Collection[str]) -> dict[str, int]:
     if not paths:
         return {}
-    listed = json.dumps(list(paths), ensure_ascii=False)
-    known = dict(transaction.rows(_PATH_IDS, (listed,)))
-    if len(known) == len(paths):
-        return known
+    paths_json = json.dumps(list(paths), ensure_ascii=False)
+    ids = dict(transaction.rows(_PATH_IDS, (paths_json,)))
+    if len(ids) == len(paths):
+        return ids
     transaction.execute(
-        "INSERT INTO json_paths (path) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", (listed,)
+        "INSERT INTO json_paths (path) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", (paths_json,)
     )
-    return dict(transaction.rows(_PATH_IDS, (listed,)))
+    return dict(transaction.rows(_PATH_IDS, (paths_json,)))
 
 
 def path_id(snapshot: Snapshot, path: str) -> int | None:
@@ -114,7 +113,7 @@ def path_id(snapshot: Snapshot, path: str) -> int | None:
 
 
 def paths(snapshot: Snapshot, limit: int) -> list[str]:
-    """Return the first paths that memories have or had."""
+    """Return the first `limit` paths that memories have or had."""
     return [path for (path,) in snapshot.rows("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (limit,))]
 
 
@@ -124,10 +123,10 @@ def has_list(snapshot: Snapshot, path: str) -> bool:
     return snapshot.row("SELECT 1 FROM json_values WHERE path_id = ? AND value = x'5b'", (number,)) is not None
 
 
-def distinct(snapshot: Snapshot, column: str, where: str, limit: int) -> list[str]:
-    """Return the first texts in an indexed `table.column`, from one to the next."""
+def distinct(snapshot: Snapshot, column: str, condition: str, limit: int) -> list[str]:
+    """Return the first `limit` distinct texts in an indexed `table.column`."""
     table, _, column = column.partition(".")
-    next_one = f"SELECT min({column}) FROM {table} WHERE {where}"
+    next_one = f"SELECT min({column}) FROM {table} WHERE {condition}"
     rows = snapshot.rows(
         f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "
         "WHERE one.value IS NOT NULL) SELECT value FROM one WHERE value IS NOT NULL LIMIT ?",

@@ -16,14 +16,14 @@ from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction, json_array
 
 _LACKING = "SELECT coalesce(sum(facts + perceptions + notes - vectors), 0) FROM collections"
-_PENDING = """
+_WITHOUT_VECTOR = """
     SELECT m.id, m.type, m.human_summary, m.content
     FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
     WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?
 """
 _TEXT = "SELECT type, human_summary, content, collection FROM memories WHERE id = ? AND status = 'active'"
-_KNOWN = "SELECT v.digest, v.id FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.digest = j.value"
-_UNUSED = """
+_VECTORS_BY_DIGEST = "SELECT v.digest, v.id FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.digest = j.value"
+_DELETE_UNUSED = """
     DELETE FROM vectors WHERE id IN (SELECT value FROM json_each(?))
     AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE vector_id = vectors.id)
 """
@@ -31,21 +31,21 @@ _COUNT = "UPDATE collections SET vectors = vectors + ?2 WHERE name = ?1"
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Give rows as they are the vectors that are kept for their texts, the others get theirs later; forget unused ones.
+    """Link new rows to the stored vectors of their texts, unlink old rows, and delete unused vectors.
 
-    A vector of a row as it was stays if it fits the row as it is.
+    Texts without a stored vector get theirs later.
     """
     returning = "RETURNING memory_id, vector_id"
     outdated = dict(transaction.delete("memories_vec", "memory_id", [row.id for row in old], returning=returning))
     texts = {row.id: embedded_text(row.type, row.human_summary, row.content) for row in new if row.status == "active"}
     digests = {text: text_digest(text) for text in {*texts.values()}}
-    known = dict(transaction.rows(_KNOWN, (json_array(digests.values()),))) if digests else {}
-    links = {memory_id: known[digests[text]] for memory_id, text in texts.items() if digests[text] in known}
+    vector_ids = dict(transaction.rows(_VECTORS_BY_DIGEST, (json_array(digests.values()),))) if digests else {}
+    links = {memory_id: vector_ids[digests[text]] for memory_id, text in texts.items() if digests[text] in vector_ids}
     transaction.insert("memories_vec (memory_id, vector_id)", "(?, ?)", list(links.items()))
     _count(transaction, Counter(row.collection for row in new if row.id in links))
     _count(transaction, Counter(row.collection for row in old if row.id in outdated), -1)
-    if unused := {*outdated.values()} - {*links.values()}:
-        transaction.execute(_UNUSED, (json_array(unused),))
+    if unused_ids := {*outdated.values()} - {*links.values()}:
+        transaction.execute(_DELETE_UNUSED, (json_array(unused_ids),))
 
 
 def _count(transaction: Transaction, numbers: Counter[str], sign: int = 1) -> None:
@@ -55,8 +55,8 @@ def _count(transaction: Transaction, numbers: Counter[str], sign: int = 1) -> No
 
 def lacking(snapshot: Snapshot) -> int:
     """Return how many active memories have no vector."""
-    found: int = snapshot.row(_LACKING)[0]
-    return found
+    count: int = snapshot.row(_LACKING)[0]
+    return count
 
 
 def newest_memory(snapshot: Snapshot) -> int:
@@ -70,13 +70,13 @@ def newest(snapshot: Snapshot) -> int:
 
 
 def model(snapshot: Snapshot) -> str | None:
-    """Return the model whose vectors these are; None where none ever had one."""
+    """Return the model of the vectors; None if there never was a vector."""
     row = snapshot.row("SELECT value FROM settings WHERE name = 'embedding_model'")
     return str(row[0]) if row else None
 
 
 def adopt_model(transaction: Transaction, name: str) -> str | None:
-    """Note the model of the vectors to come, and forget those of another one; return the model until now."""
+    """Note the model of new vectors, and delete vectors of another model; return the model until now."""
     before = model(transaction)
     if before != name:
         clear(transaction)
@@ -84,20 +84,20 @@ def adopt_model(transaction: Transaction, name: str) -> str | None:
     return before
 
 
-def pending(snapshot: Snapshot, last_id: int, limit: int) -> list[tuple[int, str]]:
+def without_vector(snapshot: Snapshot, last_id: int, limit: int) -> list[tuple[int, str]]:
     """Return active memories after `last_id` without a vector, and their texts, oldest first."""
-    rows = snapshot.rows(_PENDING, (last_id, limit))
+    rows = snapshot.rows(_WITHOUT_VECTOR, (last_id, limit))
     return [(memory_id, embedded_text(*texts)) for memory_id, *texts in rows]
 
 
-def store(transaction: Transaction, kept: Iterable[tuple[int, str, bytes | None]]) -> None:
-    """Give memories the vectors of their texts: id, text, and the vector, or None where it should be here already.
+def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]]) -> None:
+    """Store vectors of memories: id, text, and the vector, or None if the text should have one already.
 
-    A memory that was corrected since its text was read gets none, nor does one whose vector should be here and is gone,
-    because the last memory with that text was deleted.
+    A memory that was corrected since its text was read gets none, nor does a memory whose vector should be stored but
+    was deleted with the last memory with its text.
     """
-    added = Counter[str]()
-    for memory_id, text, embedding in kept:
+    counts = Counter[str]()
+    for memory_id, text, embedding in entries:
         row = transaction.row(_TEXT, (memory_id,))
         if row is None or embedded_text(*row[:3]) != text:
             continue
@@ -109,21 +109,21 @@ def store(transaction: Transaction, kept: Iterable[tuple[int, str, bytes | None]
         vector = transaction.row("SELECT id FROM vectors WHERE digest = ?", (digest,))
         if vector is not None:
             sql = "INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING"
-            added[row[3]] += transaction.execute(sql, (memory_id, vector[0])).rowcount
-    _count(transaction, added)
+            counts[row[3]] += transaction.execute(sql, (memory_id, vector[0])).rowcount
+    _count(transaction, counts)
 
 
 def add(transaction: Transaction, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
-    """Give a new memory the float32 vector of its text, if the vectors of the database are of this model."""
+    """Store the float32 vector of a new memory, if the vectors of the database are of this model."""
     if model(transaction) == of:
-        (kept,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
-        store(transaction, [(memory_id, text, kept)])
+        (code,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
+        store(transaction, [(memory_id, text, code)])
 
 
 def embedded_text(kind: str, summary: str, content: str) -> str:
-    """Return the text whose vector a memory has: its content, of a note with the headings above it.
+    """Return the text from which the vector of a memory is made: its content, after the headings of a note.
 
-    Those are its summary; a paragraph may be about what only they name.
+    The headings are the summary of the note, and may name the subject of a paragraph.
     """
     return f"{summary}\n{content}" if kind == Kind.NOTE.value and summary else content
 
@@ -134,8 +134,8 @@ def text_digest(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def known(snapshot: Snapshot, texts: Iterable[str]) -> set[str]:
-    """Return the texts among these whose vector is kept."""
+def known_texts(snapshot: Snapshot, texts: Iterable[str]) -> set[str]:
+    """Return the texts that have a stored vector."""
     digests = {text_digest(text): text for text in texts}
     rows = snapshot.rows(
         "SELECT digest FROM vectors WHERE digest IN (SELECT value FROM json_each(?))", (json.dumps(list(digests)),)
@@ -155,15 +155,15 @@ def after(snapshot: Snapshot, low: int, limit: int) -> list[tuple[int, bytes]]:
     return snapshot.rows(sql, (low, limit))
 
 
-def named(snapshot: Snapshot, ids: Sequence[int]) -> list[tuple[int, bytes]]:
-    """Return the vectors with these ids that are still there, as they are kept."""
+def with_ids(snapshot: Snapshot, ids: Sequence[int]) -> list[tuple[int, bytes]]:
+    """Return the encoded vectors with these ids; missing ids are skipped."""
     return snapshot.rows(
         "SELECT v.id, v.embedding FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value", (json.dumps(ids),)
     )
 
 
 def of_memories(snapshot: Snapshot, ids: Iterable[int], size: int) -> list[tuple[int, bytes]]:
-    """Return the vectors of memories, by memory, as they are kept; those of `size` bytes only."""
+    """Return the encoded vectors of memories, by memory; only those of `size` bytes."""
     return snapshot.rows(
         "SELECT mv.memory_id, v.embedding FROM json_each(?) AS j "
         "CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value CROSS JOIN vectors AS v ON v.id = mv.vector_id "
@@ -174,12 +174,12 @@ def of_memories(snapshot: Snapshot, ids: Iterable[int], size: int) -> list[tuple
 
 def facts_of(snapshot: Snapshot, ids: Sequence[int], limit: int) -> list[int]:
     """Return the facts that have one of these vectors."""
-    found = snapshot.rows(
+    rows = snapshot.rows(
         "SELECT m.id FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.vector_id = j.value "
         "CROSS JOIN memories AS m ON m.id = mv.memory_id WHERE m.type = 'fact' LIMIT ?",
         (json.dumps(ids), limit),
     )
-    return [memory_id for (memory_id,) in found]
+    return [memory_id for (memory_id,) in rows]
 
 
 def count_all(snapshot: Snapshot) -> int:

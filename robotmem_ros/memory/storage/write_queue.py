@@ -1,4 +1,4 @@
-"""The jobs that wait for the writer: calls, for which somebody waits, go before background jobs.
+"""The queue of the writer: calls, for which a caller waits, go before background jobs.
 
 A flood of perceptions queues thousands of background jobs. A call that came behind all of them would take seconds.
 """
@@ -22,8 +22,8 @@ from .snapshot import Transaction
 T = TypeVar("T")
 Store = Callable[[Transaction, Sequence[NewMemory]], Sequence[Stored]]
 _MAX_GROUP = 256
-_TURNS, _FEW = 8, 32
-"""So many groups of calls in a row, and then so few background jobs: constant calls slow them down, not more."""
+_TURNS, _BACKGROUND_JOBS = 8, 32
+"""Number of groups of calls in a row, and of background jobs after them, so that background jobs never starve."""
 
 
 class Job(Generic[T]):
@@ -58,7 +58,7 @@ class Job(Generic[T]):
         return self.future.set_running_or_notify_cancel()
 
     def run(self, transaction: Transaction) -> None:
-        """Run it in a savepoint of its own, so that an error takes back what it wrote and nothing else."""
+        """Run the job in a savepoint of its own, so that an error undoes its writes alone."""
         self.error = None
         transaction.execute("SAVEPOINT job")
         try:
@@ -78,16 +78,16 @@ class Job(Generic[T]):
             self.error = error
 
     def resolve(self, path: Path, group_error: BaseException | None = None) -> None:
-        """Give the caller the result, or the error: that of its whole group, or its own."""
+        """Give the caller the result, or the error of the whole group or of the job."""
         if self.future.done():
             return
         error = self.error if group_error is None else group_error
-        # What a job may raise is for its caller, but not what ends a thread.
-        own = RobotMemoryError if group_error is not None else Exception
-        if error is not None and (not isinstance(error, own) or isinstance(error, (sqlite3.Error, *MALFORMED))):
-            wrapped = StorageError(f"write to the database {str(path)!r}", error)
-            wrapped.__cause__ = error
-            error = wrapped
+        # Errors of a job go to its caller, but not exceptions that end a thread.
+        error_type = RobotMemoryError if group_error is not None else Exception
+        if error is not None and (not isinstance(error, error_type) or isinstance(error, (sqlite3.Error, *MALFORMED))):
+            storage_error = StorageError(f"write to the database {str(path)!r}", error)
+            storage_error.__cause__ = error
+            error = storage_error
         if error is not None:
             self.future.set_exception(error)
         else:
@@ -103,14 +103,14 @@ class Insert(Job[Stored]):
 
 
 class WriteQueue:
-    """Jobs in the order in which they are to run: calls before background jobs, each kind as it came. Thread-safe."""
+    """Jobs in the order of execution: calls before background jobs, each kind as it came. Thread-safe."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._calls: deque[Job[Any]] = deque()
         self._background: deque[Job[Any]] = deque()
         self._groups_of_calls = 0
-        self._closed = False
+        self._is_closed = False
         self.gathered = 0.0
         """Seconds that background jobs wait, to be committed together."""
 
@@ -120,7 +120,7 @@ class WriteQueue:
 
     @property
     def has_calls(self) -> bool:
-        """Return whether somebody waits."""
+        """Return whether a call waits."""
         return bool(self._calls)
 
     def put(self, job: Job[Any]) -> None:
@@ -129,51 +129,51 @@ class WriteQueue:
         Raises:
             MemoryClosedError: the queue was closed.
         """
-        with self._changed:
-            if self._closed:
+        with self._condition:
+            if self._is_closed:
                 raise MemoryClosedError
             (self._background if job.background else self._calls).append(job)
-            self._changed.notify()
+            self._condition.notify()
 
     def close(self) -> None:
         """Take no more jobs."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
+        with self._condition:
+            self._is_closed = True
+            self._condition.notify()
 
     def wait(self) -> bool:
         """Wait for a call, or until background jobs fill a group or the oldest is `gathered` seconds old.
 
         Return False once the queue is closed and empty.
         """
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self))
+        with self._condition:
+            self._condition.wait_for(lambda: self._is_closed or len(self))
             if self.gathered and self._background:
-                due = self._background[0].since + self.gathered - time.monotonic()
-                self._changed.wait_for(lambda: self._closed or self._calls or len(self) >= _MAX_GROUP, max(due, 0.0))
+                seconds = max(self._background[0].since + self.gathered - time.monotonic(), 0.0)
+                self._condition.wait_for(lambda: self._is_closed or self._calls or len(self) >= _MAX_GROUP, seconds)
             return len(self) > 0
 
     def take_alone(self) -> Job[Any] | None:
         """Take the next call if it runs alone."""
-        with self._changed:
+        with self._condition:
             return self._calls.popleft() if self._calls and self._calls[0].alone else None
 
     def take(self) -> list[Job[Any]]:
         """Take the jobs of the next transaction: calls, or background jobs."""
-        with self._changed:
+        with self._condition:
             if not self._calls or (self._background and self._groups_of_calls == _TURNS):
                 self._groups_of_calls = 0
-                most = _FEW if self._calls else _MAX_GROUP
-                return [self._background.popleft() for _ in range(min(most, len(self._background)))]
+                limit = _BACKGROUND_JOBS if self._calls else _MAX_GROUP
+                return [self._background.popleft() for _ in range(min(limit, len(self._background)))]
             self._groups_of_calls = self._groups_of_calls + 1 if self._background else 0
-            taken: list[Job[Any]] = []
-            while self._calls and not self._calls[0].alone and len(taken) < _MAX_GROUP:
-                taken.append(self._calls.popleft())
-            return taken
+            jobs: list[Job[Any]] = []
+            while self._calls and not self._calls[0].alone and len(jobs) < _MAX_GROUP:
+                jobs.append(self._calls.popleft())
+            return jobs
 
     def take_older(self, since: float) -> list[Job[Any]]:
         """Take all jobs that were queued until a moment of the monotonic clock."""
-        with self._changed:
+        with self._condition:
             return [
                 jobs.popleft()
                 for jobs in (self._calls, self._background)

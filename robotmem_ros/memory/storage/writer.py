@@ -1,8 +1,8 @@
 """The one writer: a thread that takes jobs from a queue and commits them in groups.
 
-A job runs in a savepoint of its own, so that one that fails takes no other with it. Its future is resolved after the
-commit: what was answered is on disk. The writer chooses a group only once it holds the lock of the file, so that while
-another process holds it, each job waits until its own deadline, and a call that comes later still goes first.
+A job runs in a savepoint of its own, so that a failing job does not undo others. Its future is resolved after the
+commit: each confirmed result is on disk. The writer selects a group only when it holds the lock of the file: while
+another process holds the lock, each job waits until its own deadline, and a later call still goes first.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Writer:
     """Runs write jobs on its own connection, many in one transaction: calls first, in the order they were given.
 
     A job fails if another process locks the file for `busy_timeout` seconds. New memories are given to `store`, those
-    that wait together; `inserted` is called after their commit. `guard` is None for a database in memory. `clock`
+    that wait together; `on_insert` is called after their commit. `guard` is None for a database in memory. `clock`
     is the robot's, for the days that the memory lives.
     """
 
@@ -51,7 +51,7 @@ class Writer:
         lock: threading.RLock,
         *,
         store: Store,
-        inserted: Callable[[], None],
+        on_insert: Callable[[], None],
         query_priority: QueryPriority,
         busy_timeout: float,
         guard: FileGuard | None,
@@ -65,12 +65,12 @@ class Writer:
         self._room = DiskRoom(connection, path)
         self._lock = lock
         self._store = store
-        self._inserted = inserted
+        self._on_insert = on_insert
         self._query_priority = query_priority
         self._busy_timeout = busy_timeout
         self._guard = guard
         self._queue = WriteQueue()
-        self._taken: Sequence[Job[Any]] = ()
+        self._jobs: Sequence[Job[Any]] = ()
         self._locked_since: float | None = None
         self._flood_ends = 0.0
         self.trouble = ""
@@ -94,26 +94,26 @@ class Writer:
         Raises:
             MemoryClosedError: the writer was closed. In the future: StorageError, or what the job raised.
         """
-        return self._queued(Job(work, frees_room=frees_room, background=background))
+        return self._put(Job(work, frees_room=frees_room, background=background))
 
     def insert(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue a memory to be stored, together with those next to it in the queue; raises as `submit` does."""
-        return self._queued(Insert(new, self._store, background=background))
+        return self._put(Insert(new, self._store, background=background))
 
     def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Queue a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
-        return self._queued(Job(work, alone=True))
+        return self._put(Job(work, alone=True))
 
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """Return how many jobs wait, about."""
         return len(self._queue)
 
     def floods(self) -> bool:
-        """Return whether so much comes in that many jobs were committed together a moment ago."""
+        """Return whether many jobs were committed together a moment ago."""
         return time.monotonic() < self._flood_ends
 
     def gather(self, seconds: float) -> None:
-        """Let background jobs wait for so long, to be committed together."""
+        """Let background jobs wait for `seconds`, to be committed together."""
         self._queue.gathered = seconds
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ class Writer:
         self._queue.close()
         self._thread.join()
 
-    def _queued(self, job: Job[T]) -> Future[T]:
+    def _put(self, job: Job[T]) -> Future[T]:
         self._queue.put(job)
         return job.future
 
@@ -132,15 +132,15 @@ class Writer:
             self._guard.check(self._connection, at_once=True)
 
     def _turn(self) -> None:
-        self._taken = ()
+        self._jobs = ()
         try:
             self._write_next()
         except BaseException as error:
-            # Whatever happened, nobody may wait for ever, and the next job may succeed.
+            # No caller may wait for ever, and the next job may succeed.
             _LOG.exception("the writer failed, and goes on")
             self._roll_back()
             self._note(error)
-            self._resolve(self._taken, error)
+            self._resolve(self._jobs, error)
 
     def _write_next(self) -> None:
         if (alone := self._queue.take_alone()) is not None:
@@ -149,14 +149,14 @@ class Writer:
         if self.floods() and not self._queue.has_calls:
             self._query_priority.yield_to_queries()
         with self._lock:
-            # What became of the file, what is wrong with the group, and what only those that free no room have.
-            lost = self._guard.check(self._connection) if self._guard else None
-            error: BaseException | None = lost or self._begun()
-            jobs = self._taken = self._next_jobs(error)
+            # `loss` of the file, `error` of the group, and `refusal` of jobs that free no room.
+            loss = self._guard.check(self._connection) if self._guard else None
+            error: BaseException | None = loss or self._begin()
+            jobs = self._jobs = self._next_jobs(error)
             refusal = None if error else self._room.refusal()
             if error is None:
-                accepted = jobs if refusal is None else [job for job in jobs if job.frees_room]
-                error = self._committed(accepted)
+                runnable_jobs = jobs if refusal is None else [job for job in jobs if job.frees_room]
+                error = self._committed(runnable_jobs)
                 self._room.after_commit()
         if jobs:
             self._note(error or (refusal if any(not job.frees_room for job in jobs) else None))
@@ -165,24 +165,24 @@ class Writer:
         if len(jobs) >= _FLOOD:
             self._flood_ends = time.monotonic() + _FLOOD_LASTS
         if any(type(job) is Insert for job in jobs):
-            self._inserted()
+            self._on_insert()
 
     def _run_alone(self, job: Job[Any]) -> None:
-        self._taken = [job]
+        self._jobs = [job]
         if not job.begin():
             return
         with self._lock:
-            lost = self._guard.check(self._connection) if self._guard else None
-            if lost is None:
+            loss = self._guard.check(self._connection) if self._guard else None
+            if loss is None:
                 self._wait_for_locks(self._busy_timeout)
                 try:
                     job.run_alone(self._connection)
                 finally:
                     self._wait_for_locks(min(_ATTEMPT, self._busy_timeout))
                 self._room.after_commit()
-        self._resolve([job], lost)
+        self._resolve([job], loss)
 
-    def _begun(self) -> sqlite3.Error | None:
+    def _begin(self) -> sqlite3.Error | None:
         # Locks the file.
         try:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -196,7 +196,7 @@ class Writer:
         return None
 
     def _next_jobs(self, error: BaseException | None) -> list[Job[Any]]:
-        # While the file is locked, those whose time is over.
+        # While the file is locked, only jobs past their deadline.
         if error is None or not _is_locked(error) or self._locked_since is None:
             jobs = self._queue.take()
         else:
@@ -208,11 +208,11 @@ class Writer:
         error = self._commit(jobs)
         if is_full(error):
             self._room.make_room()
-            error = self._begun() or self._commit(jobs)
+            error = self._begin() or self._commit(jobs)
         return error
 
     def _commit(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
-        # It has begun.
+        # The transaction has begun.
         try:
             revisions.begin(self._transaction)
             lived_days.note(self._transaction, self._clock)
@@ -233,12 +233,12 @@ class Writer:
     def _insert_together(self, jobs: list[Insert]) -> None:
         self._connection.execute("SAVEPOINT jobs")
         try:
-            for job, stored in zip(jobs, self._store(self._transaction, [job.new for job in jobs]), strict=True):
-                job.result, job.error = stored, None
+            for job, result in zip(jobs, self._store(self._transaction, [job.new for job in jobs]), strict=True):
+                job.result, job.error = result, None
         except Exception as error:
             if is_full(error):
                 raise
-            # One of them cannot be stored: each for itself, then it takes no other with it.
+            # A memory cannot be stored: store each by itself, so that the others are kept.
             self._connection.execute("ROLLBACK TO jobs")
             for job in jobs:
                 job.run(self._transaction)

@@ -13,7 +13,7 @@ from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.retention import retention as module
 from robotmem_ros.memory.retention.retention import Report, Retention
 from robotmem_ros.memory.storage import Database
-from robotmem_ros.memory.storage.retention_rows import evict, removed
+from robotmem_ros.memory.storage.retention_rows import evict, removal_counts
 
 from ...support.consistency import check
 from ...support.retention.oracle import Oracle, Part
@@ -74,7 +74,7 @@ def test_retention_keeps_the_memories_that_the_oracle_keeps(
         assert ids(database) == sorted(oracle.left)
         assert [one.memory_id for one in report.examples] == oracle.gone[:10]
         assert planned == report
-        assert report.memories == len(oracle.gone) == sum(database.write(removed).result().values())
+        assert report.memories == len(oracle.gone) == sum(database.write(removal_counts).result().values())
         assert keeper.run().memories == 0
         database.write(check).result()
     finally:
@@ -82,7 +82,7 @@ def test_retention_keeps_the_memories_that_the_oracle_keeps(
 
 
 def test_retention_deletes_more_memories_than_one_batch_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CHOSEN", 7)
+    monkeypatch.setattr(module, "_BATCH", 7)
     world = [Plain(recalls=number % 5, age=number % 9, data=b"x" * (number % 3)) for number in range(60)]
     for options in ({"max_memories": 10}, {"retention_budgets": "*: 150 bytes"}, {"retention_age": 4.0}):
         database = opened()
@@ -141,10 +141,10 @@ def test_a_memory_used_or_changed_during_retention_stays(monkeypatch: pytest.Mon
     database = opened()
     stored(database, [Plain()] * 6)
 
-    def use(connection: object, chosen: object, reason: str) -> object:
+    def use(connection: object, candidates: object, reason: str) -> object:
         connection.execute("UPDATE memories SET access_count = 1 WHERE id = 2")  # type: ignore[attr-defined]
         connection.execute("UPDATE memories SET updated_at = 'now' WHERE id = 4")  # type: ignore[attr-defined]
-        return evict(connection, chosen, reason)  # type: ignore[arg-type]
+        return evict(connection, candidates, reason)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "evict", use)
     keeper = retention(database, retention_budgets="default: 1 rows")

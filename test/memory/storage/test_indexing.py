@@ -120,7 +120,7 @@ def run(transaction: Transaction, step: tuple[str, object], memory_id: int) -> N
         assert isinstance(argument, list)
         rows.insert_all(transaction, argument)
     elif action == "embed":
-        found = vector_rows.pending(transaction, 0, memory_id)
+        found = vector_rows.without_vector(transaction, 0, memory_id)
         vector_rows.store(transaction, [(one, text, b"\1\2\3") for one, text in found])
     elif action == "update":
         assert isinstance(argument, dict)
@@ -155,7 +155,7 @@ def session_fact(snapshot: Snapshot, memory_id: int) -> session_rows.SessionFact
 def evict(transaction: Transaction, memory_id: int) -> None:
     """Keeps as many rows as this."""
     budget = Budget(Measure.ROWS, memory_id)
-    chosen = retention_rows.eviction_candidates(transaction, budget, now=10**18, used=0, limit=3)
+    chosen = retention_rows.eviction_candidates(transaction, budget, now=10**18, used_bytes=0, limit=3)
     retention_rows.evict(transaction, chosen, "rows")
 
 

@@ -63,7 +63,7 @@ def first_batch(snapshot: Snapshot, sql: str) -> object:
 
 
 @pytest.mark.parametrize(
-    "read", [Snapshot.rows, Snapshot.row, Snapshot.named, Snapshot.ids, Snapshot.array, first_batch]
+    "read", [Snapshot.rows, Snapshot.row, Snapshot.mappings, Snapshot.ids, Snapshot.array, first_batch]
 )
 def test_what_sqlite_raises_is_a_storage_error_that_says_what_failed(read: Callable[[Snapshot, str], object]) -> None:
     connection = table([])
@@ -81,7 +81,7 @@ def test_only_a_snapshot_takes_what_it_read_for_what_is_there() -> None:
         return int(snapshot.row("SELECT count(*) FROM rows")[0])
 
     snapshot, transaction = Snapshot(connection), Transaction(connection)
-    assert (snapshot.once(count), transaction.once(count)) == (1, 1)
+    assert (snapshot.read_once(count), transaction.read_once(count)) == (1, 1)
     transaction.execute("DELETE FROM rows")
-    assert (snapshot.once(count), transaction.once(count)) == (1, 0)
+    assert (snapshot.read_once(count), transaction.read_once(count)) == (1, 0)
     connection.close()

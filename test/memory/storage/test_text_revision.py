@@ -24,7 +24,7 @@ def database() -> Iterator[Database]:
 def changed(database: Database, since: int = 0) -> list[int]:
     """Return the memories that have changed."""
     with database.snapshot() as snapshot:
-        return [memory_id for memory_id, _ in text_rows.changed(snapshot, since)]
+        return [memory_id for memory_id, _ in text_rows.text_changes(snapshot, since)]
 
 
 def update(database: Database, memory_id: int, columns: Mapping[str, object]) -> int:

@@ -39,7 +39,7 @@ class TextIndex:
     def __init__(self, database: Database, minimum: int) -> None:
         self._database = database
         self._minimum = minimum
-        self.seen = Place()
+        self.progress = Place()
         self.blocks: tuple[Block, ...] = ()
         """In the order of their ids; they cover all ids up to the last one of the last block.
 
@@ -86,12 +86,12 @@ class TextIndex:
         if 2 * text_rows.count(snapshot) < sum(block.memories for block in blocks):
             blocks = ()  # more than half of the memories are gone
             self._try(text_rows.drop_blocks)
-        changes = text_rows.changed(snapshot, min((block.revision for block in blocks), default=place.revision))
+        changes = text_rows.text_changes(snapshot, min((block.revision for block in blocks), default=place.revision))
         self._hold(
             (replace(block, revision=place.revision, outdated=block.outdated_by(changes)) for block in blocks),
             behind=text_rows.first_and_last(snapshot)[0] - 1,
         )
-        self.seen = place
+        self.progress = place
 
     def _next_span(self, snapshot: Snapshot) -> tuple[int, int] | None:
         # The ids of the next block to make: from what the last block covers on, as in a log-structured merge tree.

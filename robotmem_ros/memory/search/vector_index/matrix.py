@@ -108,7 +108,7 @@ class MatrixFollower:
     name = "read vectors"
 
     def __init__(self) -> None:
-        self.seen = Place()
+        self.progress = Place()
         self._lock = threading.Lock()
         self._blocks: list[_GrowingBlock] = []
         self._dim = 0
@@ -139,15 +139,15 @@ class MatrixFollower:
             if self._count_unread(place.vector) and not self.no_room and self._read(snapshot, place.vector):
                 return True
             # A vector goes with the last memory of its text. A search may have read newer ones than this place has.
-            if place.revision != self.seen.revision and place.vector >= self.seen.vector and not self.no_room:
+            if place.revision != self.progress.revision and place.vector >= self.progress.vector and not self.no_room:
                 if vector_rows.count_all(snapshot) != self._count(masked=False):
                     self._keep(vector_rows.all_ids(snapshot))
-                self.seen = self.seen._replace(revision=place.revision)
+                self.progress = self.progress._replace(revision=place.revision)
             return False
 
     def _begin(self, dim: int) -> None:
         if dim != self._dim:
-            self._blocks, self._dim, self.seen = [], dim, Place()
+            self._blocks, self._dim, self.progress = [], dim, Place()
 
     def _count_unread(self, newest: int) -> int:
         # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.

@@ -91,8 +91,8 @@ class Backfill:
                 self._refusals.clear()
             if not lacking or vector_rows.model(snapshot) != self._embedder.name:
                 return [], False
-            rows = vector_rows.pending(snapshot, last_id, _BATCH)
-            texts_with_vectors = vector_rows.known(snapshot, (text for _, text in rows))
+            rows = vector_rows.without_vector(snapshot, last_id, _BATCH)
+            texts_with_vectors = vector_rows.known_texts(snapshot, (text for _, text in rows))
         return [(memory_id, text, text in texts_with_vectors) for memory_id, text in rows], lacking > len(rows)
 
     def _embed_texts(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:

@@ -123,7 +123,7 @@ def _empty(snapshot: Snapshot, collections: Collections) -> Iterator[str]:
     counts = collection_rows.sizes(snapshot, collections.names)
     for name in collections.names:
         if not counts.get(name, (0, 0))[0]:
-            other_names = collection_rows.others(snapshot, name, _SEARCHED)
+            other_names = collection_rows.other_names(snapshot, name, _SEARCHED)
             yield f"there is no memory in the collection {name!r}{did_you_mean(name, other_names)}"
 
 

@@ -209,7 +209,7 @@ def outdated(snapshot: Snapshot, blocks: Sequence[Block]) -> list[int]:
     """Find the memories whose texts have changed since their blocks were made, or do not fit into them."""
     if not blocks:
         return []
-    changes = text_rows.changed(snapshot, min(block.revision for block in blocks))
+    changes = text_rows.text_changes(snapshot, min(block.revision for block in blocks))
     return [*{memory_id for block in blocks for memory_id in (*block.unheld.tolist(), *block.outdated_by(changes))}]
 
 

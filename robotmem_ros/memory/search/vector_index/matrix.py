@@ -151,23 +151,23 @@ class MatrixFollower:
 
     def _count_unread(self, newest: int) -> int:
         # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.
-        unread = max(newest - self.seen.vector, 0)
+        unread = max(newest - self.progress.vector, 0)
         if unread and (not self._blocks or self._blocks[-1].room < unread):
             self.no_room = _no_room(unread * self._dim)
             if self.no_room:
-                self._blocks, self.seen = [], Place()
+                self._blocks, self.progress = [], Place()
         return unread
 
     def _read(self, snapshot: Snapshot, newest: int) -> bool:
         # Returns whether there may be more to read.
-        rows = vector_rows.after(snapshot, self.seen.vector, _PIECE)
+        rows = vector_rows.after(snapshot, self.progress.vector, _PIECE)
         if rows:
             # What is no vector of this model keeps its row, so that the rows can be counted.
             size = codec.size(self._dim)
             codes = codec.upper_bytes([blob if len(blob) == size else bytes(size) for _, blob in rows], self._dim)
             self._append(np.array([row_id for row_id, _ in rows], np.int64), codes)
         is_all = len(rows) < _PIECE
-        self.seen = self.seen._replace(vector=newest if is_all else rows[-1][0])
+        self.progress = self.progress._replace(vector=newest if is_all else rows[-1][0])
         return not is_all
 
     def _append(self, ids: Ids, rows: Bytes) -> None:

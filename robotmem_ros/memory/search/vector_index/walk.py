@@ -93,7 +93,7 @@ class Walk:
 
     def _measure(self, candidates: Sequence[_Candidate]) -> Ranking:
         vector_ids = sorted({candidate.vector_id for candidate in candidates})
-        ids, distances = measure(vector_rows.named(self.snapshot, vector_ids), self.query)
+        ids, distances = measure(vector_rows.with_ids(self.snapshot, vector_ids), self.query)
         exact = dict(zip(ids.tolist(), distances.astype(float).round(DISTANCE_DIGITS).tolist(), strict=True))
         return [Measurement(memory_id, exact[number]) for _, memory_id, number in candidates if number in exact]
 

@@ -52,7 +52,7 @@ def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    named = validation.collection("collection", collection, every="")
+    named = validation.collection("collection", collection, wildcard="")
     wanted = validation.whole("n", n)
     return CountQuery(
         validation.member("field", field, Counted),

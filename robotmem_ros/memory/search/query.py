@@ -107,8 +107,8 @@ def collection_names(collection: object, collections: Names) -> tuple[str, ...]:
         InvalidFieldError: one is no name.
     """
     listed = _names("collections", collections)
-    many = {validation.collection("collections", each, every=ALL_COLLECTIONS) for each in listed}
-    single = validation.collection("collection", collection, every=ALL_COLLECTIONS)
+    many = {validation.collection("collections", each, wildcard=ALL_COLLECTIONS) for each in listed}
+    single = validation.collection("collection", collection, wildcard=ALL_COLLECTIONS)
     return tuple(sorted(many | ({single} if single else set())))
 
 

@@ -136,7 +136,7 @@ def _place(desk: Desk, request: DigestRequest) -> Place | None:
         area = validation.name("place", request.place)
         return Place(_in_quotes(area), None, area) if area else None
     rule = "must be 2 or 3 numbers, x, y and z in metres, or the name of an area"
-    target = list(validation.coordinates("place", request.place, wanted=rule))
+    target = list(validation.coordinates("place", request.place, rule=rule))
     coordinates = ", ".join(f"{number:g}" for number in target)
     return Place(f"({coordinates}), within {radius:g} m", {"target": target, "max_distance": radius})
 

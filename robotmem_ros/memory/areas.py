@@ -74,7 +74,7 @@ class Areas:
         self._areas: tuple[Area, ...] = ()
         self.file: Path | None = None
         """The file; None if there are no areas."""
-        self._checked = clock()
+        self._checked_at = clock()
         if name_of_file := parameters().areas_file:
             self.file = expanded_path("areas_file", name_of_file)
             self._stamp = _stamp(self.file)
@@ -107,7 +107,7 @@ class Areas:
 
     def reload(self) -> None:
         """Read the file again with the next question, however short ago it was looked at."""
-        self._checked = -math.inf
+        self._checked_at = -math.inf
 
     def at(self, x: float, y: float) -> str:
         """Return the name of the smallest area that a point lies in; empty outside of all."""
@@ -121,25 +121,25 @@ class Areas:
         return (frame_id, map_id) == (parameters.memory_frame, parameters.map_id)
 
     def _with_area(self, context: str, position: Sequence[float] | None, *, moving: bool = False) -> str:
-        parsed = json.loads(context)
-        spatial = parsed.get("spatial", {})
+        values = json.loads(context)
+        spatial = values.get("spatial", {})
         if not isinstance(spatial, dict) or (_AREA in spatial and not moving):
             return context
-        known = position or _position(spatial)
-        found = "" if known is None else self.at(known[0], known[1])
-        if found == spatial.get(_AREA, ""):
+        place = position or _position(spatial)
+        area = "" if place is None else self.at(place[0], place[1])
+        if area == spatial.get(_AREA, ""):
             return context
         without = {key: value for key, value in spatial.items() if key != _AREA}
-        spatial = {**without, _AREA: found} if found else without
-        rest = {key: value for key, value in parsed.items() if key != "spatial"}
+        spatial = {**without, _AREA: area} if area else without
+        rest = {key: value for key, value in values.items() if key != "spatial"}
         return compact_json({**rest, "spatial": spatial} if spatial else rest)
 
     def _refresh(self) -> None:
         now = self._clock()
-        if self.file is None or now - self._checked < _CHECK_PERIOD or not self._lock.acquire(blocking=False):
+        if self.file is None or now - self._checked_at < _CHECK_PERIOD or not self._lock.acquire(blocking=False):
             return
         try:
-            self._checked = now
+            self._checked_at = now
             stamp = _stamp(self.file)
             if stamp != self._stamp:
                 self._stamp = stamp
@@ -157,10 +157,10 @@ def read_areas(file: Path) -> tuple[Area, ...]:
         InvalidFieldError: it cannot be read, or an entry is no area.
     """
     content = read_yaml("areas_file", file).value
-    named = content.get("areas") if isinstance(content, dict) and set(content) == {"areas"} else None
-    if not isinstance(named, dict):
+    polygons = content.get("areas") if isinstance(content, dict) and set(content) == {"areas"} else None
+    if not isinstance(polygons, dict):
         raise InvalidFieldError("areas_file", file, "must hold `areas:` with a polygon for each name")
-    areas = (checked_area(f"areas_file.areas.{label}", label, corners) for label, corners in named.items())
+    areas = (checked_area(f"areas_file.areas.{label}", label, corners) for label, corners in polygons.items())
     return tuple(sorted(areas, key=Area.size))
 
 
@@ -177,7 +177,7 @@ def checked_area(field: str, label: object, corners: object) -> Area:
         raise InvalidFieldError(field, corners, "must be a list of at least 3 corners [x, y]")
     points = []
     for index, corner in enumerate(corners):
-        x, y = coordinates(f"{field}[{index}]", corner, sizes=(2,), wanted="must be a corner [x, y] in metres")
+        x, y = coordinates(f"{field}[{index}]", corner, sizes=(2,), rule="must be a corner [x, y] in metres")
         points.append((x, y))
     area = Area(clean, tuple(points))
     if area.size() == 0.0:
@@ -188,10 +188,10 @@ def checked_area(field: str, label: object, corners: object) -> Area:
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     # Editors write a new file, or the old one within the same second: inode and size tell it too.
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _position(spatial: dict[str, object]) -> tuple[float, float] | None:

@@ -64,11 +64,11 @@ def takes(value: Callable[P, V]) -> Callable[[Callable[[S, V], T]], Callable[Con
 
     def taking_fields(method: Callable[[S, V], T]) -> Callable[Concatenate[S, P], T]:
         @wraps(method)
-        def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
+        def call(self: S, /, *arguments: P.args, **keywords: P.kwargs) -> T:
             try:
-                fields_of_value: dict[str, Any] = of_value.bind(*arguments, **named).arguments
+                fields_of_value: dict[str, Any] = of_value.bind(*arguments, **keywords).arguments
             except TypeError as error:
-                unknown = next((name for name in named if name not in of_value.parameters), None)
+                unknown = next((name for name in keywords if name not in of_value.parameters), None)
                 guess = did_you_mean(unknown, of_value.parameters) if unknown else ""
                 raise TypeError(f"{method.__name__}(): {error}{guess}") from None
             for name in _TIMES & fields_of_value.keys():

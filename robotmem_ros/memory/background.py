@@ -19,26 +19,26 @@ class QueryPriority:
     """Counts the queries that are being answered: `with query_priority:` around each. Thread-safe."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._answering = 0
 
     def __enter__(self) -> None:
-        with self._changed:
+        with self._condition:
             self._answering += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._changed:
+        with self._condition:
             self._answering -= 1
             if not self._answering:
-                self._changed.notify_all()
+                self._condition.notify_all()
 
     def yield_to_queries(self) -> None:
         """Wait until no query is being answered, at most for a moment, so that work goes on under constant queries."""
         if self._answering:
-            with self._changed:
-                self._changed.wait_for(lambda: not self._answering, _MOMENT)
+            with self._condition:
+                self._condition.wait_for(lambda: not self._answering, _MOMENT)
 
 
 _NICE = 10
@@ -74,38 +74,38 @@ class _State:
         self.step = step
         self.trouble = ""
         self.is_running = False
-        self._due = 0.0
-        self._seen = -1
+        self._due_at = 0.0
+        self._notifications = -1
         self._notified_due = 0.0
         self._busy = 0.0
         self._retry = 0.0
 
     def due(self, notifications: int) -> float:
         """Return when to run it next, on the monotonic clock, after so many notifications of the loop."""
-        return self._due if notifications == self._seen else min(self._due, self._notified_due)
+        return self._due_at if notifications == self._notifications else min(self._due_at, self._notified_due)
 
     def is_notified(self, notifications: int) -> bool:
-        return notifications != self._seen
+        return notifications != self._notifications
 
     def run(self, notifications: int) -> bool:
         """Do a piece of work, log what it raises, and return whether more is left."""
-        began = time.monotonic()
+        start = time.monotonic()
         if not self.is_running:
-            self.is_running, self._busy, self._seen = True, 0.0, notifications
+            self.is_running, self._busy, self._notifications = True, 0.0, notifications
         try:
-            more = self.step.update()
+            has_more = self.step.update()
         except Exception as error:
             # Whatever happened, the other steps go on, and this one may succeed later.
             self._fail(error)
             return False
         now = time.monotonic()
-        self._busy += now - began
-        if more:
-            self._due = self._notified_due = 0.0
+        self._busy += now - start
+        if has_more:
+            self._due_at = self._notified_due = 0.0
             return True
         self.is_running, self._retry, self.trouble = False, 0.0, ""
         rest = max(self.step.rest, self.step.rest_ratio * self._busy)
-        self._notified_due, self._due = now + rest, now + max(self.step.period, rest)
+        self._notified_due, self._due_at = now + rest, now + max(self.step.period, rest)
         return False
 
     def _fail(self, error: Exception) -> None:
@@ -116,7 +116,7 @@ class _State:
         self.trouble = trouble
         self.is_running = False
         self._retry = min(2 * self._retry, _LONGEST_RETRY) if self._retry else _FIRST_RETRY
-        self._due = self._notified_due = time.monotonic() + self._retry
+        self._due_at = self._notified_due = time.monotonic() + self._retry
 
 
 class MaintenanceLoop:
@@ -133,7 +133,7 @@ class MaintenanceLoop:
     def __init__(self, name: str = "robotmem-maintenance") -> None:
         self._name = name
         self._states: list[_State] = []
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._working = threading.Lock()
         self._notifications = 0
         self._listening = True
@@ -150,18 +150,19 @@ class MaintenanceLoop:
     @property
     def trouble(self) -> str:
         """Say which steps failed when they ran last, and why; empty if none did."""
-        return "; ".join(f"maintenance: {one.step.name} failed: {one.trouble}" for one in self._states if one.trouble)
+        failures = [(state.step.name, state.trouble) for state in self._states if state.trouble]
+        return "; ".join(f"maintenance: {name} failed: {trouble}" for name, trouble in failures)
 
     def notify(self) -> None:
         """Say that there is something to do: memories were stored, changed or deleted."""
-        with self._changed:
+        with self._condition:
             self._notifications += 1
             if self._listening:
-                self._changed.notify()
+                self._condition.notify()
 
     def flush(self) -> None:
         """Run each step in the calling thread until nothing is left or it fails, or the loop is closed."""
-        with self._changed:
+        with self._condition:
             self._flushes += 1
         try:
             with self._working:
@@ -171,15 +172,15 @@ class MaintenanceLoop:
                         while not self._closing and state.run(self._notifications):
                             pass
         finally:
-            with self._changed:
+            with self._condition:
                 self._flushes -= 1
-                self._changed.notify()
+                self._condition.notify()
 
     def close(self) -> None:
         """End the thread after the piece at hand; a second call does nothing."""
-        with self._changed:
+        with self._condition:
             self._closing = True
-            self._changed.notify()
+            self._condition.notify()
         if self._thread:
             self._thread.join()
         with self._working:  # for a flush in another thread
@@ -189,19 +190,19 @@ class MaintenanceLoop:
         with suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
         turn = 0
-        while (chosen := self._next(turn)) is not None:
-            turn = chosen + 1
-            ends, more = time.monotonic() + _TURN, True
-            while more:
+        while (state := self._next(turn)) is not None:
+            turn = state + 1
+            ends, has_more = time.monotonic() + _TURN, True
+            while has_more:
                 priority.yield_to_queries()
                 with self._working:
-                    is_over = self._closing or self._flushes or not self._states[chosen].run(self._notifications)
-                more = not is_over and time.monotonic() < ends
+                    is_over = self._closing or self._flushes or not self._states[state].run(self._notifications)
+                has_more = not is_over and time.monotonic() < ends
 
     def _next(self, turn: int) -> int | None:
         # The first step from `turn` on that is due, once one is; None when the loop is closed.
         count = len(self._states)
-        with self._changed:
+        with self._condition:
             while not self._closing:
                 now = time.monotonic()
                 dues = [state.due(self._notifications) for state in self._states]
@@ -211,18 +212,18 @@ class MaintenanceLoop:
                             return index
                 # Once all steps know of a notification, further ones change nothing.
                 self._listening = not all(state.is_notified(self._notifications) for state in self._states)
-                self._changed.wait(None if self._flushes else max(min(dues) - now, 0.0))
+                self._condition.wait(None if self._flushes else max(min(dues) - now, 0.0))
         return None
 
 
 def piecewise(work: Callable[[], Iterator[None]]) -> Callable[[], bool]:
     """Make the `update` of a step of a generator function that yields between two pieces of its work."""
-    begun: list[Iterator[None]] = []
+    runs: list[Iterator[None]] = []
 
     def update() -> bool:
-        pieces = begun.pop() if begun else work()
+        pieces = runs.pop() if runs else work()
         for _ in pieces:
-            begun.append(pieces)
+            runs.append(pieces)
             return True
         return False
 

@@ -33,7 +33,7 @@ def possible_stamp(stamp: int, arrived_at: int) -> int:
     return min(stamp, arrived_at + _MAX_AHEAD_NS) if arrived_at > 0 else stamp
 
 
-def is_later(stamp: int, than: int, *, now: int, recorded: bool) -> bool:
+def is_later(stamp: int, than: int, *, now: int, is_recorded: bool) -> bool:
     """Tell whether what arrives `now` is newer than what arrived before it, and is not only delayed.
 
     If the older stamp lies in the future, its clock was set back since. A stamp that is earlier than any delay
@@ -41,7 +41,7 @@ def is_later(stamp: int, than: int, *, now: int, recorded: bool) -> bool:
     """
     if stamp >= than or than > now + _MAX_AHEAD_NS:
         return True
-    return not recorded and than - stamp > _MAX_DELAY_NS
+    return not is_recorded and than - stamp > _MAX_DELAY_NS
 
 
 def uptime() -> int:
@@ -59,6 +59,6 @@ def iso(time_ns: int, *, timespec: str = "microseconds") -> str:
     return utc(time_ns).isoformat(timespec=timespec)
 
 
-def nanoseconds(written: str) -> int:
+def nanoseconds(stamp: str) -> int:
     """Read what `iso` wrote, as nanoseconds since the epoch."""
-    return round(datetime.fromisoformat(written).timestamp() * 1e6) * 1000
+    return round(datetime.fromisoformat(stamp).timestamp() * 1e6) * 1000

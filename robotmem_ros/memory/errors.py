@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path, PurePath
 
-_SHOWN = 80
+_MAX_SHOWN_LENGTH = 80
 MALFORMED = (AssertionError, AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
 """Errors that code raises when it reads a value from a database that is never stored there."""
 _CORRUPT, _NOT_A_DATABASE = 11, 26
@@ -26,13 +26,13 @@ def shown(value: object) -> str:
     if isinstance(value, PurePath):
         return repr(str(value))
     try:
-        text = repr(value[:_SHOWN]) if isinstance(value, (str, bytes)) else repr(value)
+        text = repr(value[:_MAX_SHOWN_LENGTH]) if isinstance(value, (str, bytes)) else repr(value)
     except (RecursionError, ValueError):
         # Nested too deeply, or a number of more digits than Python writes.
         text = f"<{type(value).__name__}>"
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    cut = len(text) > _SHOWN or (isinstance(value, (str, bytes)) and len(value) > _SHOWN)
-    return text[:_SHOWN] + "..." if cut else text
+    cut = len(text) > _MAX_SHOWN_LENGTH or (isinstance(value, (str, bytes)) and len(value) > _MAX_SHOWN_LENGTH)
+    return text[:_MAX_SHOWN_LENGTH] + "..." if cut else text
 
 
 def _duration(seconds: float) -> str:
@@ -43,12 +43,12 @@ def _duration(seconds: float) -> str:
     return "a moment" if seconds < 60 else "a minute"
 
 
-def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+def did_you_mean(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str:
     """End a message about an unknown name with the nearest one, "; did you mean 'a'?"; empty for none.
 
     `cutoff` is the least likeness, in [0, 1]; upper and lower case are alike.
     """
-    by_lower = {one.lower(): one for one in known}
+    by_lower = {name.lower(): name for name in names}
     near = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
@@ -60,8 +60,8 @@ class RobotMemoryError(Exception):
 class InvalidFieldError(RobotMemoryError):
     """A field of a request or message has an invalid value."""
 
-    def __init__(self, field: str, value: object, wanted: str) -> None:
-        super().__init__(f"{field}: {shown(value)} {wanted}")
+    def __init__(self, field: str, value: object, expected: str) -> None:
+        super().__init__(f"{field}: {shown(value)} {expected}")
         self.field = field
         self.value = value
 
@@ -69,10 +69,10 @@ class InvalidFieldError(RobotMemoryError):
 class MemoryNotFoundError(RobotMemoryError):
     """No active memory has this id."""
 
-    def __init__(self, memory_id: int, why: str = "there is no such memory") -> None:
-        super().__init__(f"memory_id: {memory_id} cannot be used, {why}")
+    def __init__(self, memory_id: int, reason: str = "there is no such memory") -> None:
+        super().__init__(f"memory_id: {memory_id} cannot be used, {reason}")
         self.memory_id = memory_id
-        self.why = why
+        self.reason = reason
 
 
 class NoteError(InvalidFieldError):
@@ -89,18 +89,18 @@ class NoteError(InvalidFieldError):
 class SessionNotFoundError(RobotMemoryError):
     """No session with this id can be used."""
 
-    def __init__(self, session_id: str, why: str = "there is no such session; start one") -> None:
-        super().__init__(f"session_id: {shown(session_id)} cannot be used, {why}")
+    def __init__(self, session_id: str, reason: str = "there is no such session; start one") -> None:
+        super().__init__(f"session_id: {shown(session_id)} cannot be used, {reason}")
         self.session_id = session_id
 
 
 class FrameMismatchError(RobotMemoryError):
     """A position is given in a frame in which no memory has one. `field` is that of the request."""
 
-    def __init__(self, field: str, target_frame: str, memory_frame: str, why: str = "") -> None:
+    def __init__(self, field: str, target_frame: str, memory_frame: str, reason: str = "") -> None:
         super().__init__(
             f"{field}: frame {target_frame!r} cannot be compared with memories in frame {memory_frame!r}"
-            f"{': ' + why if why else ''}; give the position in {memory_frame!r}"
+            f"{': ' + reason if reason else ''}; give the position in {memory_frame!r}"
         )
         self.field = field
         self.value = target_frame
@@ -109,8 +109,8 @@ class FrameMismatchError(RobotMemoryError):
 class DatabaseUnusableError(RobotMemoryError):
     """The database file cannot be opened."""
 
-    def __init__(self, path: Path | str, why: str, way_out: str) -> None:
-        super().__init__(f"database {str(path)!r} {why}; {way_out}")
+    def __init__(self, path: Path | str, problem: str, way_out: str) -> None:
+        super().__init__(f"database {str(path)!r} {problem}; {way_out}")
 
 
 class StorageError(RobotMemoryError):
@@ -120,22 +120,22 @@ class StorageError(RobotMemoryError):
     is_damage = False
     """Whether the file is damaged, which does not pass."""
 
-    def __init__(self, doing: str, cause: BaseException) -> None:
-        why, self.cause = str(cause), cause
+    def __init__(self, action: str, cause: BaseException) -> None:
+        reason, self.cause = str(cause), cause
         self.is_damage = is_damage(cause)
         if self.is_damage:
-            why += "; the file is damaged, restore a copy of it"
+            reason += "; the file is damaged, restore a copy of it"
         elif isinstance(cause, MALFORMED) or not isinstance(cause, Exception):
-            why = f"{type(cause).__name__}: {cause}; no version writes such a value, or robotmem_ros is at fault"
-        super().__init__(f"could not {doing}: {why}")
+            reason = f"{type(cause).__name__}: {cause}; no version writes such a value, or robotmem_ros is at fault"
+        super().__init__(f"could not {action}: {reason}")
 
 
 class DatabaseLostError(StorageError):
     """The database file was taken away, or replaced, while it was open; nothing is written any more."""
 
-    def __init__(self, path: Path | str, why: str, saved: str) -> None:
+    def __init__(self, path: Path | str, loss: str, copy: str) -> None:
         RobotMemoryError.__init__(
-            self, f"could not write to the database {str(path)!r}: {why}; {saved}; put the right file there and restart"
+            self, f"could not write to the database {str(path)!r}: {loss}; {copy}; put the right file there and restart"
         )
 
 
@@ -150,10 +150,10 @@ class OtherMemoryError(RobotMemoryError):
 class PurgeUnfinishedError(RobotMemoryError):
     """Memories are deleted, but traces of them are still in the file."""
 
-    def __init__(self, path: Path | str, why: str, way_out: str = "close it") -> None:
+    def __init__(self, path: Path | str, problem: str, way_out: str = "close it") -> None:
         super().__init__(
             f"database {str(path)!r}: the memories are deleted, but traces of them may still be in the file, since "
-            f"{why}; {way_out} and finish the purge (`robotmem purge --finish`)"
+            f"{problem}; {way_out} and finish the purge (`robotmem purge --finish`)"
         )
 
 
@@ -161,9 +161,9 @@ class LogHeldError(RobotMemoryError):
     """The write-ahead log grows, since a process reads an older state of the file."""
 
     def __init__(self, log: Path, size: int, readers: Iterable[str], seconds: float) -> None:
-        who = " and ".join(readers) or "a process"
+        names = " and ".join(readers) or "a process"
         super().__init__(
-            f"{str(log)!r} has {size / 1e6:.0f} MB and grows with each save, since {who} has read an older state of "
+            f"{str(log)!r} has {size / 1e6:.0f} MB and grows with each save, since {names} has read an older state of "
             f"the database for {_duration(seconds)}; end that process or its transaction"
         )
 

@@ -27,14 +27,14 @@ def difference(to: Point, origin: Point) -> Point:
     return (to[0] - origin[0], to[1] - origin[1], to[2] - origin[2])
 
 
-def dot(one: Point, other: Point) -> float:
+def dot(first: Point, second: Point) -> float:
     """Return the scalar product of two vectors."""
-    return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
+    return first[0] * second[0] + first[1] * second[1] + first[2] * second[2]
 
 
-def cross(one: Point, other: Point) -> Point:
+def cross(first: Point, second: Point) -> Point:
     """Return the vector product of two vectors."""
-    (ax, ay, az), (bx, by, bz) = one, other
+    (ax, ay, az), (bx, by, bz) = first, second
     return (ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
 
 
@@ -44,9 +44,9 @@ def unit(vector: Point) -> Point:
     return (vector[0] / length, vector[1] / length, vector[2] / length)
 
 
-def squared_distance(one: Point, other: Point) -> float:
+def squared_distance(first: Point, second: Point) -> float:
     """Return the square of a distance, in m²."""
-    x, y, z = difference(one, other)
+    x, y, z = difference(first, second)
     return x * x + y * y + z * z
 
 
@@ -62,13 +62,13 @@ class Covariance(NamedTuple):
 
     def plus(self, other: Covariance) -> Covariance:
         """Add another matrix."""
-        return Covariance(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return Covariance(*(own_part + other_part for own_part, other_part in zip(self, other, strict=True)))
 
     def times(self, factor: float) -> Covariance:
         """Multiply by a number."""
         return Covariance(*(part * factor for part in self))
 
-    def applied(self, vector: Point) -> Point:
+    def apply(self, vector: Point) -> Point:
         """Multiply by a vector."""
         x, y, z = vector
         return (
@@ -108,17 +108,17 @@ def checked_covariance(field: str, value: object) -> Covariance | None:
     """
     if value is None:
         return None
-    wanted = "must be 3 rows of 3 numbers, symmetric, with no negative variance"
+    expected = "must be 3 rows of 3 numbers, symmetric, with no negative variance"
     try:
         matrix = np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidFieldError(field, value, wanted) from None
+        raise InvalidFieldError(field, value, expected) from None
     if matrix.shape != (3, 3) or not np.all(np.isfinite(matrix)) or np.abs(matrix).max() > _MAX_VARIANCE:
-        raise InvalidFieldError(field, value, wanted)
+        raise InvalidFieldError(field, value, expected)
     scale = float(np.abs(matrix).max())
     variances, directions = np.linalg.eigh((matrix + matrix.T) / 2.0)
     if np.abs(matrix - matrix.T).max() > _ROUNDING * scale or variances.min() < -_ROUNDING * scale:
-        raise InvalidFieldError(field, value, wanted)
+        raise InvalidFieldError(field, value, expected)
     raised = np.maximum(variances, max(_MIN_VARIANCE, _MIN_VARIANCE * scale))
     clean = (directions * raised) @ directions.T
     return Covariance(*(float(clean[row, column]) for row in range(3) for column in range(row, 3)))
@@ -131,13 +131,13 @@ class Estimate(NamedTuple):
     covariance: Covariance
 
 
-def combined(one: Estimate, other: Estimate) -> Estimate:
+def combined(first: Estimate, second: Estimate) -> Estimate:
     """Fuse two independent estimates into their inverse-variance mean."""
-    information = other.covariance.inverse()
-    covariance = one.covariance.inverse().plus(information).inverse()
-    moved = covariance.applied(information.applied(difference(other.position, one.position)))
-    x, y, z = one.position
-    return Estimate((x + moved[0], y + moved[1], z + moved[2]), covariance)
+    information = second.covariance.inverse()
+    covariance = first.covariance.inverse().plus(information).inverse()
+    shift = covariance.apply(information.apply(difference(second.position, first.position)))
+    x, y, z = first.position
+    return Estimate((x + shift[0], y + shift[1], z + shift[2]), covariance)
 
 
 def updated(old: Estimate, measured: Estimate, *, count: int, window: int) -> Estimate:
@@ -153,10 +153,10 @@ def updated(old: Estimate, measured: Estimate, *, count: int, window: int) -> Es
     return combined(Estimate(old.position, old.covariance.times(1.0 / fade)), measured)
 
 
-def mahalanobis(one: Estimate, other: Estimate) -> float:
+def mahalanobis(first: Estimate, second: Estimate) -> float:
     """Return the squared Mahalanobis distance of two estimates, under the sum of their covariances."""
-    vector = difference(one.position, other.position)
-    weighted = one.covariance.plus(other.covariance).inverse().applied(vector)
+    vector = difference(first.position, second.position)
+    weighted = first.covariance.plus(second.covariance).inverse().apply(vector)
     return sum(part * weight for part, weight in zip(vector, weighted, strict=True))
 
 
@@ -171,23 +171,23 @@ class Grid:
     """
 
     def __init__(self, points: Sequence[Point], width: float) -> None:
-        self._all = list(range(len(points))) if len(points) <= _FEW_POINTS else None
+        self._indices = list(range(len(points))) if len(points) <= _FEW_POINTS else None
         # The margin covers what is lost by rounding.
         self._width = width * (1 + 1e-6)
         self._cells: defaultdict[Point, list[int]] = defaultdict(list)
-        for index, point in enumerate(points if self._all is None else ()):
+        for index, point in enumerate(points if self._indices is None else ()):
             self._cells[self._cell(point)].append(index)
 
     def around(self, position: Point) -> list[int]:
         """Return the indices, ascending, of all points within `width` of a position, and of some beyond."""
-        if self._all is not None:
-            return self._all
+        if self._indices is not None:
+            return self._indices
         x, y, z = self._cell(position)
-        found: list[int] = []
+        indices: list[int] = []
         for dx, dy, dz in _NEIGHBORS:
-            found += self._cells.get((x + dx, y + dy, z + dz), ())
-        found.sort()
-        return found
+            indices += self._cells.get((x + dx, y + dy, z + dz), ())
+        indices.sort()
+        return indices
 
     def _cell(self, point: Point) -> Point:
         x, y, z = point

@@ -25,17 +25,17 @@ Vectors = npt.NDArray[np.float32]
 """Many embeddings: shape (n, dim), rows of unit length."""
 
 
-def parsed_object(name: str, stored: str) -> dict[str, Any]:
+def parsed_object(name: str, text: str) -> dict[str, Any]:
     """Parse a JSON object; `name` says which, such as `context of memory 7`.
 
     Raises:
         StorageError: it is damaged.
     """
     try:
-        parsed: dict[str, Any] = json.loads(stored)
+        value: dict[str, Any] = json.loads(text)
     except MALFORMED as cause:
         raise StorageError(f"read the {name}", cause) from cause
-    return parsed
+    return value
 
 
 class Kind(str, Enum):
@@ -389,8 +389,8 @@ class PerceptionData:
     @property
     def data_format(self) -> str:
         """Return what the data is, such as `jpeg` or `rgb8/64x48`; empty if that is unknown."""
-        told = self.metadata.get("format")
-        return told if isinstance(told, str) else ""
+        format_name = self.metadata.get("format")
+        return format_name if isinstance(format_name, str) else ""
 
 
 CALLER, REPETITION = "caller", "repetition"

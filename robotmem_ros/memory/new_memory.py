@@ -32,7 +32,7 @@ def _names(name: str, value: object, parameters: Parameters) -> tuple[str, ...]:
     return validation.names(name, value, limit=MAX_TAGS)
 
 
-def _joined(name: str, value: object, parameters: Parameters) -> str:
+def _join(name: str, value: object, parameters: Parameters) -> str:
     return " ".join(_names(name, value, parameters))
 
 
@@ -68,8 +68,8 @@ def checked_data(name: str, value: object, parameters: Parameters) -> bytes | No
         raise InvalidFieldError(name, value, "must be bytes")
     data = bytes(value)
     if len(data) > parameters.data_limit:
-        why = f"is too much; at most {parameters.data_limit} bytes are allowed"
-        raise InvalidFieldError(name, f"{len(data)} bytes", why)
+        problem = f"is too much; at most {parameters.data_limit} bytes are allowed"
+        raise InvalidFieldError(name, f"{len(data)} bytes", problem)
     return data or None
 
 
@@ -88,8 +88,8 @@ _CHECKS: Mapping[str, _Check] = {
     "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
     "collection": lambda name, value, p: p.own_collection(name, value),
     "tags": _names,
-    "scope_files": _joined,
-    "scope_entities": _joined,
+    "scope_files": _join,
+    "scope_entities": _join,
     "add_tags": _names,
     "remove_tags": _names,
     "clear": _names,
@@ -120,10 +120,10 @@ LEFT_TO_RULES = ("category", "tags", "confidence", "scope_files", "scope_entitie
 """Fields of a fact that classification fills in if its caller does not."""
 
 
-def _plan(given: type) -> list[tuple[str, str, object, _Check]]:
+def _plan(value_type: type) -> list[tuple[str, str, object, _Check]]:
     return [
-        (one.name, _COLUMNS.get(one.name, one.name), one.default, _CHECKS.get(one.name, _short))
-        for one in fields(given)
+        (item.name, _COLUMNS.get(item.name, item.name), item.default, _CHECKS.get(item.name, _short))
+        for item in fields(value_type)
     ]
 
 
@@ -134,29 +134,29 @@ TOLD = tuple(column for _, column, *_ in _FACT if column not in {"session_id", "
 """Columns of a fact that hold what callers told, or rules found in it."""
 
 
-def new_fact(parameters: Parameters, given: NewFact, *, now: Callable[[], int]) -> NewMemory:
+def new_fact(parameters: Parameters, fact: NewFact, *, now: Callable[[], int]) -> NewMemory:
     """Check a fact; its positions are in `context.spatial.frame_id`, else in the memory frame.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    clean = _checked(parameters, given, _FACT)
-    told = frozenset(name for name in LEFT_TO_RULES if clean.get(name) not in _EMPTY)
-    return _memory(Kind.FACT, clean, parameters, now, given=told)
+    clean = _check(parameters, fact, _FACT)
+    caller_fields = frozenset(name for name in LEFT_TO_RULES if clean.get(name) not in _EMPTY)
+    return _memory(Kind.FACT, clean, parameters, now, given=caller_fields)
 
 
-def new_perception(parameters: Parameters, given: NewPerception, *, now: Callable[[], int]) -> NewMemory:
+def new_perception(parameters: Parameters, perception: NewPerception, *, now: Callable[[], int]) -> NewMemory:
     """Check a perception; its pose and positions are in its frame, else `context.spatial.frame_id`, else the memory's.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    clean = _checked(parameters, given, _PERCEPTION)
+    clean = _check(parameters, perception, _PERCEPTION)
     clean.setdefault("perception_type", PerceptionType.VISUAL.value)
     return _memory(Kind.PERCEPTION, clean, parameters, now)
 
 
-def new_values(parameters: Parameters, given: MemoryUpdate) -> dict[str, Any]:
+def new_values(parameters: Parameters, update: MemoryUpdate) -> dict[str, Any]:
     """Check a correction and return the new values by column, without those that stay.
 
     `memory_id`, `reason`, `tags`, `add_tags` and `remove_tags` are among them. A context that names a frame changes
@@ -165,11 +165,11 @@ def new_values(parameters: Parameters, given: MemoryUpdate) -> dict[str, Any]:
     Raises:
         InvalidFieldError: a field cannot be used, or is to be set and emptied at once, or nothing is to be changed.
     """
-    clean = _checked(parameters, given, _UPDATE)
+    clean = _check(parameters, update, _UPDATE)
     _check_tags(clean)
     _clear(clean)
     if clean.keys() <= {"memory_id", "reason"}:
-        raise InvalidFieldError("memory_id", given.memory_id, "gets no correction; give at least one field to change")
+        raise InvalidFieldError("memory_id", update.memory_id, "gets no correction; give at least one field to change")
     _set_frame(clean)
     if "context" in clean:
         clean["context"] = validation.compact_json(clean["context"])
@@ -179,12 +179,12 @@ def new_values(parameters: Parameters, given: MemoryUpdate) -> dict[str, Any]:
 
 
 def _check_tags(clean: dict[str, Any]) -> None:
-    added, removed = clean.get("add_tags", ()), clean.get("remove_tags", ())
-    if "tags" in clean and (added or removed):
-        why = "replace all tags; give either them, or add_tags and remove_tags"
-        raise InvalidFieldError("tags", list(clean["tags"]), why)
-    if both := sorted({*added} & {*removed}):
-        raise InvalidFieldError("add_tags", both[0], "is to be added and also removed")
+    new_tags, old_tags = clean.get("add_tags", ()), clean.get("remove_tags", ())
+    if "tags" in clean and (new_tags or old_tags):
+        problem = "replace all tags; give either them, or add_tags and remove_tags"
+        raise InvalidFieldError("tags", list(clean["tags"]), problem)
+    if common_tags := sorted({*new_tags} & {*old_tags}):
+        raise InvalidFieldError("add_tags", common_tags[0], "is to be added and also removed")
     for name in ("add_tags", "remove_tags"):
         if not clean.get(name):
             clean.pop(name, None)
@@ -197,8 +197,8 @@ def _clear(clean: dict[str, Any]) -> None:
         also = ("tags", "add_tags", "remove_tags") if name == "tags" else (name,)
         for field in also:
             if field in clean:
-                why = f"is given, and `clear` names {name}: a field can be set or emptied, not both"
-                raise InvalidFieldError(field, clean[field], why)
+                problem = f"is given, and `clear` names {name}: a field can be set or emptied, not both"
+                raise InvalidFieldError(field, clean[field], problem)
         clean[name] = _CLEARED[name]
 
 
@@ -213,12 +213,12 @@ def _set_frame(clean: dict[str, Any]) -> None:
         clean["frame_id"] = of_pose or of_context
 
 
-def _checked(parameters: Parameters, given: object, plan: list[tuple[str, str, object, _Check]]) -> dict[str, Any]:
+def _check(parameters: Parameters, source: object, plan: list[tuple[str, str, object, _Check]]) -> dict[str, Any]:
     # A default needs no check: NewMemory has the same, or one that follows from the parameters.
     return {
         column: check(name, value, parameters)
         for name, column, default, check in plan
-        if (value := getattr(given, name)) is not default
+        if (value := getattr(source, name)) is not default
     }
 
 
@@ -229,8 +229,8 @@ def check_tags(field: str, tags: Collection[str]) -> None:
         InvalidFieldError: they are.
     """
     if len(tags) > MAX_TAGS:
-        why = f"are too many for one memory; it has at most {MAX_TAGS}"
-        raise InvalidFieldError(field, f"{len(tags)} tags, with those that it has,", why)
+        problem = f"are too many for one memory; it has at most {MAX_TAGS}"
+        raise InvalidFieldError(field, f"{len(tags)} tags, with those that it has,", problem)
 
 
 def context_frame(context: Mapping[str, object]) -> str:
@@ -240,7 +240,7 @@ def context_frame(context: Mapping[str, object]) -> str:
 
 
 def _memory(
-    kind: Kind, clean: dict[str, Any], parameters: Parameters, now: Callable[[], int], **more: Any
+    kind: Kind, clean: dict[str, Any], parameters: Parameters, now: Callable[[], int], **values: Any
 ) -> NewMemory:
     context = clean.pop("context", None)
     if context:
@@ -251,4 +251,4 @@ def _memory(
         if time <= 0:
             raise InvalidFieldError("observed_at", None, "is not given, and the clock shows no time yet")
     clean.setdefault("collection", parameters.collection)
-    return NewMemory(kind=kind, map_id=parameters.map_id, **clean, **more)
+    return NewMemory(kind=kind, map_id=parameters.map_id, **clean, **values)

@@ -43,7 +43,7 @@ _INNER = frozenset({"memory", "hits", "entries", "data"})
 
 
 @dataclass(eq=False)
-class _Opened:
+class _OpenMemory:
     """An open file. One that another file took the place of is closed when the last call that uses it ends."""
 
     memory: RobotMemory
@@ -66,7 +66,7 @@ class OtherMemory:
         self._open = open_file
         self._lock = threading.Lock()
         self._is_over = False
-        self._opened: _Opened | None = None
+        self._open_memory: _OpenMemory | None = None
 
     @property
     def collection(self) -> str:
@@ -84,7 +84,7 @@ class OtherMemory:
             with self._in_use() as memory:
                 result = verb(memory)
         except MemoryNotFoundError as error:
-            raise MemoryNotFoundError(self.file.outside(error.memory_id), error.why) from error
+            raise MemoryNotFoundError(self.file.outside(error.memory_id), error.reason) from error
         except (DatabaseUnusableError, StorageError) as cause:
             self.close()  # it may be repaired
             self.trouble = str(OtherMemoryError(self.collection, cause))
@@ -112,43 +112,43 @@ class OtherMemory:
         with self._lock:
             if self._is_over:
                 raise MemoryClosedError
-            opened = self._current()
-            opened.users += 1
+            open_memory = self._current()
+            open_memory.users += 1
         try:
-            yield opened.memory
+            yield open_memory.memory
         finally:
             with self._lock:
-                opened.users -= 1
-                self._close_unused(opened)
+                open_memory.users -= 1
+                self._close_unused(open_memory)
 
-    def _current(self) -> _Opened:
+    def _current(self) -> _OpenMemory:
         stamp, parameters = _stamp(self.file), self._parameters()
-        if self._opened is not None and self._opened.stamp != stamp:
+        if self._open_memory is not None and self._open_memory.stamp != stamp:
             self._close()
-        if self._opened is None:
-            memory = self._open(self.file.path, self._own(parameters))
-            self._opened = _Opened(memory, stamp, parameters)
-        elif parameters is not self._opened.parameters:
-            self._opened.memory.parameters = self._own(parameters)
-            self._opened.parameters = parameters
-        return self._opened
+        if self._open_memory is None:
+            memory = self._open(self.file.path, self._complete(parameters))
+            self._open_memory = _OpenMemory(memory, stamp, parameters)
+        elif parameters is not self._open_memory.parameters:
+            self._open_memory.memory.parameters = self._complete(parameters)
+            self._open_memory.parameters = parameters
+        return self._open_memory
 
-    def _own(self, parameters: Parameters) -> Parameters:
+    def _complete(self, parameters: Parameters) -> Parameters:
         # It is searched as the own memory is.
         return parameters.changed(
             db_path=str(self.file.path), collection="default", other_memories="", notes_folders=()
         )
 
     def _close(self) -> None:
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.is_current = False
-            self._close_unused(opened)
+        open_memory, self._open_memory = self._open_memory, None
+        if open_memory is not None:
+            open_memory.is_current = False
+            self._close_unused(open_memory)
 
     @staticmethod
-    def _close_unused(opened: _Opened) -> None:
-        if not opened.is_current and not opened.users:
-            opened.memory.close()
+    def _close_unused(open_memory: _OpenMemory) -> None:
+        if not open_memory.is_current and not open_memory.users:
+            open_memory.memory.close()
 
     def _inside(self, memory_id: int) -> int:
         inside = self.file.inside(memory_id) if isinstance(memory_id, int) else memory_id
@@ -165,13 +165,13 @@ class OtherMemory:
         outside = self.file.outside
         changes: dict[str, Any] = {}
         for name in (entry.name for entry in fields(value)):
-            held = getattr(value, name)
+            part = getattr(value, name)
             if name in _IDS:
-                changes[name] = tuple(map(outside, held)) if isinstance(held, tuple) else outside(held)
+                changes[name] = tuple(map(outside, part)) if isinstance(part, tuple) else outside(part)
             elif name == "collection":
                 changes[name] = self.collection
             elif name in _INNER:
-                changes[name] = self._outside(held)
+                changes[name] = self._outside(part)
         return replace(value, **changes)
 
 
@@ -190,23 +190,23 @@ class OtherMemories:
             InvalidFieldError: it names the memory of another robot together with another collection.
         """
         names = collection_names(arguments.get("collection"), arguments.get("collections"))
-        others = [name for name in names if name in self._by_name]
-        if others and len(names) > 1:
-            why = (
+        names_of_others = [name for name in names if name in self._by_name]
+        if names_of_others and len(names) > 1:
+            problem = (
                 "is the memory of another robot, which is asked by itself; ask again for the other collections, since "
                 "scores of two files cannot be compared"
             )
-            raise InvalidFieldError("collections", others[0], why)
-        if others:
-            return self._by_name[others[0]], self._by_name[others[0]].inside(arguments)
+            raise InvalidFieldError("collections", names_of_others[0], problem)
+        if names_of_others:
+            return self._by_name[names_of_others[0]], self._by_name[names_of_others[0]].inside(arguments)
         # An iterator of names can be read only once.
         return None, arguments | {"collection": None, "collections": names}
 
     def of_collection(self, arguments: Arguments) -> tuple[OtherMemory | None, Arguments]:
         """Return the memory that the argument `collection` names, None for the own one, and the other arguments."""
         collection = arguments.get("collection")
-        other = self._by_name.get(collection) if isinstance(collection, str) else None
-        return other, arguments if other is None else {**arguments, "collection": None}
+        memory = self._by_name.get(collection) if isinstance(collection, str) else None
+        return memory, arguments if memory is None else {**arguments, "collection": None}
 
     def of_memory(self, arguments: Arguments) -> tuple[OtherMemory | None, Arguments]:
         """Return the memory that `memory_id` is of, None for the own one, and the arguments with the id in its file."""
@@ -232,9 +232,9 @@ class OtherMemories:
     def of(self, memory_id: object) -> tuple[OtherMemory, int] | None:
         """Return the memory that an id is of, and the id in its file; None for the own one."""
         if isinstance(memory_id, int):
-            for other in self._by_name.values():
-                if (inside := other.file.inside(memory_id)) is not None:
-                    return other, inside
+            for memory in self._by_name.values():
+                if (inside := memory.file.inside(memory_id)) is not None:
+                    return memory, inside
         return None
 
     def details(self, ids: Iterable[int], *, include_forgotten: bool) -> list[MemoryDetails]:
@@ -244,27 +244,27 @@ class OtherMemories:
             ids_of.setdefault(other, []).append(inside)
         return [
             details
-            for other, its in ids_of.items()
-            for details in other.ask(partial(_details, ids=its, include_forgotten=include_forgotten))
+            for other, own_ids in ids_of.items()
+            for details in other.ask(partial(_details, ids=own_ids, include_forgotten=include_forgotten))
         ]
 
     @property
     def trouble(self) -> str:
         """Return why memories could not be read the last time; empty if they could."""
-        return "; ".join(other.trouble for other in self._by_name.values() if other.trouble)
+        return "; ".join(memory.trouble for memory in self._by_name.values() if memory.trouble)
 
     def settle(self) -> None:
         """Do nothing: nothing of these files waits to be stored."""
 
     def close(self) -> None:
         """Close all files for good."""
-        for other in self._by_name.values():
-            other.close(for_good=True)
+        for memory in self._by_name.values():
+            memory.close(for_good=True)
 
     def _check_own(self, ids: Iterable[object]) -> None:
         for other, inside in filter(None, map(self.of, ids)):
-            why = f"it is of {other.collection!r}, the memory of another robot (parameter {FIELD}), which is only read"
-            raise MemoryNotFoundError(other.file.outside(inside), why)
+            note = f"it is of {other.collection!r}, the memory of another robot (parameter {FIELD}), which is only read"
+            raise MemoryNotFoundError(other.file.outside(inside), note)
 
 
 def _details(memory: RobotMemory, *, ids: Iterable[int], include_forgotten: bool) -> tuple[MemoryDetails, ...]:

@@ -30,7 +30,7 @@ from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
 from .text import scripts
 
-_INDEXED = 1000
+_MIN_INDEXED = 1000
 """Number of memories from which words are held in RAM as well; FTS5 ranks fewer as quickly."""
 
 
@@ -67,30 +67,30 @@ class Parts:
         self._closing = threading.RLock()
         self.maintenance = MaintenanceLoop()
         # What is made later is closed earlier.
-        with ExitStack() as made:
+        with ExitStack() as stack:
             self.database = Database(at_start, self.maintenance.notify, read_only=read_only, clock=clock)
-            made.callback(self.database.close)
+            stack.callback(self.database.close)
             self.sessions = Sessions(self.database, parameters, clock)
             self.usage = UsageRecorder(self.database)
-            made.callback(self.usage.write)
+            stack.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
-            made.callback(self._threads.shutdown)
+            stack.callback(self._threads.shutdown)
             if isinstance(embedder, BackgroundEmbedder):
                 self.embedder = embedder
             else:
                 self.embedder = _in_background(embedder, at_start, patience, self.maintenance, self.database)
-                made.callback(self.embedder.close)
+                stack.callback(self.embedder.close)
             self.vectors = VectorIndex()
-            self.texts = TextIndex(self.database, _INDEXED)
+            self.texts = TextIndex(self.database, _MIN_INDEXED)
             self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
             self.faded = FadedWatch(lambda: parameters().decay_rate)
             self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
-            made.callback(self.maintenance.close)
-            made.callback(self.retention.stop)
-            self._open = made.pop_all()
+            stack.callback(self.maintenance.close)
+            stack.callback(self.retention.stop)
+            self._open = stack.pop_all()
         self.learning = Learning(
             self.database,
             classifier=classifier,
@@ -126,15 +126,15 @@ class Parts:
         with self._closing:
             self._open.close()
 
-    def _following(self, follower: Follower, **rest: float) -> Step:
+    def _follow(self, follower: Follower, **rest: float) -> Step:
         return Step(follower.name, partial(feed, self.database, follower), period=10.0, **rest)
 
     def _steps(self, parameters: Parameters) -> list[Step]:
         # In this order, since each may make work for the next. Retention rests long because it scans all memories.
         indexes = [
-            self._following(self.texts, rest=0.25),
-            self._following(self.vectors.matrix, rest=0.25),
-            self._following(self.faded, rest=1.0, rest_ratio=100.0),
+            self._follow(self.texts, rest=0.25),
+            self._follow(self.vectors.matrix, rest=0.25),
+            self._follow(self.faded, rest=1.0, rest_ratio=100.0),
         ]
         if self.database.read_only:
             return indexes
@@ -160,8 +160,8 @@ def _in_background(
 
     def load() -> Embedder:
         with database.snapshot() as snapshot:
-            stored = vector_rows.model(snapshot)
-        return load_first(chain, parameters.embedding_threads, stored)
+            model = vector_rows.model(snapshot)
+        return load_first(chain, parameters.embedding_threads, model)
 
     name = parameters.embedding_model
     return BackgroundEmbedder(name, load if chain else None, patience=patience, settled=maintenance.notify)

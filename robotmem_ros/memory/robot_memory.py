@@ -130,8 +130,8 @@ class RobotMemory:
         has_companions: bool = False,
         **options: object,
     ) -> None:
-        named = {} if db_path is None else {"db_path": os.fspath(db_path)}
-        self.parameters = Parameters().changed(**options, **named, collection=collection)
+        settings = {} if db_path is None else {"db_path": os.fspath(db_path)}
+        self.parameters = Parameters().changed(**options, **settings, collection=collection)
         for name in () if has_companions else ("notes_folders", "other_memories"):
             if value := getattr(self.parameters, name):
                 raise InvalidFieldError(name, value, "needs open_memory(...) instead of RobotMemory(...)")
@@ -156,9 +156,9 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         parts = self._writable
-        learned = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock))
+        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock))
         parts.maintenance.notify()
-        return learned
+        return result
 
     def data(self, memory_id: int) -> PerceptionData:
         """Return what recall leaves out of a perception: its raw data or thumbnail, and its metadata.
@@ -205,7 +205,7 @@ class RobotMemory:
         if not is_sighting(new, self.parameters):
             return parts.database.insert(parts.areas.tagged(new), background=background)
         future = parts.objects.store(new, background=background)
-        future.add_done_callback(lambda done: parts.maintenance.notify())
+        future.add_done_callback(lambda future_done: parts.maintenance.notify())
         return future
 
     def store_sightings(
@@ -228,7 +228,7 @@ class RobotMemory:
             InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
         """
         future = self._writable.objects.store_message(new, covariances, field_of_view, dropped)
-        future.add_done_callback(lambda done: self.parts.maintenance.notify())
+        future.add_done_callback(lambda future_done: self.parts.maintenance.notify())
         return future
 
     def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
@@ -278,8 +278,8 @@ class RobotMemory:
         """
         frame, collection = self.parameters.memory_frame, self.parameters.collection
         if grid.frame_id != frame:
-            why = f"is the frame of the map, but the memory frame is {frame!r}; only maps in that frame are kept"
-            raise InvalidFieldError("frame_id", grid.frame_id, why)
+            problem = f"is the frame of the map, but the memory frame is {frame!r}; only maps in that frame are kept"
+            raise InvalidFieldError("frame_id", grid.frame_id, problem)
         return self._write(map_rows.save, map_rows.pack(grid), collection, keeps_newer=keeps_newer, key=key)
 
     def occupancy_grid(self, map_id: str | None = None) -> OccupancyGrid | None:
@@ -320,8 +320,8 @@ class RobotMemory:
         """
         since = None if after is None else self.moment("after", after)
         until = None if before is None else self.moment("before", before)
-        most = validation.whole("n", n, low=1, high=MAX_POINTS)
-        return self._read(path_rows.read, after=since, before=until, map_id=self._map(map_id), n=most)
+        limit = validation.whole("n", n, low=1, high=MAX_POINTS)
+        return self._read(path_rows.read, after=since, before=until, map_id=self._map(map_id), n=limit)
 
     def begin_import(self, recording: Recording) -> int:
         """Return the id for the import keys of one topic of a recording; an import that was begun before goes on.
@@ -509,10 +509,10 @@ class RobotMemory:
             MemoryNotFoundError: no active memory has this id.
         """
         checked_id = validation.whole("memory_id", memory_id)
-        why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
+        reason_text = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._writable.database
         if database.write(
-            lambda transaction: changes.invalidate(transaction, checked_id, why), frees_room=True
+            lambda transaction: changes.invalidate(transaction, checked_id, reason_text), frees_room=True
         ).result():
             self.parts.maintenance.notify()  # facts that came back have no vectors
 
@@ -656,9 +656,9 @@ class RobotMemory:
         if dry_run:
             return plan(self.parts.database, selection)
         parts = self._writable
-        purged = purge(parts.database, selection, self.parameters)
+        report = purge(parts.database, selection, self.parameters)
         parts.maintenance.notify()  # facts that stay may have another text
-        return purged
+        return report
 
     def finish_purge(self) -> bool:
         """Overwrite the traces that a purge could not overwrite, and return whether there were any.
@@ -699,9 +699,9 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         parts = self._writable
-        applied = parts.database.write(lambda transaction: apply(transaction, batch)).result()
+        result = parts.database.write(lambda transaction: apply(transaction, batch)).result()
         parts.maintenance.notify()
-        return applied
+        return result
 
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""
@@ -783,18 +783,18 @@ class RobotMemory:
             self._parts.close()
             atexit.unregister(self.close)
 
-    def _read(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+    def _read(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **keywords: P.kwargs) -> T:
         with self.parts.database.snapshot() as snapshot:
-            return work(snapshot, *arguments, **named)
+            return work(snapshot, *arguments, **keywords)
 
-    def _query(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+    def _query(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **keywords: P.kwargs) -> T:
         with self.parts.database.query_priority:
-            return self._read(work, *arguments, **named)
+            return self._read(work, *arguments, **keywords)
 
     def _write(
-        self, work: Callable[Concatenate[Transaction, P], T], *arguments: P.args, **named: P.kwargs
+        self, work: Callable[Concatenate[Transaction, P], T], *arguments: P.args, **keywords: P.kwargs
     ) -> Future[T]:
-        return self._writable.database.write(lambda transaction: work(transaction, *arguments, **named))
+        return self._writable.database.write(lambda transaction: work(transaction, *arguments, **keywords))
 
     def _map(self, map_id: str | None) -> str | None:
         # The parameter is empty if maps have no names, and in programs that do not know the name.

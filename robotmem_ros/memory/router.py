@@ -29,11 +29,11 @@ def _routed(verb: Callable[Concatenate[RobotMemory, P], T], find: Find) -> Calla
     signature, anywhere = inspect.signature(verb), cast(Callable[..., T], verb)
 
     @wraps(verb)
-    def ask(self: MemoryRouter, /, *arguments: P.args, **named: P.kwargs) -> T:
+    def ask(self: MemoryRouter, /, *arguments: P.args, **keywords: P.kwargs) -> T:
         try:
-            bound = signature.bind(self, *arguments, **named).arguments
+            bound = signature.bind(self, *arguments, **keywords).arguments
         except TypeError:
-            return verb(self, *arguments, **named)  # its error says more
+            return verb(self, *arguments, **keywords)  # its error says more
         _, *by_name = bound.items()
         other, inner = find(self.others, dict(by_name))
         if other is None:

@@ -69,18 +69,18 @@ def status(parts: Parts, *trouble: str) -> Status:
         counts = collection_rows.totals(snapshot)
         counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
-        kept = vector_rows.model(snapshot) or ""
+        model = vector_rows.model(snapshot) or ""
         foreign = _of_another_model(snapshot, embedder)
         no_text = text_rows.failure(snapshot) or parts.pipeline.failures.text
     no_vectors = parts.pipeline.failures.vector
     has_vectors = embedder.available and not foreign and not no_vectors
     vectors = counts["vector"]
-    pending = counts["memory"] - vectors
-    missing = [
+    without_vector = counts["memory"] - vectors
+    problems = [
         database.trouble,
         embedder.why_not,
         foreign,
-        parts.backfill.refused(pending),
+        parts.backfill.refused(without_vector),
         database.extension_problem,
         exposure(database.path),
         database.log_loss,
@@ -93,14 +93,14 @@ def status(parts: Parts, *trouble: str) -> Status:
         f"notes: {errors} of {files} files are not read (`robotmem notes` tells why)" if errors else "",
     ]
     if not scripts.has_jieba():
-        missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
+        problems.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     if not scripts.has_icu():
-        missing.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
-    missing += trouble
+        problems.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
+    problems += trouble
     return Status(
         write_error=database.trouble,
         mode=_MODES[not no_text, has_vectors],
-        reason="; ".join(filter(None, missing)),
+        reason="; ".join(filter(None, problems)),
         db_path=str(database.path),
         db_bytes=database.size(),
         schema_version=database.schema_version(),
@@ -108,12 +108,12 @@ def status(parts: Parts, *trouble: str) -> Status:
         facts=counts["fact"],
         perceptions=counts["perception"],
         vectors=vectors,
-        pending_vectors=pending,
+        pending_vectors=without_vector,
         notes=counts["note"],
         note_files=files,
         note_errors=errors + sum(bool(folder.error) for folder in folders.values()),
         removed=sum(n for (_, kind), n in counts_of_removed.items() if kind in counts),
-        model_of_vectors=kept,
+        model_of_vectors=model,
     )
 
 

@@ -83,7 +83,7 @@ def moment(field: str, value: object, now: int, zone: tzinfo | None = None) -> i
         InvalidFieldError: it is no time of a known form, or out of range.
     """
     if isinstance(value, str):
-        time_ns = _written(field, value, now, zone)
+        time_ns = _parse(field, value, now, zone)
     elif isinstance(value, date):
         midnight = value if isinstance(value, datetime) else datetime.combine(value, clock_time.min)
         time_ns = _as_ns(_with_zone(midnight, zone))
@@ -102,8 +102,8 @@ def moment(field: str, value: object, now: int, zone: tzinfo | None = None) -> i
     return time_ns
 
 
-def _written(field: str, written: str, now: int, zone: tzinfo | None) -> int:
-    text = " ".join(written.lower().split())
+def _parse(field: str, stamp: str, now: int, zone: tzinfo | None) -> int:
+    text = " ".join(stamp.lower().split())
     if len(text) <= MAX_TIME:
         if re.fullmatch(r"[0-9]+", text):
             _check_unit(field, int(text), now)
@@ -113,7 +113,7 @@ def _written(field: str, written: str, now: int, zone: tzinfo | None) -> int:
             with suppress(ValueError, OverflowError, OSError):
                 if (time_ns := read(text, now, zone)) is not None:
                     return time_ns
-    raise InvalidFieldError(field, written, f"is no time; {FORMS}")
+    raise InvalidFieldError(field, stamp, f"is no time; {FORMS}")
 
 
 def _check_unit(field: str, count: float, now: int) -> None:
@@ -122,19 +122,19 @@ def _check_unit(field: str, count: float, now: int) -> None:
         return
     for unit, scale in (("seconds", 1), ("milliseconds", 10**3), ("microseconds", 10**6)):
         if FIRST_OF_WALL_CLOCKS // _NS * scale < count <= (now // _NS + _DAY_AHEAD) * scale:
-            meant = datetime.fromtimestamp(count / scale, timezone.utc).isoformat(timespec="seconds")
-            why = f"as nanoseconds is of 1970; if {unit} are meant, give {meant!r} or {int(count) * (_NS // scale)}"
-            raise OtherUnitError(field, int(count), why)
+            example = datetime.fromtimestamp(count / scale, timezone.utc).isoformat(timespec="seconds")
+            text = f"as nanoseconds is of 1970; if {unit} are meant, give {example!r} or {int(count) * (_NS // scale)}"
+            raise OtherUnitError(field, int(count), text)
 
 
 def _iso(text: str, now: int, zone: tzinfo | None) -> int | None:
-    written = text.upper()
+    stamp = text.upper()
     # Python 3.10 reads neither a `Z` nor fractions other than milliseconds and microseconds.
-    written = re.sub(r"Z$", "+00:00", written)
-    written = re.sub(r"\.(\d{1,9})", lambda found: "." + found[1][:6].ljust(6, "0"), written)
-    if not re.match(r"\d{4}-\d\d-\d\d", written):
+    stamp = re.sub(r"Z$", "+00:00", stamp)
+    stamp = re.sub(r"\.(\d{1,9})", lambda match: "." + match[1][:6].ljust(6, "0"), stamp)
+    if not re.match(r"\d{4}-\d\d-\d\d", stamp):
         return None
-    return _as_ns(_with_zone(datetime.fromisoformat(written), zone))
+    return _as_ns(_with_zone(datetime.fromisoformat(stamp), zone))
 
 
 def _relative(text: str, now: int, zone: tzinfo | None) -> int | None:
@@ -160,27 +160,27 @@ def _english_spans(text: str) -> float | None:
     parts = [part.strip() for part in re.split(r", | and (?=\d)|(?<=[a-z]) ?(?=\d)", text)]
     total = 0.0
     for part in parts:
-        found = _SPAN.fullmatch(part)
-        if found is None:
+        match = _SPAN.fullmatch(part)
+        if match is None:
             return None
-        name = _SHORT.get(found["unit"], found["unit"].removesuffix("s"))
+        name = _SHORT.get(match["unit"], match["unit"].removesuffix("s"))
         if name not in _SECONDS:
             return None
-        count = _NUMBERS[found["count"]] if found["count"] in _NUMBERS else float(found["count"])
-        total += (count + (0.5 if found["half"] else 0.0)) * _SECONDS[name]
+        count = _NUMBERS[match["count"]] if match["count"] in _NUMBERS else float(match["count"])
+        total += (count + (0.5 if match["half"] else 0.0)) * _SECONDS[name]
     return total if math.isfinite(total) else None
 
 
 def _chinese_spans(text: str) -> float | None:
     total, at = 0.0, 0
     while at < len(text):
-        found = _CHINESE_SPAN.match(text, at)
-        if found is None:
+        match = _CHINESE_SPAN.match(text, at)
+        if match is None:
             return None
-        total += (_chinese_number(found["count"]) + (0.5 if found["half"] else 0)) * _SECONDS[
-            dict(_CHINESE_UNITS)[found["unit"]]
+        total += (_chinese_number(match["count"]) + (0.5 if match["half"] else 0)) * _SECONDS[
+            dict(_CHINESE_UNITS)[match["unit"]]
         ]
-        at = found.end()
+        at = match.end()
     return total if text else None
 
 
@@ -189,34 +189,34 @@ def _chinese_number(text: str) -> float:
 
 
 def _day(text: str, now: int, zone: tzinfo | None) -> int | None:
-    here = datetime.fromtimestamp(now / _NS, zone)
-    midnight = here.replace(hour=0, minute=0, second=0, microsecond=0)
+    local_now = datetime.fromtimestamp(now / _NS, zone)
+    midnight = local_now.replace(hour=0, minute=0, second=0, microsecond=0)
     for read in (_english_day, _chinese_day):
-        found = read(text, here, midnight)
-        if found is not None:
-            return _as_ns(found)
+        time = read(text, local_now, midnight)
+        if time is not None:
+            return _as_ns(time)
     return None
 
 
-def _english_day(text: str, here: datetime, midnight: datetime) -> datetime | None:
+def _english_day(text: str, local_now: datetime, midnight: datetime) -> datetime | None:
     words = text.replace(",", " ").replace(" at ", " ").replace("tonight", "this night").split()
     if words and words[0] == "at":
         words = words[1:]
-    taken, back = _named_day(words, here)
-    rest = " ".join(words[taken:]) or ("" if words != ["this"] else "this")
+    days, back = _named_day(words, local_now)
+    rest = " ".join(words[days:]) or ("" if words != ["this"] else "this")
     day = _earlier(midnight, back)
     if not rest:
-        return day if taken else None
+        return day if days else None
     part = re.sub(r"^(in )?(the )?", "", rest)
     if part in _PARTS:
-        return day.replace(hour=_PARTS[part]) if taken else None
-    found = _CLOCK.fullmatch(rest)
-    if found is None or not (found["minute"] or found["half"]):
+        return day.replace(hour=_PARTS[part]) if days else None
+    match = _CLOCK.fullmatch(rest)
+    if match is None or not (match["minute"] or match["half"]):
         return None
-    return _last(_set(day, found["hour"], found["minute"], found["second"], found["half"] or ""), here, taken=taken)
+    return _last(_set(day, match["hour"], match["minute"], match["second"], match["half"] or ""), local_now, days=days)
 
 
-def _named_day(words: list[str], here: datetime) -> tuple[int, int]:
+def _named_day(words: list[str], local_now: datetime) -> tuple[int, int]:
     """Return how many of the words name a day, and how many days ago it was."""
     if words[:1] in (["today"], ["this"]):
         return 1, 0
@@ -226,27 +226,27 @@ def _named_day(words: list[str], here: datetime) -> tuple[int, int]:
         return 1, 1
     if words[:4] == ["the", "day", "before", "yesterday"]:
         return 4, 2
-    skipped = 1 if words[:1] in (["last"], ["on"]) else 0
-    if words[skipped : skipped + 1] and words[skipped] in _WEEKDAYS:
+    offset = 1 if words[:1] in (["last"], ["on"]) else 0
+    if words[offset : offset + 1] and words[offset] in _WEEKDAYS:
         # The last one: of today's name, the one a week ago.
-        return skipped + 1, (here.weekday() - _WEEKDAYS.index(words[skipped]) - 1) % 7 + 1
+        return offset + 1, (local_now.weekday() - _WEEKDAYS.index(words[offset]) - 1) % 7 + 1
     return 0, 0
 
 
-def _chinese_day(text: str, here: datetime, midnight: datetime) -> datetime | None:
-    found = _CHINESE_DAY.fullmatch(text.replace(" ", "").replace("：", ":"))
-    if found is None or not any(found.groups()):
+def _chinese_day(text: str, local_now: datetime, midnight: datetime) -> datetime | None:
+    match = _CHINESE_DAY.fullmatch(text.replace(" ", "").replace("：", ":"))
+    if match is None or not any(match.groups()):
         return None
-    if not found["day"] and not found["hour"]:
+    if not match["day"] and not match["hour"]:
         return None
-    day = _earlier(midnight, _CHINESE_DAYS[found["day"]] if found["day"] else 0)
-    if found["hour"] is None:
-        return day.replace(hour=_CHINESE_PARTS[found["part"]]) if found["part"] else day
-    hour = int(_chinese_number(found["hour"]))
-    if found["part"] and _CHINESE_PARTS[found["part"]] >= 12 and hour < 12:
-        hour += 12 if not (found["part"] == "中午" and hour == 11) else 0
-    minute = "30" if found["half"] else found["minute"] or "0"
-    return _last(_set(day, str(hour), minute, "0", ""), here, taken=int(bool(found["day"])))
+    day = _earlier(midnight, _CHINESE_DAYS[match["day"]] if match["day"] else 0)
+    if match["hour"] is None:
+        return day.replace(hour=_CHINESE_PARTS[match["part"]]) if match["part"] else day
+    hour = int(_chinese_number(match["hour"]))
+    if match["part"] and _CHINESE_PARTS[match["part"]] >= 12 and hour < 12:
+        hour += 12 if not (match["part"] == "中午" and hour == 11) else 0
+    minute = "30" if match["half"] else match["minute"] or "0"
+    return _last(_set(day, str(hour), minute, "0", ""), local_now, days=int(bool(match["day"])))
 
 
 def _set(day: datetime, hour: str, minute: str | None, second: str | None, half: str) -> datetime:
@@ -258,9 +258,9 @@ def _set(day: datetime, hour: str, minute: str | None, second: str | None, half:
     return day.replace(hour=hours, minute=int(minute or 0), second=int(second or 0))
 
 
-def _last(time: datetime, here: datetime, *, taken: int) -> datetime:
+def _last(time: datetime, local_now: datetime, *, days: int) -> datetime:
     """Return the last time that a clock showed a time of no named day: today's, or yesterday's."""
-    return time if taken or time <= here else _earlier(time, 1)
+    return time if days or time <= local_now else _earlier(time, 1)
 
 
 def _earlier(day: datetime, days: int) -> datetime:
@@ -293,5 +293,5 @@ def ago(time_ns: int, now: int) -> str:
     units: list[tuple[int, str]] = [(86_400 * 365, "year"), (86_400, "day"), (3600, "h"), (60, "min"), (1, "s")]
     size, name = next(unit for unit in units if seconds >= unit[0])
     count = seconds // size
-    told = f"{count} {name}{'s' if count > 1 and name in {'year', 'day'} else ''}"
-    return f"{told} ago" if time_ns < now else f"in {told}"
+    text = f"{count} {name}{'s' if count > 1 and name in {'year', 'day'} else ''}"
+    return f"{text} ago" if time_ns < now else f"in {text}"

@@ -57,9 +57,9 @@ class Neighbourhood(NamedTuple):
     together: int = 0
     alone: int = 0
 
-    def plus(self, other: Neighbourhood) -> Neighbourhood:
+    def plus(self, addend: Neighbourhood) -> Neighbourhood:
         """Add other messages."""
-        return Neighbourhood(self.together + other.together, self.alone + other.alone)
+        return Neighbourhood(self.together + addend.together, self.alone + addend.alone)
 
 
 class KeptSighting(NamedTuple):

@@ -28,7 +28,7 @@ MAX_COORDINATE = 1e8
 came by a transform or a sensor that is broken; its squares and distances would overflow, and no map could show it."""
 _MAX_JSON_DEPTH = 64
 _LATEST_NS = 2**63 - 1
-_HIDDEN = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
+_SUSPICIOUS = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
 """A character that may be NUL or half of one, a number that may be infinite or too large."""
 _T = TypeVar("_T")
 
@@ -78,21 +78,21 @@ def name(field: str, value: object, *, default: str = "") -> str:
     if value is None or value == "":
         return default
     clean = text(field, value, limit=MAX_NAME)
-    written = str(value).strip()
-    if not written.isprintable() and any(unicodedata.category(character) == "Cc" for character in written):
+    content = str(value).strip()
+    if not content.isprintable() and any(unicodedata.category(character) == "Cc" for character in content):
         raise InvalidFieldError(field, value, "contains control characters")
-    if written and not clean:
+    if content and not clean:
         raise InvalidFieldError(field, value, "has only characters that show nothing")
     return clean or default
 
 
-def collection(field: str, value: object, *, default: str = "", every: str | None = None) -> str:
-    """Return the name of a collection; `*` alone gives `every`, where all collections may be meant."""
+def collection(field: str, value: object, *, default: str = "", wildcard: str | None = None) -> str:
+    """Return the name of a collection; `*` alone gives `wildcard`, where all collections may be meant."""
     clean = name(field, value, default=default)
-    if clean == ALL_COLLECTIONS and every is not None:
-        return every
+    if clean == ALL_COLLECTIONS and wildcard is not None:
+        return wildcard
     if ALL_COLLECTIONS in clean:
-        alone = "" if every is None else ", and stands alone"
+        alone = "" if wildcard is None else ", and stands alone"
         raise InvalidFieldError(
             field, value, f"contains `{ALL_COLLECTIONS}`, which means all collections{alone}; name one without it"
         )
@@ -112,16 +112,16 @@ def names(field: str, values: object, *, limit: int = MAX_NAMES) -> tuple[str, .
     """Return names without blanks and repetitions, in alphabetical order."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidFieldError(field, values, "must be a list of names")
-    return tuple(sorted({clean for value in _few(field, values, limit, "names") if (clean := name(field, value))}))
+    return tuple(sorted({clean for value in _limited(field, values, limit, "names") if (clean := name(field, value))}))
 
 
-def _few(field: str, values: Iterable[object], limit: int, what: str) -> list[object]:
+def _limited(field: str, values: Iterable[object], limit: int, plural: str) -> list[object]:
     # A list may be an endless iterator, so no more is read than may be there.
-    few = list(islice(values, limit + 1))
-    if len(few) > limit:
-        count = f"{len(values)} {what}" if isinstance(values, Sized) else f"more than {limit} {what}"
+    items = list(islice(values, limit + 1))
+    if len(items) > limit:
+        count = f"{len(values)} {plural}" if isinstance(values, Sized) else f"more than {limit} {plural}"
         raise InvalidFieldError(field, count, f"are too many; give at most {limit}")
-    return few
+    return items
 
 
 def ids(field: str, values: object, *, in_order: bool = False, limit: int = MAX_IDS) -> tuple[int, ...]:
@@ -133,9 +133,9 @@ def ids(field: str, values: object, *, in_order: bool = False, limit: int = MAX_
         return ()
     if isinstance(values, (str, bytes)):
         raise InvalidFieldError(field, values, "must be a list of whole numbers")
-    listed = values if isinstance(values, Iterable) else [values]
-    found = dict.fromkeys(whole(field, value) for value in _few(field, listed, limit, "ids"))
-    return tuple(found if in_order else sorted(found))
+    items = values if isinstance(values, Iterable) else [values]
+    numbers = dict.fromkeys(whole(field, value) for value in _limited(field, items, limit, "ids"))
+    return tuple(numbers if in_order else sorted(numbers))
 
 
 def number(field: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
@@ -166,8 +166,8 @@ def whole(field: str, value: object, *, low: int = -_LATEST_NS, high: int = _LAT
     if not -_LATEST_NS <= result <= _LATEST_NS:
         raise InvalidFieldError(field, value, "does not fit 64 bits")
     if not low <= result <= high:
-        wanted = f"must be {low:,} or more" if high == _LATEST_NS else f"must lie in {low:,} to {high:,}"
-        raise InvalidFieldError(field, value, wanted)
+        expected = f"must be {low:,} or more" if high == _LATEST_NS else f"must lie in {low:,} to {high:,}"
+        raise InvalidFieldError(field, value, expected)
     return result
 
 
@@ -194,24 +194,24 @@ def window(after: object, before: object) -> tuple[int | None, int | None]:
 
 
 def vector(
-    field: str, value: object, *, sizes: Container[int], wanted: str, low: float = -math.inf, high: float = math.inf
+    field: str, value: object, *, sizes: Container[int], rule: str, low: float = -math.inf, high: float = math.inf
 ) -> tuple[float, ...]:
-    """Return finite numbers of a list, a tuple or an array of one of these sizes; `wanted` ends the error message."""
+    """Return finite numbers of a list, a tuple or an array of one of these sizes; `rule` ends the error message."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise InvalidFieldError(field, value, wanted)
+        raise InvalidFieldError(field, value, rule)
     numbers = tuple(value)
     if not _are_finite_floats(numbers, low, high):
         numbers = tuple(number(f"{field}[{index}]", item, low=low, high=high) for index, item in enumerate(numbers))
     if len(numbers) not in sizes:
-        raise InvalidFieldError(field, value, wanted)
+        raise InvalidFieldError(field, value, rule)
     return numbers
 
 
 def coordinates(
-    field: str, value: object, *, sizes: Container[int] = (2, 3), wanted: str = "must be two or three numbers in metres"
+    field: str, value: object, *, sizes: Container[int] = (2, 3), rule: str = "must be two or three numbers in metres"
 ) -> tuple[float, ...]:
     """Return a position in metres, or a pose that begins with one, that no broken transform gave."""
-    numbers = vector(field, value, sizes=sizes, wanted=wanted)
+    numbers = vector(field, value, sizes=sizes, rule=rule)
     check_coordinates(field, numbers[:3])
     return numbers
 
@@ -220,8 +220,8 @@ def check_coordinates(field: str, position: Iterable[float]) -> None:
     """Check that a position lies near enough to the origin to be on Earth."""
     for index, part in enumerate(position):
         if not abs(part) <= MAX_COORDINATE:
-            why = f"must lie within {MAX_COORDINATE:,.0f} m of the origin; look for a wrong unit or a broken transform"
-            raise InvalidFieldError(f"{field}[{index}]", part, why)
+            rule = f"must lie within {MAX_COORDINATE:,.0f} m of the origin; look for a wrong unit or a broken transform"
+            raise InvalidFieldError(f"{field}[{index}]", part, rule)
 
 
 def _are_finite_floats(values: tuple[object, ...], low: float, high: float) -> bool:
@@ -237,16 +237,16 @@ def member(field: str, value: object, choices: type[_T]) -> _T:
     try:
         return choices(value)  # type: ignore[call-arg]
     except ValueError:
-        allowed = ", ".join(item.value for item in choices)  # type: ignore[attr-defined]
-        raise InvalidFieldError(field, value, f"is unknown; use one of {allowed}") from None
+        choice_names = ", ".join(item.value for item in choices)  # type: ignore[attr-defined]
+        raise InvalidFieldError(field, value, f"is unknown; use one of {choice_names}") from None
 
 
 def kind(field: str, value: str) -> Kind:
     """Return a kind of memories by its name, or by the plural of that, such as `notes`."""
-    by_name = {f"{one.value}{ending}": one for one in Kind for ending in ("", "s")}
+    by_name = {f"{item.value}{ending}": item for item in Kind for ending in ("", "s")}
     if value not in by_name:
         near = did_you_mean(value, by_name)
-        raise InvalidFieldError(field, value, f"is unknown; use one of {', '.join(one.value for one in Kind)}{near}")
+        raise InvalidFieldError(field, value, f"is unknown; use one of {', '.join(item.value for item in Kind)}{near}")
     return by_name[value]
 
 
@@ -260,21 +260,21 @@ def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
         return {}
     if not isinstance(value, (str, Mapping)):
         raise InvalidFieldError(field, value, "must be a JSON object")
-    written = json_text(field, value, limit=limit)
-    parsed = _parsed(field, written)
-    if not isinstance(parsed, dict):
-        raise InvalidFieldError(field, written, 'must be a JSON object such as {"task": {"success": true}}')
-    if _may_hide(written):
-        _check_json(field, parsed)
-    return parsed
+    content = json_text(field, value, limit=limit)
+    root = _parse(field, content)
+    if not isinstance(root, dict):
+        raise InvalidFieldError(field, content, 'must be a JSON object such as {"task": {"success": true}}')
+    if _may_hide(content):
+        _check_json(field, root)
+    return root
 
 
 def json_text(field: str, value: Mapping[str, object] | str, *, limit: int) -> str:
     """Return a JSON object as text, as short as possible, of at most `limit` bytes; a text stays as it is."""
-    written = value if isinstance(value, str) else _written(field, value)
-    if len(written) > limit or len(_utf8(field, written)) > limit:
-        raise InvalidFieldError(field, written, f"is {len(written)} characters long; at most {limit} bytes are allowed")
-    return written
+    content = value if isinstance(value, str) else _encode(field, value)
+    if len(content) > limit or len(_utf8(field, content)) > limit:
+        raise InvalidFieldError(field, content, f"is {len(content)} characters long; at most {limit} bytes are allowed")
+    return content
 
 
 def context(field: str, value: object, *, limit: int) -> dict[str, object]:
@@ -299,8 +299,8 @@ def pose(field: str, value: object) -> Pose | None:
     """
     if value is None:
         return None
-    wanted = "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)"
-    numbers = coordinates(field, value, sizes=(3, 7), wanted=wanted)
+    rule = "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)"
+    numbers = coordinates(field, value, sizes=(3, 7), rule=rule)
     quaternion = numbers[3:] or (0.0, 0.0, 0.0, 1.0)
     length = math.hypot(*quaternion)
     if not math.isfinite(length):
@@ -323,22 +323,22 @@ def expanded_path(field: str, path: str | Path) -> Path:
         ) from cause
 
 
-def _is_plain(written: str) -> bool:
-    first = next((character for character in written if not is_blank(character)), "")
+def _is_plain(content: str) -> bool:
+    first = next((character for character in content if not is_blank(character)), "")
     if first in {"", "{", "["}:
         return False
     try:
-        _DECODE(written)
+        _DECODE(content)
     except ValueError:
         return True
     return False
 
 
-def _utf8(field: str, written: str) -> bytes:
+def _utf8(field: str, content: str) -> bytes:
     try:
-        return written.encode("utf-8")
+        return content.encode("utf-8")
     except UnicodeEncodeError:
-        raise InvalidFieldError(field, written, "contains a lone surrogate and is not valid Unicode") from None
+        raise InvalidFieldError(field, content, "contains a lone surrogate and is not valid Unicode") from None
 
 
 class _ConstantError(ValueError):
@@ -360,7 +360,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 _DECODE = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
-def _written(field: str, value: Mapping[str, object]) -> str:
+def _encode(field: str, value: Mapping[str, object]) -> str:
     try:
         return _ENCODE(value)
     except RecursionError:
@@ -369,34 +369,34 @@ def _written(field: str, value: Mapping[str, object]) -> str:
         raise InvalidFieldError(field, value, f"cannot be written as JSON: {cause}") from None
 
 
-def _parsed(field: str, written: str) -> object:
+def _parse(field: str, content: str) -> object:
     try:
-        return _DECODE(written)
+        return _DECODE(content)
     except RecursionError:
-        raise InvalidFieldError(field, written, f"is nested deeper than {_MAX_JSON_DEPTH} levels") from None
+        raise InvalidFieldError(field, content, f"is nested deeper than {_MAX_JSON_DEPTH} levels") from None
     except _ConstantError as constant:
         raise InvalidFieldError(field, str(constant), "is no JSON number; numbers must be finite") from None
     except ValueError as cause:
-        raise InvalidFieldError(field, written, f"is not valid JSON: {cause}") from None
+        raise InvalidFieldError(field, content, f"is not valid JSON: {cause}") from None
 
 
-def _may_hide(written: str) -> bool:
+def _may_hide(content: str) -> bool:
     # What is wrong in a JSON text that was parsed can only be written so; seldom does a text look like it.
-    return bool(_HIDDEN.search(written)) or written.count("{") + written.count("[") > _MAX_JSON_DEPTH
+    return bool(_SUSPICIOUS.search(content)) or content.count("{") + content.count("[") > _MAX_JSON_DEPTH
 
 
 def _check_json(field: str, value: object, path: str = "", depth: int = 0) -> None:
-    where = f"{field}.{path}" if path else field
+    full_path = f"{field}.{path}" if path else field
     if depth > _MAX_JSON_DEPTH:
         raise InvalidFieldError(field, path, f"is nested deeper than {_MAX_JSON_DEPTH} levels")
     if isinstance(value, str):
         if "\0" in value:
-            raise InvalidFieldError(where, value, "contains a NUL character")
-        _utf8(where, value)
+            raise InvalidFieldError(full_path, value, "contains a NUL character")
+        _utf8(full_path, value)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise InvalidFieldError(where, value, "must be a finite number")
+        raise InvalidFieldError(full_path, value, "must be a finite number")
     elif isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**300:
-        raise InvalidFieldError(where, "a whole number", "is too large")
+        raise InvalidFieldError(full_path, "a whole number", "is too large")
     elif isinstance(value, dict):
         for key, item in value.items():
             _check_json(field, key, path, depth)

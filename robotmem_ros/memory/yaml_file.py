@@ -20,12 +20,12 @@ class Entry:
     """Keys and indexes from the top of the file; empty for the whole content."""
     value: object
 
-    def wrong(self, wanted: str) -> InvalidFieldError:
+    def wrong(self, expected: str) -> InvalidFieldError:
         """Return the error for this entry."""
-        where = f"{self.field} {self.file}" + (f": {self.path}" if self.path else "")
-        return InvalidFieldError(where, self.value, wanted)
+        place = f"{self.field} {self.file}" + (f": {self.path}" if self.path else "")
+        return InvalidFieldError(place, self.value, expected)
 
-    def items(self, allowed: frozenset[str] | None = None) -> Iterator[tuple[str, Entry]]:
+    def items(self, names: frozenset[str] | None = None) -> Iterator[tuple[str, Entry]]:
         """Yield the names of a mapping and their entries.
 
         Raises:
@@ -38,13 +38,13 @@ class Entry:
             part = Entry(self.field, self.file, path, value)
             if not isinstance(name, str) or not name.strip():
                 raise part.wrong(f"stands under {name!r}, which is no name; words such as no, on and true want quotes")
-            if allowed is not None and name not in allowed:
-                raise part.wrong(f"is unknown here; there are {', '.join(sorted(allowed))}")
+            if names is not None and name not in names:
+                raise part.wrong(f"is unknown here; there are {', '.join(sorted(names))}")
             yield name, part
 
-    def parts(self, allowed: frozenset[str] | None = None) -> dict[str, Entry]:
+    def parts(self, names: frozenset[str] | None = None) -> dict[str, Entry]:
         """Return `items` as a mapping."""
-        return dict(self.items(allowed))
+        return dict(self.items(names))
 
     def elements(self) -> Iterator[Entry]:
         """Yield the elements of a list.

@@ -107,5 +107,5 @@ def _part(entry: str) -> Budget:
         raise InvalidFieldError(_FIELD, entry, "limits notes, which are as many as their files make them")
     if not slash or kind not in {member.value for member in Kind}:
         collection, kind = part, ""
-    name = collection_name(_FIELD, collection, every="") or None
+    name = collection_name(_FIELD, collection, wildcard="") or None
     return Budget(measure, round(limit), name, Kind(kind) if kind else None)

@@ -98,7 +98,7 @@ def read_map_file(file: Path) -> MapFile:
     return MapFile(
         image=file.parent / image,
         resolution=validation.number("resolution", _number(_require(file, values, "resolution"))),
-        origin=Origin(*validation.vector("origin", numbers, sizes=(3,), wanted="must be 3 numbers (x, y, yaw)")),
+        origin=Origin(*validation.vector("origin", numbers, sizes=(3,), rule="must be 3 numbers (x, y, yaw)")),
         occupied_thresh=occupied,
         free_thresh=free,
         negate=_negate(values.get("negate", False)),

@@ -121,7 +121,7 @@ def _resolution(value: object) -> float:
 
 
 def _origin(value: object) -> Origin:
-    numbers = validation.coordinates("origin", value, sizes=(3,), wanted="must be 3 numbers (x, y, yaw)")
+    numbers = validation.coordinates("origin", value, sizes=(3,), rule="must be 3 numbers (x, y, yaw)")
     return Origin(*numbers)
 
 

@@ -52,8 +52,8 @@ def markdown_blocks(lines: Sequence[str]) -> list[Block]:
         # What is no token has no block yet, such as the definitions of links.
         blocks += _paragraphs(lines, at, block.first, _titles(path))
         if block.is_heading:
-            path = [*(one for one in path if one[0] < level), (level, title)]
-        blocks += _trimmed(lines, block._replace(headings=_titles(path)))
+            path = [*(heading for heading in path if heading[0] < level), (level, title)]
+        blocks += _trim(lines, block._replace(headings=_titles(path)))
         at = max(at, block.end)
     return [*blocks, *_paragraphs(lines, at, len(lines), _titles(path))]
 
@@ -74,7 +74,7 @@ def _end_of_front_matter(lines: Sequence[str]) -> int:
 def _top_blocks(tokens: Sequence[Token]) -> Iterator[tuple[Block, int, str]]:
     # Each with the level and the title of a heading. Lists and quotations are entered, and nothing else.
     closes_at: int | None = None
-    for token, following in zip_longest(tokens, tokens[1:]):
+    for token, next_token in zip_longest(tokens, tokens[1:]):
         if closes_at is not None:
             if token.nesting == -1 and token.level == closes_at:
                 closes_at = None
@@ -83,16 +83,16 @@ def _top_blocks(tokens: Sequence[Token]) -> Iterator[tuple[Block, int, str]]:
                 closes_at = token.level
             first, end = token.map
             # A heading within a list or a quotation parts nothing but that.
-            is_heading = token.type == "heading_open" and token.level == 0 and following is not None
-            title = _plain(following.content) if is_heading and following else ""
+            is_heading = token.type == "heading_open" and token.level == 0 and next_token is not None
+            title = _plain(next_token.content) if is_heading and next_token else ""
             block = Block(first, end, (), is_heading, token.type in _WHOLE)
             yield block, int(token.tag[1:]) if is_heading else 0, title
 
 
 def _plain(title: str) -> str:
     children = _parser().parseInline(title)[0].children or ()
-    said = (child.content if child.type in ("text", "code_inline") else "" for child in children)
-    return " ".join("".join(said).split())
+    texts = (child.content if child.type in ("text", "code_inline") else "" for child in children)
+    return " ".join("".join(texts).split())
 
 
 def _paragraphs(lines: Sequence[str], first: int, end: int, headings: tuple[str, ...]) -> Iterator[Block]:
@@ -107,7 +107,7 @@ def _paragraphs(lines: Sequence[str], first: int, end: int, headings: tuple[str,
         yield Block(start, end, headings)
 
 
-def _trimmed(lines: Sequence[str], block: Block) -> Iterator[Block]:
+def _trim(lines: Sequence[str], block: Block) -> Iterator[Block]:
     first, end = block.first, min(block.end, len(lines))
     while first < end and not lines[first].strip():
         first += 1

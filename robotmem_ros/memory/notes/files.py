@@ -17,9 +17,9 @@ MARKDOWN = frozenset({".md", ".markdown"})
 TEXT = frozenset({".txt", ".text", ".rst"})
 LARGEST = 1_000_000
 """Bytes of a file that is still read."""
-MOST = 10_000
+MAX_FILES = 10_000
 """Files of one folder."""
-_TOLD = 3
+_MAX_REPORTED = 3
 _DEEPEST = 32
 _RACY = 0.1
 """Seconds: a file that was changed less than this ago may be changed again without another time."""
@@ -87,7 +87,7 @@ class Seen:
         self.refused |= listing.refused
         self.device = listing.device
         self._unseen |= listing.unread.keys()
-        errors = [f"{path!r} {why}" for path, why in sorted(listing.unread.items())[:_TOLD]]
+        errors = [f"{path!r} {problem}" for path, problem in sorted(listing.unread.items())[:_MAX_REPORTED]]
         return "; ".join([*errors, *filter(None, [listing.left_out])])
 
     def shows_missing(self, path: str) -> bool:
@@ -122,13 +122,13 @@ def read(file: FoundFile) -> tuple[bytes, str]:
         FileError: it is too large, or no file of this folder any more.
         OSError: it cannot be opened or read.
     """
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         folder = os.open(file.folder.path, os.O_RDONLY | os.O_DIRECTORY)
-        opened.callback(os.close, folder)
+        stack.callback(os.close, folder)
         # Part by part, so that no link on the way leads out.
         for part in file.parts[:-1]:
             folder = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-            opened.callback(os.close, folder)
+            stack.callback(os.close, folder)
         descriptor = os.open(file.parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as source:
             status = os.fstat(descriptor)
@@ -141,7 +141,7 @@ def read(file: FoundFile) -> tuple[bytes, str]:
             return content, _stamp(status) if is_settled else ""
 
 
-def decoded(content: bytes) -> str:
+def decode(content: bytes) -> str:
     """Return the text of a file.
 
     Raises:
@@ -157,8 +157,8 @@ def decoded(content: bytes) -> str:
 
 def _list(folder: NotesFolder, parts: tuple[str, ...], listing: Listing) -> None:
     with os.scandir(folder.path.joinpath(*parts)) as entries:
-        listed = sorted(entries, key=lambda entry: entry.name)
-    for entry in listed:
+        sorted_entries = sorted(entries, key=lambda entry: entry.name)
+    for entry in sorted_entries:
         if entry.name.startswith("."):
             continue
         inner = (*parts, entry.name)
@@ -182,13 +182,13 @@ def _list_inner(folder: NotesFolder, parts: tuple[str, ...], path: str, listing:
 
 
 def _add(folder: NotesFolder, entry: os.DirEntry[str], parts: tuple[str, ...], path: str, listing: Listing) -> None:
-    why = _why_refused(folder, entry, path, listing)
-    if why is None:
+    problem = _why_refused(folder, entry, path, listing)
+    if problem is None:
         status = entry.stat(follow_symlinks=False)
         if stat.S_ISREG(status.st_mode):
             listing.files[path] = FoundFile(path, parts, folder, _stamp(status), status.st_mtime_ns)
-    elif why:
-        listing.refused[_printable(path)] = why
+    elif problem:
+        listing.refused[_printable(path)] = problem
 
 
 def _why_refused(folder: NotesFolder, entry: os.DirEntry[str], path: str, listing: Listing) -> str | None:
@@ -200,8 +200,8 @@ def _why_refused(folder: NotesFolder, entry: os.DirEntry[str], path: str, listin
         return "has a name that is no printable text in UTF-8"
     if path in listing.files:
         return "has the name of another file, in another form of Unicode"
-    if len(listing.files) >= MOST:
-        listing.left_out = f"holds more than {MOST:,} files of notes; the others are left out"
+    if len(listing.files) >= MAX_FILES:
+        listing.left_out = f"holds more than {MAX_FILES:,} files of notes; the others are left out"
         return ""
     return None
 

@@ -23,7 +23,7 @@ from ..models import Kind, NewMemory
 from ..robot_memory import RobotMemory
 from ..storage.note_rows import FolderRow, KnownFile, NoteFile
 from ..validation import compact_json
-from .files import FileError, FoundFile, Seen, decoded, list_folder, read
+from .files import FileError, FoundFile, Seen, decode, list_folder, read
 from .keeper_lock import KeeperLock
 from .splitting import Limits, Part, split
 
@@ -70,8 +70,8 @@ class NotesIngestor:
         self._is_flushing = threading.Event()
         self._queue: deque[_Change] = deque()
         self._stamps: dict[str, str] = {}
-        self._missing: dict[str, float] = {}
-        self._due = self._next_look = 0.0
+        self._missing_since: dict[str, float] = {}
+        self._due_at = self._next_look = 0.0
         self._loop.start([Step("read notes", self._update, period=_LOOK)], database.query_priority)
         self._is_read.wait(_PATIENCE)
 
@@ -105,58 +105,58 @@ class NotesIngestor:
 
     def _is_due(self) -> bool:
         now = time.monotonic()
-        return self._is_flushing.is_set() or self._due <= now or (self._next_look <= now and self._looks_changed())
+        return self._is_flushing.is_set() or self._due_at <= now or (self._next_look <= now and self._looks_changed())
 
     def _looks_changed(self) -> bool:
-        began = time.monotonic()
+        start = time.monotonic()
         stamps: dict[str, str] = {}
         for folder in self._folders.values():
             with suppress(FileError):
                 stamps |= {path: file.stamp for path, file in list_folder(folder).files.items()}
-        self._rest(began)
+        self._rest(start)
         return stamps != self._stamps
 
-    def _rest(self, began: float) -> None:
+    def _rest(self, start: float) -> None:
         now = time.monotonic()
-        self._next_look = now + max(_LOOK, _REST_RATIO * (now - began))
+        self._next_look = now + max(_LOOK, _REST_RATIO * (now - start))
 
     def _search(self) -> None:
-        began = time.monotonic()
+        start = time.monotonic()
         grace = 0.0 if self._is_flushing.is_set() else _GRACE
         self._is_flushing.clear()
-        known = self._memory.known_notes()
+        known_notes = self._memory.known_notes()
         seen, folders = Seen(), []
         for folder in self._folders.values():
-            before = known.folders.get(folder.name)
-            had_files = any(path.startswith(f"{folder.name}/") for path in known.files)
-            why = seen.add(folder, before.device if before and had_files else 0)
+            before = known_notes.folders.get(folder.name)
+            had_files = any(path.startswith(f"{folder.name}/") for path in known_notes.files)
+            problem = seen.add(folder, before.device if before and had_files else 0)
             device = seen.device or (before.device if before else 0)
-            folders.append(FolderRow(folder.name, str(folder.path), folder.collection, device, why))
-        self._rest(began)
-        if known.has_orphans or [*known.folders.values()] != sorted(folders):
+            folders.append(FolderRow(folder.name, str(folder.path), folder.collection, device, problem))
+        self._rest(start)
+        if known_notes.has_orphans or [*known_notes.folders.values()] != sorted(folders):
             self._memory.save_note_folders(folders)
         self._stamps = {path: file.stamp for path, file in seen.files.items()}
-        self._queue.extend(self._differences(known.files, seen, grace))
-        self._due = time.monotonic() + (_GRACE if self._missing else _INTERVAL)
+        self._queue.extend(self._differences(known_notes.files, seen, grace))
+        self._due_at = time.monotonic() + (_GRACE if self._missing_since else _INTERVAL)
 
-    def _differences(self, known: Mapping[str, KnownFile], seen: Seen, grace: float) -> Iterator[_Change]:
-        for path, found in sorted(seen.files.items()):
-            before = known.get(path)
-            if before is None or before.stamp != self._stamp(found) or before.collection != found.folder.collection:
-                yield _Change(path, before, found)
-        for path, why in sorted(seen.refused.items()):
-            if path not in known or known[path].error != why:
-                yield _Change(path, known.get(path), None, why)
-        now, missing = time.monotonic(), dict[str, float]()
-        for path, before in sorted(known.items()):
+    def _differences(self, known_files: Mapping[str, KnownFile], seen: Seen, grace: float) -> Iterator[_Change]:
+        for path, file in sorted(seen.files.items()):
+            before = known_files.get(path)
+            if before is None or before.stamp != self._stamp(file) or before.collection != file.folder.collection:
+                yield _Change(path, before, file)
+        for path, problem in sorted(seen.refused.items()):
+            if path not in known_files or known_files[path].error != problem:
+                yield _Change(path, known_files.get(path), None, problem)
+        now, missing_since = time.monotonic(), dict[str, float]()
+        for path, before in sorted(known_files.items()):
             if not seen.shows_missing(path):
                 continue
             # Of a folder that is not named any more, nothing is awaited.
             is_named = path.partition("/")[0] in self._folders
-            missing[path] = self._missing.get(path, now)
-            if now - missing[path] >= (grace if is_named else 0.0):
+            missing_since[path] = self._missing_since.get(path, now)
+            if now - missing_since[path] >= (grace if is_named else 0.0):
                 yield _Change(path, before, None)
-        self._missing = missing
+        self._missing_since = missing_since
 
     def _stamp(self, file: FoundFile) -> str:
         return f"{self._scheme} {file.stamp}"
@@ -170,24 +170,24 @@ class NotesIngestor:
             self._read(known, found)
         else:
             self._memory.delete_note_file(path)
-            self._missing.pop(path, None)
+            self._missing_since.pop(path, None)
 
-    def _read(self, known: KnownFile | None, found: FoundFile) -> None:
-        file = NoteFile(found.path, found.folder.collection, self._stamp(found))
+    def _read(self, known_file: KnownFile | None, found_file: FoundFile) -> None:
+        file = NoteFile(found_file.path, found_file.folder.collection, self._stamp(found_file))
         try:
-            content, as_read = read(found)
+            content, as_read = read(found_file)
             file = file._replace(
                 stamp=f"{self._scheme} {as_read}" if as_read else "", digest=self._digest(content, file.collection)
             )
-            if known is not None and known.digest == file.digest and not known.error:
+            if known_file is not None and known_file.digest == file.digest and not known_file.error:
                 self._memory.save_note_file(file, None)
                 return
-            file = file._replace(text=decoded(content))
-            parts = split(file.text, is_markdown=found.is_markdown, limits=self._limits)
+            file = file._replace(text=decode(content))
+            parts = split(file.text, is_markdown=found_file.is_markdown, limits=self._limits)
         except FileNotFoundError:
             return  # the next search finds it missing
         except OSError as cause:
-            digest = known.digest if known else ""
+            digest = known_file.digest if known_file else ""
             file = file._replace(stamp="", digest=digest, error=f"cannot be read ({cause.strerror})")
             self._memory.save_note_file(file, None)
             return
@@ -195,12 +195,12 @@ class NotesIngestor:
             self._memory.save_note_file(file._replace(digest="", error=str(cause)), ())
             return
         except ImportError:
-            why = "is Markdown, and markdown-it-py is not installed (pip install 'robotmem_ros[notes]')"
-            self._memory.save_note_file(NoteFile(file.path, file.collection, error=why), ())
+            problem = "is Markdown, and markdown-it-py is not installed (pip install 'robotmem_ros[notes]')"
+            self._memory.save_note_file(NoteFile(file.path, file.collection, error=problem), ())
             return
-        renamed_from = self._renamed_from(known, file.digest)
-        self._memory.save_note_file(file, [self._note(found, part) for part in parts], renamed_from=renamed_from)
-        self._missing.pop(renamed_from, None)
+        renamed_from = self._renamed_from(known_file, file.digest)
+        self._memory.save_note_file(file, [self._note(found_file, part) for part in parts], renamed_from=renamed_from)
+        self._missing_since.pop(renamed_from, None)
 
     def _note(self, file: FoundFile, part: Part) -> NewMemory:
         note = {
@@ -219,13 +219,13 @@ class NotesIngestor:
             decay_rate=0.0,
         )
 
-    def _renamed_from(self, known: KnownFile | None, digest: str) -> str:
+    def _renamed_from(self, known_file: KnownFile | None, digest: str) -> str:
         # The path of a missing file with the same content; empty for none.
-        if known is not None or not self._missing:
+        if known_file is not None or not self._missing_since:
             return ""
         files = self._memory.known_notes().files
-        same = (path for path in sorted(self._missing) if path in files and files[path].digest == digest)
-        return next(same, "")
+        paths = (path for path in sorted(self._missing_since) if path in files and files[path].digest == digest)
+        return next(paths, "")
 
     def _digest(self, content: bytes, collection: str) -> str:
         return hashlib.blake2b(content, digest_size=16, key=f"{self._scheme}".encode()).hexdigest() + f" {collection}"

@@ -114,7 +114,7 @@ class _Splitter:
                 continue
             if first is not None and has_text and self._size(first, piece.end) > self._limits.tokens:
                 yield self._part(first, end, heading)
-                first, has_text = piece.first if is_heading else self._repeated(first, end, piece, wholes), False
+                first, has_text = piece.first if is_heading else self._repeat(first, end, piece, wholes), False
             first = piece.first if first is None else first
             has_text = has_text or not is_heading
             end = piece.end
@@ -135,13 +135,13 @@ class _Splitter:
             else:
                 yield from ((_Piece(line, line + 1, False), False) for line in range(block.first, block.end))
 
-    def _repeated(self, first: int, end: int, piece: _Piece, wholes: Sequence[_Piece]) -> int:
+    def _repeat(self, first: int, end: int, piece: _Piece, wholes: Sequence[_Piece]) -> int:
         # From which line on the part before is repeated in front of a piece.
         room = min(self._overlap, self._limits.tokens - self._size(*piece[:2]))
         start = end
         while start - 1 > first and self._size(start - 1, end) <= room:
             start -= 1
-        inside = [one for one in wholes if one.first < start < one.end]
+        inside = [whole for whole in wholes if whole.first < start < whole.end]
         start = inside[0].end if inside else start
         blank = sum(1 for _ in takewhile(lambda line: not line.strip(), self._lines[start : piece.first]))
         return start + blank
@@ -185,5 +185,5 @@ def _halved(text: str, limit: int, size: Callable[[str], int]) -> Iterator[str]:
 
 def _tokens(piece: str) -> int:
     wide = 0 if piece.isascii() else len(_WIDE.findall(piece))
-    others = len(piece) - wide
-    return wide - (-others // (_DIGITS if piece[0].isdigit() else _LETTERS))
+    narrow = len(piece) - wide
+    return wide - (-narrow // (_DIGITS if piece[0].isdigit() else _LETTERS))

@@ -126,7 +126,7 @@ class Editor:
 
     def is_later(self, stamp: int, than: int, *, recorded: bool) -> bool:
         """Tell whether the stamp of what arrives now is newer, and not only delayed; see `clocks.is_later`."""
-        return is_later(stamp, than, now=self._now, recorded=recorded)
+        return is_later(stamp, than, now=self._now, is_recorded=recorded)
 
     def _change(
         self, track: Track, votes: Mapping[str, int], new: NewMemory, *, is_newest: bool, received_at: int = 0

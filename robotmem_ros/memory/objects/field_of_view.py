@@ -64,7 +64,7 @@ class FieldOfView:
         Raises:
             InvalidFieldError: a number is not finite or out of range, or a direction is missing.
         """
-        x, y, z = validation.coordinates(f"{field}.origin", self.origin, sizes=(3,), wanted=_THREE_NUMBERS)
+        x, y, z = validation.coordinates(f"{field}.origin", self.origin, sizes=(3,), rule=_THREE_NUMBERS)
         direction, up = _vector(f"{field}.direction", self.direction), _vector(f"{field}.up", self.up)
         if not math.hypot(*direction) > 1e-9:
             raise InvalidFieldError(f"{field}.direction", self.direction, "must not be zero")
@@ -102,5 +102,5 @@ def _within(angle: float, opening: float) -> bool:
 
 
 def _vector(field: str, value: object) -> Point:
-    x, y, z = validation.vector(field, value, sizes=(3,), wanted=_THREE_NUMBERS, low=-1e150, high=1e150)
+    x, y, z = validation.vector(field, value, sizes=(3,), rule=_THREE_NUMBERS, low=-1e150, high=1e150)
     return x, y, z

@@ -198,7 +198,7 @@ class Sessions:
 
     def latest(self, collection: object, n: object) -> tuple[Session, ...]:
         """Return the last `n` sessions of a collection or of all, the latest first."""
-        name, count = validation.collection("collection", collection, every=""), validation.whole("n", n)
+        name, count = validation.collection("collection", collection, wildcard=""), validation.whole("n", n)
         with self._database.snapshot() as snapshot:
             return session_rows.latest(snapshot, name, max(count, 0))
 

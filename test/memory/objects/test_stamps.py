@@ -143,6 +143,6 @@ TIMES = st.integers(0, 2**62)
 def test_the_later_of_two_possible_stamps_wins(stamp: int, than: int, now: int, recorded: bool) -> None:
     possible = possible_stamp(stamp, now)
     assert possible <= stamp
-    assert is_later(max(stamp, than), min(stamp, than), now=now, recorded=recorded)
+    assert is_later(max(stamp, than), min(stamp, than), now=now, is_recorded=recorded)
     # Nothing is held up for longer than the longest delay.
-    assert recorded or is_later(possible, than, now=now, recorded=False) or possible + 600 * SECOND >= than
+    assert recorded or is_later(possible, than, now=now, is_recorded=False) or possible + 600 * SECOND >= than

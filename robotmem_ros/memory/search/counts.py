@@ -52,7 +52,7 @@ def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    collection_name = validation.collection("collection", collection, every="")
+    collection_name = validation.collection("collection", collection, wildcard="")
     limit = validation.whole("n", n)
     return CountQuery(
         validation.member("field", field, CountField),

@@ -57,7 +57,7 @@ def parse_density(
     since, until = validation.window(after, before)
     if since is not None and until is not None and until <= since:
         raise InvalidFieldError("before", before, f"must be later than after, {since}")
-    return DensityQuery(bin_count, since, until, validation.collection("collection", collection, every=""))
+    return DensityQuery(bin_count, since, until, validation.collection("collection", collection, wildcard=""))
 
 
 def read_density(snapshot: Snapshot, query: DensityQuery, now: int) -> Density:

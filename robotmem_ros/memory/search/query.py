@@ -107,8 +107,8 @@ def collection_names(collection: object, collections: Names) -> tuple[str, ...]:
         InvalidFieldError: one is no name.
     """
     entries = _names("collections", collections)
-    names = {validation.collection("collections", name, every=ALL_COLLECTIONS) for name in entries}
-    single = validation.collection("collection", collection, every=ALL_COLLECTIONS)
+    names = {validation.collection("collections", name, wildcard=ALL_COLLECTIONS) for name in entries}
+    single = validation.collection("collection", collection, wildcard=ALL_COLLECTIONS)
     return tuple(sorted(names | ({single} if single else set())))
 
 

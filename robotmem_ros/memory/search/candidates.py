@@ -33,12 +33,15 @@ _COST = 8
 
 
 class Candidates(NamedTuple):
-    """The memories under all of some conditions: sorted ids if they are listed, or else conditions to test ids with."""
+    """The memories under all of some conditions: sorted ids if they are listed, or else conditions to test ids with.
+
+    `find_matches` gives both, if so many contain a text that they are tested only as a search comes upon them.
+    """
 
     conditions: tuple[Sql, ...] = ()
     """Conditions that are still to be tested; none if the candidates are listed."""
     ids: Ids | None = None
-    """All of them, ascending."""
+    """Ids, ascending, of which those that meet the conditions are the candidates; None for all memories."""
 
     @property
     def check(self) -> Sql:
@@ -51,20 +54,28 @@ class Candidates(NamedTuple):
 
     def filter(self, snapshot: Snapshot, ids: Collection[int]) -> list[int]:
         """Keep those of some memories that are candidates, in their order."""
-        if not len(ids):
-            return []
-        if self.ids is not None:
+        if self.ids is not None and len(ids):
             id_array = np.fromiter(ids, np.int64, len(ids))
-            candidate_ids: list[int] = id_array[np.isin(id_array, self.ids)].tolist()
-            return candidate_ids
+            ids = id_array[np.isin(id_array, self.ids)].tolist()
+        if not self.conditions or not len(ids):
+            return [*ids]
         sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {self.check.sql}"
         return snapshot.ids(sql, (json_array(ids), *self.check.arguments))
 
     def without(self, ids: Collection[int]) -> Candidates:
         """Leave out some memories."""
         if self.ids is not None:
-            return Candidates(ids=self.ids[~np.isin(self.ids, [*ids])])
+            return self._replace(ids=self.ids[~np.isin(self.ids, [*ids])])
         return self.and_(Sql("m.id NOT IN (SELECT value FROM json_each(?))", (json_array(ids),)))
+
+    def has_any(self, snapshot: Snapshot, first: int) -> bool:
+        """Tell whether there is any among the ids, by testing the newest, `first` at once, then ever more."""
+        newest = [] if self.ids is None else self.ids[::-1].tolist()
+        while newest:
+            if self.filter(snapshot, newest[:first]):
+                return True
+            newest, first = newest[first:], 4 * first
+        return False
 
     def by_time(self) -> Sql:
         """Return SQL that follows SELECT and stands before ORDER BY m.observed_at."""
@@ -100,7 +111,12 @@ def list_if_few(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidate
 
     To list c of N memories takes c tests, and a search that finds them at random takes n * N / c.
     """
-    return list_up_to(snapshot, candidates, max(_LIST_SIZE, math.isqrt(_COST * n * overview(snapshot).memories)))
+    return list_up_to(snapshot, candidates, worth_listing(snapshot, n, _COST))
+
+
+def worth_listing(snapshot: Snapshot, n: int, cost: int) -> int:
+    """Return how many candidates are listed rather than tested in a search for `n`, by the cost of its tests."""
+    return max(_LIST_SIZE, math.isqrt(cost * n * overview(snapshot).memories))
 
 
 def list_up_to(snapshot: Snapshot, candidates: Candidates, limit: int) -> Candidates:

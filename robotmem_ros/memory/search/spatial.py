@@ -13,20 +13,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
+import numpy as np
+
 from ..errors import StorageError
 from ..storage.snapshot import Snapshot, json_array
 from ..text.analysis import analyse
-from .candidates import Candidates, list_if_few, list_up_to, only
+from .candidates import Candidates, list_if_few, list_up_to, only, worth_listing
 from .places import Place, Space, box_around, squared_distance
 from .query import Query
 from .relevance import RankedMemories, Relevance
 from .result import Measurement, Ranking
-from .sql import Sql
 
 _NEARLY = 0.7
 """The least relevance that matches, over that of the most relevant memory."""
 _EQUAL = 1e-6
 """Memories whose relevance differs by less are equally relevant."""
+_COST = 1
+"""Cost of a memory that is come upon on the way from the target and looked for in a list, over testing it."""
 _FIRST_RADIUS = 0.25
 _LAST_RADIUS = 64.0
 _FETCHED = 256
@@ -40,8 +43,8 @@ def find_matches(
     if relevance.has_text:
         with suppress(StorageError):  # the ranking says so
             for terms in (*subject, *phrases), subject, [word for word in subject if len(word) > 1]:
-                if ids := _containing(relevance, candidates, terms):
-                    return only(ids), None
+                if (matches := _containing(relevance, candidates, terms, query.n)) is not None:
+                    return matches, None
     depth = relevance.depth(query.n)
     candidates = list_if_few(relevance.snapshot, candidates, depth)
     ranking = relevance.rank(candidates, depth)
@@ -50,14 +53,21 @@ def find_matches(
     bound = ranking.best_relevance - _EQUAL
     best = [evidence.words for evidence in ranking.evidence.values() if evidence.relevance > bound]
     if word_sets := {tuple(word for word in words if word in subject) for words in best} - {()}:
-        return only({*chain.from_iterable(_containing(relevance, candidates, words) for words in word_sets)}), ranking
+        ids = np.unique(np.concatenate([relevance.text.with_all(words) for words in word_sets]))
+        return only(candidates.filter(relevance.snapshot, ids.tolist())), ranking
     return _nearly_as_relevant(relevance, candidates, ranking, depth), ranking
 
 
-def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[str]) -> list[int]:
-    ids = relevance.text.with_all(terms)
-    candidates = list_up_to(relevance.snapshot, candidates, len(ids))  # if an index lists fewer
-    return candidates.filter(relevance.snapshot, ids)
+def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[str], n: int) -> Candidates | None:
+    snapshot, ids = relevance.snapshot, relevance.text.with_all(terms)
+    if not len(ids):
+        return None
+    candidates = list_up_to(snapshot, candidates, len(ids))  # if an index lists fewer
+    if candidates.ids is None and len(ids) > worth_listing(snapshot, n, _COST):
+        matches = candidates._replace(ids=ids)
+        return matches if matches.has_any(snapshot, n) else None
+    match_ids = candidates.filter(snapshot, ids.tolist())
+    return only(match_ids) if match_ids else None
 
 
 def _nearly_as_relevant(
@@ -82,7 +92,7 @@ def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Spa
     """
     if space.id is None:
         return []
-    radius = place.max_distance if candidates.ids is not None else _FIRST_RADIUS
+    radius = _FIRST_RADIUS if candidates.conditions else place.max_distance
     while radius < min(place.max_distance, _LAST_RADIUS):
         ranking = _within_radius(snapshot, candidates, place, space, radius=radius, n=n)
         if len(ranking) == n:
@@ -105,7 +115,7 @@ def _within_radius(
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     matches: list[tuple[float, int, int]] = []
     for batch in _growing_batches(chain.from_iterable(batches), n):
-        matches += _candidates_of(snapshot, candidates.check, dict(batch))
+        matches += _candidates_of(snapshot, candidates, dict(batch))
         if len(matches) >= n:
             break
     batches.close()
@@ -115,7 +125,7 @@ def _within_radius(
 
 
 def _positions(candidates: Candidates, place: Place, space: Space, radius: float) -> tuple[str, tuple[object, ...]]:
-    if candidates.ids is not None:
+    if candidates.ids is not None and not candidates.conditions:
         ids = json_array(candidates.ids)
         return "json_each(?) AS j CROSS JOIN positions AS p ON p.memory_id = j.value", (ids,)
     if math.isinf(radius):
@@ -124,12 +134,15 @@ def _positions(candidates: Candidates, place: Place, space: Space, radius: float
     return f"({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id", box.arguments
 
 
-def _candidates_of(snapshot: Snapshot, check: Sql, squares: Mapping[int, float]) -> list[tuple[float, int, int]]:
+def _candidates_of(
+    snapshot: Snapshot, candidates: Candidates, squares: Mapping[int, float]
+) -> list[tuple[float, int, int]]:
     # What orders them: squared distance, newest first, last stored first.
+    check, ids = candidates.check, Candidates(ids=candidates.ids).filter(snapshot, [*squares])
     rows = snapshot.rows(
         "SELECT m.id, m.observed_at FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value "
         f"WHERE {check.sql}",
-        (json_array(squares), *check.arguments),
+        (json_array(ids), *check.arguments),
     )
     return [(squares[memory_id], -observed_at, -memory_id) for memory_id, observed_at in rows]
 

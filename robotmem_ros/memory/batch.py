@@ -27,7 +27,7 @@ class Cursor(NamedTuple):
 
 
 BEGINNING = Cursor()
-"""What a follower has seen that has seen nothing."""
+"""Cursor of a follower that has seen nothing."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Batch:
     robot: str
     """The lineage of the file, in hexadecimal digits."""
     epoch: str
-    """That of the last revision, in hexadecimal digits: see revisions.py."""
+    """Epoch of the last revision, in hexadecimal digits: see revisions.py."""
     first: int
     last: int
     rows: tuple[Mapping[str, Any], ...] = ()

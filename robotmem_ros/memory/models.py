@@ -58,7 +58,7 @@ class PerceptionType(str, Enum):
 
 
 OF_THE_ROBOT = frozenset({PerceptionType.PROPRIOCEPTIVE.value, PerceptionType.PROCEDURAL.value})
-"""What the robot perceives of itself: its pose is where the robot was, so it is never a sighting of an object."""
+"""Senses of the robot itself: their pose is where the robot was, so they never give a sighting of an object."""
 
 
 class Pose(NamedTuple):
@@ -117,7 +117,7 @@ class NewPerception:
     )
     """In `frame_id`."""
     frame_id: str | None = argument(None, "frame of the pose, if not the memory frame")
-    """Of the pose and of positions in the context; None for its `spatial.frame_id`, else the memory frame."""
+    """Frame of the pose and of positions in the context; None for its `spatial.frame_id`, else the memory frame."""
     label: str | None = argument(None, "what kind of thing it is, such as mug")
     as_object: bool = argument(True, "whether it may be a sighting of an object")
     """Whether it is a sighting of an object if it has a label and a pose in the memory frame."""
@@ -182,16 +182,16 @@ class NewMemory:
     scope_files: str = ""
     scope_entities: str = ""
     source: str = ""
-    """What perceived it, such as a topic."""
+    """Source of the perception, such as a topic."""
     identity: str = ""
     """Which thing it is to `source`, such as a tracking id; empty if the source does not tell."""
     import_key: ImportKey | None = None
     received_at: int = 0
     """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""
     given: frozenset[str] = frozenset()
-    """Of a fact: which of category, tags, confidence, scope_files and scope_entities its caller gave."""
+    """Names of the fields that the caller of a fact gave: category, tags, confidence, scope_files, scope_entities."""
     decisions: tuple[Decision, ...] = ()
-    """Of a fact that was classified: what was decided, and by which rule."""
+    """Decisions about a classified fact, each with its rule."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Stored:
     is_new: bool = True
     """Whether the memory was made now; false for a fact learned again, and for another sighting of an object."""
     times_seen: int = 0
-    """Of a sighting: how often its object was seen, this time included; 1 for a new one. 0 for what is no sighting."""
+    """Number of sightings of the object, this one included; 1 for a new object, 0 for what is no sighting."""
 
 
 IMPORTED_BEFORE = Stored(0, is_new=False)
@@ -230,7 +230,7 @@ class ScoreExplanation:
     bm25: float
     """0 if it contains no word of the query."""
     bm25_share: float
-    """Of the score of a memory that contains each word of the query once; may be above 1."""
+    """Share of the score of a memory that contains each word of the query once; may be above 1."""
     text_rank: int
     """Among what the text search found, from 1; 0 if it was not among that."""
     vector_rank: int
@@ -271,7 +271,7 @@ class Memory(Observed):
     perception_type: str
     label: str
     confidence: float
-    """How sure it is now, decayed; of an object the probability that it exists."""
+    """Confidence now, decayed; for an object the probability that it exists."""
     faded: bool
     """Whether it was as sure as recall asks for by default, 0.3, and is no longer."""
     category: str
@@ -281,11 +281,11 @@ class Memory(Observed):
     session_id: str
     collection: str
     first_seen: int | None = None
-    """Of an object: nanoseconds since the epoch of its first sighting; None for what is no object."""
+    """First sighting of an object, in nanoseconds since the epoch; None for what is no object."""
     last_seen: int | None = None
-    """Of an object: of its last sighting, the same as `observed_at`; None for what is no object."""
+    """Last sighting of an object, the same as `observed_at`; None for what is no object."""
     times_seen: int = 0
-    """How many sightings an object was made of; 0 for what is no object."""
+    """Number of sightings of an object; 0 for what is no object."""
     confirmed: bool = False
     """Whether the confidence of an object, before decay, is at least the parameter `object_min_existence`."""
     contradicted_by: int = 0
@@ -343,7 +343,7 @@ class Hit:
     distance: float = float("nan")
     """Metres to the target of the spatial sort; NaN without one."""
     folded_count: int = 0
-    """How many older memories of the same text, perceived at the same place, it stands for."""
+    """Number of older memories of the same text and place that the hit stands for."""
     folded_ids: tuple[int, ...] = ()
     """The newest of these, newest first."""
 
@@ -394,7 +394,7 @@ class PerceptionData:
 
 
 CALLER, REPETITION = "caller", "repetition"
-"""What decided if no rule did: the caller, with the fact or a correction, or a later learning of the fact."""
+"""Sources of a decision that no rule made: the caller, with a fact or a correction, or a later learning of the fact."""
 
 
 class Decision(NamedTuple):
@@ -428,7 +428,7 @@ class Repetition(NamedTuple):
     observed_before: int
     """When it was observed last before: nanoseconds since the epoch, by the robot's clock."""
     gave: Mapping[str, object]
-    """What its caller gave with it, by the names of the fields."""
+    """Values that the caller gave, by the names of the fields."""
 
 
 class Similarity(NamedTuple):
@@ -463,7 +463,7 @@ class Sighting(Observed):
     confidence: float
     label: str
     subsampled: int
-    """How many sightings before it were counted and not kept."""
+    """Number of earlier sightings that were counted and not kept."""
 
 
 class SeenObject(NamedTuple):
@@ -562,7 +562,7 @@ class Recording:
     """One topic of a recording, as it is imported."""
 
     digest: str
-    """Of the content of the recording."""
+    """Digest of the content of the recording."""
     topic: str
     configuration: str
     """Digest of all that decides what is read of it."""
@@ -576,7 +576,7 @@ class Change:
     changed_at: str
     """ISO 8601 in UTC, by the wall clock."""
     change: str
-    """What was done: `update`, `repetition`, `forget`, `restore` and so on."""
+    """Kind of change: `update`, `repetition`, `forget`, `restore` and so on."""
     reason: str
     before: dict[str, object]
     """The fields that were changed, with the values they had."""

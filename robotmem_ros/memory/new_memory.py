@@ -103,7 +103,7 @@ _CHECKS: Mapping[str, _Check] = {
     "memory_id": lambda name, value, p: validation.whole(name, value),
     "reason": lambda name, value, p: validation.text(name, value or "", limit=p.content_limit),
 }
-"""How fields are checked; those that are not here are short names."""
+"""Checks of fields; a field without one is a short name."""
 _COLUMNS = {
     "insight": "content",
     "description": "content",

@@ -20,9 +20,9 @@ from .errors import InvalidFieldError, did_you_mean
 from .models import Kind, Pose
 
 ALL_COLLECTIONS = "*"
-"""What means all collections in a request that only reads; no name of a collection contains it."""
+"""Name of all collections in a request that only reads; no name of a collection contains it."""
 USER_CONTEXT = "user_context"
-"""What a context in plain text becomes the value of."""
+"""Key of a context in plain text."""
 MAX_COORDINATE = 1e8
 """Metres: more than any position on Earth has in ECEF (6.4e6), UTM (1e7) or Web Mercator (2e7). What lies farther out
 came by a transform or a sensor that is broken; its squares and distances would overflow, and no map could show it."""

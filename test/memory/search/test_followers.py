@@ -17,7 +17,6 @@ from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -122,9 +121,11 @@ class Life(RuleBasedStateMachine):
         found, anew = self.run(own, "found"), self.anew()
         assert found == anew
 
-    @precondition(lambda self: type(self).kills)
     @rule(order=st.sampled_from((("catch_up",), ("save", 1, 30), ("purge", 1, 0.3))))
     def kill(self, order: tuple[Any, ...]) -> None:
+        # No precondition: what can be drawn must not depend on the lives before this one.
+        if not type(self).kills:
+            return
         type(self).kills -= 1
         self.other.kill(*order)
         self.other.run("open", str(self.path))

@@ -163,7 +163,7 @@ def track(transaction: Transaction, memory_id: int) -> None:
     """Makes an object of a memory that has a position."""
     sql = "SELECT x, y, z FROM memories WHERE id = ? AND x IS NOT NULL AND z IS NOT NULL"
     at = transaction.row(sql, (memory_id,))
-    if at is None:
+    if at is None or object_rows.is_object(transaction, memory_id):
         raise BrokenOffError
     place = Estimate(at, Covariance(1, 0, 0, 1, 0, 1))
     seen = Track(memory_id, "mug", "{}", place, {"mug": 1}, 1, 1, 1, 0.5, 1.0, 1, True)

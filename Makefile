@@ -31,12 +31,15 @@ build: setup ## the package, with colcon, into .build/
 demo: build ## a recorded patrol goes into a real node, and a planner asks about it (KEEP=1: it stays, and a console)
 	@$(ENV) python3 demo/run.py $(if $(KEEP),--keep)
 
+# The virtual environment alone: what lint needs is there before the package is built.
+TOOLS := robotmem_root=$(CURDIR) && . scripts/ros.sh &&
+
 lint: setup ## ruff, its format, spelling and mypy
 	@echo "lint: ruff, codespell, then mypy"
-	@$(ENV) ruff check .
-	@$(ENV) ruff format --check --quiet . || { echo "lint: run 'ruff format .'"; exit 1; }
-	@$(ENV) codespell
-	@$(ENV) mypy
+	@$(TOOLS) ruff check .
+	@$(TOOLS) ruff format --check --quiet . || { echo "lint: run 'ruff format .'"; exit 1; }
+	@$(TOOLS) codespell
+	@$(TOOLS) mypy
 
 interfaces: setup # that only tests need
 	@scripts/build_test_interfaces.sh

@@ -1,4 +1,4 @@
-"""The desk that tools work at: a memory as it is seen now, by the robot's clock, in the collection that is in use."""
+"""Show tools a memory as it is now, by the robot's clock, in the collection that is in use."""
 
 from __future__ import annotations
 

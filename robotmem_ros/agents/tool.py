@@ -1,4 +1,4 @@
-"""The shape of a tool, the JSON Schema of its arguments, and the check of a call against that schema.
+"""Describe the arguments of a tool by a JSON Schema, and check each call against that schema.
 
 The schema is made of the request's dataclass: its fields, defaults, bounds and help.
 """

@@ -90,7 +90,7 @@ async def _cancel_on_signal(scope: anyio.CancelScope) -> None:
 
 
 class _Messages:
-    """The lines of stdin that can be read; the others are refused.
+    """Messages from the readable lines of stdin; the other lines are refused.
 
     The library reads stdin in a thread that nothing can wake, so that no signal could end the program.
     """

@@ -19,13 +19,14 @@ from .errors import (
 from .learning.explanation import Explanation
 from .learning.learning import Learned
 from .maps import OccupancyGrid, Origin, PathPoint
-from .models import Change, Hit, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
+from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .objects.field_of_view import FieldOfView
 from .opening import open_memory
 from .purge.purge import Purged
 from .robot_memory import RobotMemory
 from .search.counts import Count
 from .search.details import MemoryDetails
+from .search.hits import Hit
 from .search.note_lines import NoteLines, NotesState
 from .search.result import BriefMemory, Mode, RecallResult
 from .search.timeline import Timeline, TimelineEntry

@@ -1,4 +1,4 @@
-"""The arguments of verbs: declared as fields of a request, with what the doors tell about them, and taken by a verb."""
+"""Declare the arguments of verbs as fields of a request, with what doors tell about them, and let verbs take them."""
 
 from __future__ import annotations
 

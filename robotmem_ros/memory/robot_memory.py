@@ -31,7 +31,6 @@ from .learning.learning import Learned
 from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
 from .models import (
     Change,
-    Hit,
     ImportKey,
     MemoryUpdate,
     NewFact,
@@ -53,6 +52,7 @@ from .retention.retention import Report
 from .search.counts import Count, CountQuery, parse_counts, read_counts
 from .search.density import Density, DensityQuery, parse_density, read_density
 from .search.details import MemoryDetails, parse_ids, read_details
+from .search.hits import Hit
 from .search.note_lines import NoteLines, NotesState, note_lines, notes_state
 from .search.query import parse_query
 from .search.request import RecallRequest, TimelineRequest

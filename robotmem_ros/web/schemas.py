@@ -12,8 +12,9 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema, create_model
 
-from ..memory.models import Change, Hit, Memory, ScoreExplanation, ScorePart, Session, Sighting
+from ..memory.models import Change, Memory, Session, Sighting
 from ..memory.search import result
+from ..memory.search.hits import Hit, ScoreExplanation, ScorePart
 from ..memory.search.timeline import TimelineEntry
 
 _TIME_SCHEMA = {"type": "string", "pattern": "^-?[0-9]{1,19}$", "description": "Nanoseconds since the epoch."}

@@ -44,10 +44,12 @@ class _Change(NamedTuple):
     """A file that is to be stored or removed."""
 
     path: str
-    known: KnownFile | None
-    found: FoundFile | None
-    """None to remove it."""
-    refused: str = ""
+    stored_file: KnownFile | None
+    """The file as the memory has it; None for a new one."""
+    folder_file: FoundFile | None
+    """The file as the folder has it; None to remove it."""
+    problem: str = ""
+    """Why the file is not read; empty if it is."""
 
 
 class NotesIngestor:
@@ -162,32 +164,32 @@ class NotesIngestor:
         return f"{self._scheme} {file.stamp}"
 
     def _apply(self, change: _Change) -> None:
-        path, known, found, refused = change
-        if refused:
+        path, stored_file, folder_file, problem = change
+        if problem:
             folder = self._folders[path.partition("/")[0]]
-            self._memory.save_note_file(NoteFile(path, folder.collection, error=refused), ())
-        elif found is not None:
-            self._read(known, found)
+            self._memory.save_note_file(NoteFile(path, folder.collection, error=problem), ())
+        elif folder_file is not None:
+            self._read(stored_file, folder_file)
         else:
             self._memory.delete_note_file(path)
             self._missing_since.pop(path, None)
 
-    def _read(self, known_file: KnownFile | None, found_file: FoundFile) -> None:
-        file = NoteFile(found_file.path, found_file.folder.collection, self._stamp(found_file))
+    def _read(self, stored_file: KnownFile | None, folder_file: FoundFile) -> None:
+        file = NoteFile(folder_file.path, folder_file.folder.collection, self._stamp(folder_file))
         try:
-            content, as_read = read(found_file)
+            content, as_read = read(folder_file)
             file = file._replace(
                 stamp=f"{self._scheme} {as_read}" if as_read else "", digest=self._digest(content, file.collection)
             )
-            if known_file is not None and known_file.digest == file.digest and not known_file.error:
+            if stored_file is not None and stored_file.digest == file.digest and not stored_file.error:
                 self._memory.save_note_file(file, None)
                 return
             file = file._replace(text=decode(content))
-            parts = split(file.text, is_markdown=found_file.is_markdown, limits=self._limits)
+            parts = split(file.text, is_markdown=folder_file.is_markdown, limits=self._limits)
         except FileNotFoundError:
             return  # the next search finds it missing
         except OSError as cause:
-            digest = known_file.digest if known_file else ""
+            digest = stored_file.digest if stored_file else ""
             file = file._replace(stamp="", digest=digest, error=f"cannot be read ({cause.strerror})")
             self._memory.save_note_file(file, None)
             return
@@ -198,8 +200,8 @@ class NotesIngestor:
             problem = "is Markdown, and markdown-it-py is not installed (pip install 'robotmem_ros[notes]')"
             self._memory.save_note_file(NoteFile(file.path, file.collection, error=problem), ())
             return
-        renamed_from = self._renamed_from(known_file, file.digest)
-        self._memory.save_note_file(file, [self._note(found_file, part) for part in parts], renamed_from=renamed_from)
+        renamed_from = self._renamed_from(stored_file, file.digest)
+        self._memory.save_note_file(file, [self._note(folder_file, part) for part in parts], renamed_from=renamed_from)
         self._missing_since.pop(renamed_from, None)
 
     def _note(self, file: FoundFile, part: Part) -> NewMemory:
@@ -219,9 +221,9 @@ class NotesIngestor:
             decay_rate=0.0,
         )
 
-    def _renamed_from(self, known_file: KnownFile | None, digest: str) -> str:
+    def _renamed_from(self, stored_file: KnownFile | None, digest: str) -> str:
         # The path of a missing file with the same content; empty for none.
-        if known_file is not None or not self._missing_since:
+        if stored_file is not None or not self._missing_since:
             return ""
         files = self._memory.known_notes().files
         paths = (path for path in sorted(self._missing_since) if path in files and files[path].digest == digest)

@@ -11,7 +11,6 @@ from functools import reduce
 
 import numpy as np
 
-from ..models import Hit
 from ..storage.decay import Decay
 from ..storage.followers import Place
 from ..storage.overview import overview
@@ -19,6 +18,7 @@ from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .candidates import find_candidates, list_if_few
 from .conditions import Confidence
+from .hits import Hit
 from .places import find_space, within
 from .query import Query
 from .result import RecallResult

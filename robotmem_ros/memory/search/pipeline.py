@@ -22,7 +22,7 @@ from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import StorageError, shown
-from ..models import Hit, Memory, ScoreExplanation
+from ..models import Memory
 from ..storage import Database
 from ..storage.overview import overview
 from ..storage.rows import read
@@ -32,6 +32,7 @@ from .candidates import Candidates, find_candidates, list_if_few, most_recent, o
 from .fading import ALL_FADED, FadedWatch, left_out, of_faded
 from .failures import Failures
 from .folding import Folding, Group
+from .hits import Hit, ScoreExplanation
 from .names import notes, searched
 from .places import Place, find_space, unknown_positions, within
 from .query import Query

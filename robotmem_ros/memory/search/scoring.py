@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..config.parameters import Parameters
-from ..models import ScorePart
 from ..storage.traits import Traits
+from .hits import ScorePart
 
 Scores = dict[int, float]
 """Score by memory id, higher is better."""

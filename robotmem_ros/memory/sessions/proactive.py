@@ -23,7 +23,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from ..models import Hit, Session
+from ..models import Session
+from ..search.hits import Hit
 from ..search.result import RecallResult
 from ..storage import session_rows
 from ..storage.decay import DEFAULT_CONFIDENCE, Decay

@@ -17,7 +17,8 @@ from .. import validation
 from ..background import piecewise
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
-from ..models import ENDED, Hit, Session
+from ..models import ENDED, Session
+from ..search.hits import Hit
 from ..storage import Database, session_rows, session_stats
 from ..storage.decay import Decay
 from ..storage.session_stats import DecayReport

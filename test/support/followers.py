@@ -49,16 +49,14 @@ class Program:
         return self.texts, self.vectors.matrix, self.faded
 
     def save(self, seed: int, count: int) -> None:
-        """Store memories, on a new day or not, a few of them already faded."""
+        """Store memories, on a new day or not."""
         draw = random.Random(seed)
         new = [corpus.new_memory(draw, moment) for moment in range(1, count + 1)]
 
         def work(transaction: Transaction) -> None:
             if draw.random() < 0.1:
                 lived_days.note(transaction, lambda: (20_000 + draw.randrange(5000)) * DAY)
-            ids = rows.insert_all(transaction, new)
-            if draw.random() < 0.2:
-                transaction.execute("UPDATE memories SET decay_rate = 1.0, evidence_day = 0 WHERE id = ?", (ids[0],))
+            rows.insert_all(transaction, new)
 
         self.database.write(work).result()
 
@@ -66,6 +64,16 @@ class Program:
         """Give some memories another text."""
         draw = random.Random(seed)
         self._on_some(draw, share, lambda k, ids: [rows.update(k, i, {"content": corpus.text(draw)}) for i in ids])
+
+    def fade(self, seed: int, share: float) -> None:
+        """Let some memories fade."""
+
+        def work(transaction: Transaction, ids: Sequence[int]) -> None:
+            sql = "UPDATE memories SET decay_rate = 1.0, evidence_day = 0 WHERE id = ?"
+            transaction.executemany(sql, [(memory_id,) for memory_id in ids])
+            revisions.touch(transaction, ids)
+
+        self._on_some(random.Random(seed), share, work)
 
     def see_again(self, seed: int, share: float) -> None:
         """Change some memories, but not their texts."""

@@ -66,10 +66,10 @@ class Program:
         self._on_some(draw, share, lambda k, ids: [rows.update(k, i, {"content": corpus.text(draw)}) for i in ids])
 
     def fade(self, seed: int, share: float) -> None:
-        """Let some memories fade."""
+        """Let some memories fade, on whatever day it is."""
 
         def work(transaction: Transaction, ids: Sequence[int]) -> None:
-            sql = "UPDATE memories SET decay_rate = 1.0, evidence_day = 0 WHERE id = ?"
+            sql = "UPDATE memories SET decay_rate = 1.0, evidence_day = -1000 WHERE id = ?"
             transaction.executemany(sql, [(memory_id,) for memory_id in ids])
             revisions.touch(transaction, ids)
 

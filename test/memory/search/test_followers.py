@@ -31,7 +31,7 @@ sys.path.insert(0, "test")
 from support.followers import main
 main()
 """
-WRITES = ("correct", "fade", "see_again", "forget", "purge")
+WRITES = ("correct", "see_again", "forget", "purge")
 
 
 class Other:
@@ -102,6 +102,10 @@ class Life(RuleBasedStateMachine):
     )
     def change(self, own: bool, verb: str, seed: int, share: float) -> None:
         self.run(own, verb, seed, share)
+
+    @rule(own=st.booleans(), seed=st.integers(0, 1000))
+    def fade(self, own: bool, seed: int) -> None:
+        self.run(own, "fade", seed, 0.2)
 
     @rule(
         own=st.booleans(),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.search.comparison import OPERATORS, OWN_FIELDS
+from robotmem_ros.memory.conditions.comparison import OPERATORS, OWN_FIELDS
 from robotmem_ros.memory.search.filters import JOINS
 
 from .support.readme import PAGES, ROOT, TEXT

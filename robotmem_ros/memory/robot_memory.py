@@ -16,6 +16,7 @@ from . import validation
 from .argument import takes
 from .batch import BEGINNING, Applied, Batch, Cursor
 from .clocks import FIRST_OF_WALL_CLOCKS
+from .conditions.decay import Decay
 from .config.parameters import Parameters
 from .embedding.embedder import BackgroundEmbedder, Embedder
 from .errors import (
@@ -64,7 +65,6 @@ from .status import Status, status
 from .storage import changes, imports, map_rows, note_rows, path_rows, rows
 from .storage.activity import Activity, read_activity
 from .storage.applying import apply
-from .storage.decay import Decay
 from .storage.feed import changes_since
 from .storage.map_rows import MapInfo
 from .storage.note_rows import FolderRow, KnownNotes, NoteFile

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from robotmem_ros.memory import Memory, RobotMemory
+from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.storage import rows
-from robotmem_ros.memory.storage.decay import Decay
 
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND

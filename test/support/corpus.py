@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robotmem_ros.memory import Kind, Parameters
+from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates, find_candidates, list_if_few, list_up_to
 from robotmem_ros.memory.search.query import parse_query
@@ -18,7 +19,6 @@ from robotmem_ros.memory.search.scoring import Measures
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database, rows
-from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.text.analysis import analyse
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..areas import Areas
+from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import CALLER, OF_THE_ROBOT, Decision, Kind, Memory, MemoryUpdate, NewMemory, Pose
 from ..new_memory import check_tags, new_values
 from ..storage import changes, contribution_rows, fact_rows, object_rows, rows
 from ..storage.contribution_rows import Contribution
-from ..storage.decay import Decay
 from ..storage.snapshot import Transaction
 from .classification import Classifier, tags_given
 from .repetition import COMPARED, FILLED, fact_versions, given_tags, without_parameters

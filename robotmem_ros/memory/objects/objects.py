@@ -12,12 +12,12 @@ from functools import partial
 from .. import validation
 from ..areas import Areas
 from ..clocks import possible_stamp
+from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..geometry import Covariance, Point, checked_covariance
 from ..models import NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, rows, sighting_rows
-from ..storage.decay import Decay
 from ..storage.snapshot import Transaction
 from .editor import Retag
 from .field_of_view import Detection, FieldOfView

@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..conditions.attributes import Collections
+from ..conditions.condition import Condition
+from ..conditions.spatial import SinceLastVisit
+from ..conditions.sql import Source, Sql, all_of
 from ..storage.collection_rows import sizes
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot, json_array
-from .condition import Condition
-from .conditions import Collections
 from .names import check_names
-from .spatial_conditions import SinceLastVisit
-from .sql import Source, Sql, all_of
 from .visits import last_visit
 
 Ids = npt.NDArray[np.int64]

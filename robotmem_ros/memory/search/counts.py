@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from .. import validation
 from ..areas import Area
+from ..conditions.spatial import InAreas
 from ..config.parameters import Parameters
 from ..storage import count_rows
 from ..storage.snapshot import Snapshot
 from .places import pose_field
-from .spatial_conditions import InAreas
 
 DEFAULT_N = 1000
 MAX_N = 10_000

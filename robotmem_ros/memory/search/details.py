@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from .. import validation
 from ..bounds import MAX_DETAILS
+from ..conditions.decay import Decay
 from ..models import Change, Memory, PerceptionData, Sighting
 from ..storage import changes, rows, sighting_rows
-from ..storage.decay import Decay
 from ..storage.snapshot import Snapshot
 
 _SIGHTINGS = 100

@@ -11,15 +11,16 @@ from functools import reduce
 
 import numpy as np
 
-from ..storage.decay import Decay
+from ..conditions.attributes import Confidence
+from ..conditions.decay import Decay
+from ..conditions.places import within
 from ..storage.followers import Place
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .candidates import find_candidates, list_if_few
-from .conditions import Confidence
 from .hits import Hit
-from .places import find_space, within
+from .places import find_space
 from .query import Query
 from .result import RecallResult
 from .text_index import TextReader

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from .. import validation
+from ..conditions.comparison import OPERATORS, OWN_FIELDS, Compare
+from ..conditions.condition import And, Condition, Not, Or
+from ..conditions.decay import Decay
 from ..errors import InvalidFieldError
-from ..storage.decay import Decay
 from ..text.normal_form import label_key
-from .comparison import OPERATORS, OWN_FIELDS, Compare
-from .condition import And, Condition, Not, Or
 
 _FIELD = "context_filter"
 MAX_COMPARISONS, MAX_VALUES, MAX_DEPTH = 100, 1000, 8

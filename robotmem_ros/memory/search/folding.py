@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from ..conditions.places import Space, overlapping
+from ..conditions.sql import EVERY_MEMORY, Sql
 from ..config.label_rules import LabelRules
 from ..storage.snapshot import Snapshot
 from ..text.normal_form import digest
 from .candidates import Candidates
-from .places import Space, overlapping
-from .sql import EVERY_MEMORY, Sql
 
 _CROWD = 8
 """From this many memories of one text on, those at the same place are found by the place."""

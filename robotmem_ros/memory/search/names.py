@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from ..conditions.attributes import Collections, Confidence, Ids, OneOf, Tags
+from ..conditions.comparison import OWN_FIELDS, Compare
+from ..conditions.condition import And, Condition
+from ..conditions.places import AREA_PATH, Field
+from ..conditions.spatial import NEVER, Box, Circle, InAreas, SinceLastVisit
+from ..conditions.sql import Sql
 from ..errors import InvalidFieldError, did_you_mean, shown
 from ..storage import collection_rows, value_rows
 from ..storage.snapshot import Snapshot
-from .comparison import OWN_FIELDS, Compare
-from .condition import And, Condition
-from .conditions import Collections, Confidence, Ids, OneOf, Tags
-from .places import Field, find_space, unknown_positions
-from .spatial_conditions import NEVER, Box, Circle, InAreas, SinceLastVisit
-from .sql import Sql
+from .places import find_space, unknown_positions
 from .visits import last_visit
 
 _SEARCHED = 1000
@@ -161,7 +162,7 @@ def _check_area(snapshot: Snapshot, condition: InAreas, name: str) -> None:
     test = InAreas((name,), {}, condition.field).sql()
     if test.source and snapshot.row(f"{test.source.sql} LIMIT 1", test.source.arguments):
         return
-    path_id = value_rows.path_id(snapshot, value_rows.AREA_PATH) or 0
+    path_id = value_rows.path_id(snapshot, AREA_PATH) or 0
     values = value_rows.distinct(snapshot, "json_values.value", f"path_id = {path_id}", _SEARCHED)
     areas = sorted({*condition.polygons, *values})
     if not areas:

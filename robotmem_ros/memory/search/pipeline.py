@@ -18,6 +18,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from ..conditions.places import Place, within
+from ..conditions.sql import EVERY_MEMORY, Sql
 from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..embedding.embedder import BackgroundEmbedder
@@ -34,14 +36,13 @@ from .failures import Failures
 from .folding import Folding, Group
 from .hits import Hit, ScoreExplanation
 from .names import notes, searched
-from .places import Place, find_space, unknown_positions, within
+from .places import find_space, unknown_positions
 from .query import Query
 from .reasons import unconfirmed, why_nothing, without_position
 from .relevance import RankedMemories, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
 from .spatial import find_matches, nearest
-from .sql import EVERY_MEMORY, Sql
 from .stopwatch import Stopwatch
 from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex

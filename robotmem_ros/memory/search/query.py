@@ -13,19 +13,30 @@ from functools import cached_property
 from .. import validation
 from ..areas import Area
 from ..bounds import MAX_CONTEXT
+from ..conditions.attributes import (
+    Collections,
+    Confidence,
+    ConfirmedObjects,
+    Ids,
+    Kinds,
+    OneOf,
+    Representatives,
+    Tags,
+    Window,
+)
+from ..conditions.comparison import Compare
+from ..conditions.condition import And, Condition, Not
+from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
+from ..conditions.places import Place
+from ..conditions.spatial import Box, Circle, InAreas, SinceLastVisit
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind
-from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..text.normal_form import label_key
 from ..validation import ALL_COLLECTIONS
-from .comparison import Compare
-from .condition import And, Condition, Not
-from .conditions import Collections, Confidence, ConfirmedObjects, Ids, Kinds, OneOf, Representatives, Tags, Window
 from .filters import parse_filter
-from .places import Place, parse_corners, parse_place, pose_field
+from .places import parse_corners, parse_place, pose_field
 from .request import MAX_N, Names, RecallRequest
-from .spatial_conditions import Box, Circle, InAreas, SinceLastVisit
 
 DEFAULT_N = 5
 

@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 
+from ..conditions.attributes import Confidence, ConfirmedObjects
+from ..conditions.places import Space, within
 from ..storage import vector_rows
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot, json_array
 from ..text.analysis import analyse
 from .candidates import Candidates, find_candidates
-from .conditions import Confidence, ConfirmedObjects
 from .names import unknown, unsure
-from .places import Space, find_space, within
+from .places import find_space
 from .query import Query
 from .result import Mode
 from .text_index import TextReader

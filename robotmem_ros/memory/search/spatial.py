@@ -15,11 +15,11 @@ from itertools import chain
 
 import numpy as np
 
+from ..conditions.places import Place, Space, box_around, squared_distance
 from ..errors import StorageError
 from ..storage.snapshot import Snapshot, json_array
 from ..text.analysis import analyse
 from .candidates import Candidates, list_if_few, list_up_to, only, worth_listing
-from .places import Place, Space, box_around, squared_distance
 from .query import Query
 from .relevance import RankedMemories, Relevance
 from .result import Measurement, Ranking

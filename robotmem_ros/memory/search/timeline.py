@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 from .. import validation
 from ..areas import Area
+from ..conditions.condition import Condition
+from ..conditions.decay import Decay
+from ..conditions.sql import Sql
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind, Observed, Pose
-from ..storage.decay import Decay
 from ..storage.snapshot import Snapshot
 from ..text.graphemes import beginning
 from .candidates import find_candidates, list_if_few
-from .condition import Condition
 from .query import Reader, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest
-from .sql import Sql
 
 DEFAULT_N = 50
 SNIPPET = 100

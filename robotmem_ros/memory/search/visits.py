@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ..conditions.condition import And
+from ..conditions.places import POSITION, greatest_square, squared_distance
+from ..conditions.spatial import NEVER, Circle, SinceLastVisit
 from ..storage.snapshot import Snapshot
-from .condition import And
-from .places import POSITION, find_space, greatest_square, squared_distance
-from .spatial_conditions import NEVER, Circle, SinceLastVisit
+from .places import find_space
 
 
 def last_visit(snapshot: Snapshot, visit: SinceLastVisit) -> int:

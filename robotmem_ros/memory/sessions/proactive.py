@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
+from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..models import Session
 from ..search.hits import Hit
 from ..search.result import RecallResult
 from ..storage import session_rows
-from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..storage.rows import read, statuses
 from ..storage.snapshot import Snapshot
 from ..text import tokens

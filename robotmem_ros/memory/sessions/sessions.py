@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from .. import validation
 from ..background import piecewise
+from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
 from ..models import ENDED, Session
 from ..search.hits import Hit
 from ..storage import Database, session_rows, session_stats
-from ..storage.decay import Decay
 from ..storage.session_stats import DecayReport
 from ..storage.snapshot import Snapshot, Transaction
 from . import consolidation

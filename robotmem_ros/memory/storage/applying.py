@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..batch import Applied, Batch
+from ..conditions.decay import LATEST_DAY
 from ..errors import MALFORMED, InvalidFieldError
 from ..models import Kind, NewMemory, Pose, Similarity
 from ..validation import check_coordinates, compact_json
-from . import fact_rows, indexing, lived_days, map_rows, object_rows, purge_rows, revisions, rows, units
+from . import fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, units
 from .snapshot import Transaction
 
 Row = Mapping[str, Any]
@@ -141,7 +142,7 @@ class _Writer:
         self._update(memory_id, values)
         # Last: it sets times and a day of evidence that an ordinary update would compute.
         self._transaction.execute(
-            f"UPDATE memories SET received_at = ?, evidence_day = {lived_days.LATEST} - ?, "
+            f"UPDATE memories SET received_at = ?, evidence_day = {LATEST_DAY} - ?, "
             f"revision = {revisions.NEXT}, origin = ? WHERE id = ?",
             (int(row["received_at"]), int(row["evidence_age"]), _origin(row), memory_id),
         )

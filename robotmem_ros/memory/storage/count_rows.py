@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..conditions.places import AREA_PATH
 from ..models import Kind
 from . import collection_rows
 from .snapshot import Snapshot
-from .value_rows import AREA_PATH
 
 _GROUP = 100
 """Number of areas counted in one statement: SQLite joins 500 at most."""

@@ -19,8 +19,6 @@ from collections.abc import Callable, Iterable
 from ..clocks import DAY
 from .snapshot import Snapshot, Transaction
 
-LATEST = "(SELECT coalesce(max(n), 0) FROM lived_days)"
-"""The number of the latest lived day in SQL; 0 if there is none. A statement reads it once."""
 _OF_DAYS = """
     SELECT j.value, coalesce((
         SELECT n FROM lived_days WHERE day <= j.value OR (j.value < 11574 AND day >= 11574) ORDER BY day DESC LIMIT 1

@@ -13,11 +13,11 @@ from operator import attrgetter
 from typing import Any
 
 from ..clocks import iso
+from ..conditions.decay import Decay
 from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
 from . import indexing, revisions, rows, sighting_rows
-from .decay import Decay
 from .snapshot import Snapshot, Transaction
 
 _NUMBERS = (

@@ -5,8 +5,7 @@ No table of one of the two searches is read: a damaged page of it would fail que
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ..conditions.overview import Overview
 from ..models import Kind
 from . import collection_rows
 from .snapshot import Snapshot
@@ -22,34 +21,6 @@ _READ = """
     EXISTS (SELECT 1 FROM json_values
         WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real') AND value = 'real')
 """
-
-
-class Overview(NamedTuple):
-    """The contents of a database in numbers."""
-
-    counts: dict[str, int]
-    """Numbers of active memories by kind."""
-    vectors: int
-    """Number of active memories with a vector."""
-    model: str | None
-    """The model whose vectors these are; None where none ever had one."""
-    last_memory: int
-    """The greatest id of a memory, withdrawn or not; 0 if there is none."""
-    lived_days: int
-    """Number of days that the memory has lived."""
-    has_sessions: bool
-    """Whether any memory belongs to a session."""
-    has_unconfirmed: bool
-    """Whether any object is not confirmed."""
-    has_contradictions: bool
-    has_outcomes: bool
-    has_real: bool
-    """Whether any memory is of a real run, by `env.sim_or_real`."""
-
-    @property
-    def memories(self) -> int:
-        """Return how many active memories there are."""
-        return sum(self.counts.values())
 
 
 def overview(snapshot: Snapshot) -> Overview:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from ..conditions.places import POSITION, context_field
 from .indexed_row import IndexedRow, Rows
 from .snapshot import Snapshot, Transaction
 from .value_rows import points, values_of
 
-POSE_FIELD = "position"
-"""The field of the pose of a memory."""
 _Space = tuple[str, str, str]
 """Field, frame and map."""
 _Point = Sequence[float | None]
@@ -59,14 +58,9 @@ def _positions(rows: Rows) -> dict[int, dict[_Space, _Point]]:
 
 def _fields(row: IndexedRow) -> Iterator[tuple[str, _Point]]:
     if row.x is not None:
-        yield POSE_FIELD, (row.x, row.y, row.z)
+        yield POSITION, (row.x, row.y, row.z)
     for path, point in points(values_of(row.context)) if "[" in row.context else ():
         yield context_field(path), point if len(point) == 3 else (*point, None)
-
-
-def context_field(path: str) -> str:
-    """Return the field of a dot path into the context: the path, unless that means the pose or another path."""
-    return f"context.{path}" if path == POSE_FIELD or path.startswith("context.") else path
 
 
 def _move(transaction: Transaction, memory_id: int, space: _Space, point: _Point) -> None:
@@ -91,7 +85,7 @@ def _insert(transaction: Transaction, positions: Mapping[int, Mapping[_Space, _P
 
 
 def _space(row: IndexedRow) -> _Space:
-    return POSE_FIELD, row.frame_id, row.map_id
+    return POSITION, row.frame_id, row.map_id
 
 
 def _space_id(transaction: Transaction, space: _Space) -> int:

@@ -35,10 +35,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..clocks import DAY, comparable_since
+from ..conditions.decay import IS_UNFADING
 from ..config.budgets import Budget, Measure
 from ..models import Kind
 from . import changes, rows, sighting_rows
-from .decay import IS_UNFADING
 from .file_size import pages_limit
 from .snapshot import Snapshot, Transaction
 

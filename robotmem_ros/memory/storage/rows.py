@@ -10,11 +10,11 @@ from operator import attrgetter
 from typing import Any
 
 from ..clocks import FIRST_OF_WALL_CLOCKS, iso, nanoseconds
+from ..conditions.decay import Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
 from . import fact_rows, group_rows, indexed_row, indexing, lived_days, revisions
-from .decay import Decay
 from .snapshot import Snapshot, Transaction, json_array
 from .traits import CONTRADICTED_BY
 

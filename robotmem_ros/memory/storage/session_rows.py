@@ -6,9 +6,9 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..conditions.decay import Decay
 from ..models import ENDED, EXPIRED, Session
 from . import revisions
-from .decay import Decay
 from .revisions import SET_REVISION
 from .rows import update
 from .snapshot import Snapshot, Transaction

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..conditions.decay import IS_PROTECTED, Decay
 from ..models import Session
-from .decay import IS_PROTECTED, Decay
 from .snapshot import Snapshot
 
 _OF_SESSION = "INDEXED BY idx_mem_session WHERE session_id = ? AND session_id <> '' AND collection = ?"

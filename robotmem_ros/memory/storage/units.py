@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import lived_days, revisions
+from ..conditions.decay import LATEST_DAY
+from . import revisions
 from .snapshot import Snapshot
 
 Row = dict[str, Any]
@@ -53,7 +54,7 @@ def memories(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[Row]:
         row["id"]: row
         for row in _units(
             snapshot, "memory", f"id {_IN_IDS}", (ids,),
-            f", {lived_days.LATEST} - evidence_day AS evidence_age, "
+            f", {LATEST_DAY} - evidence_day AS evidence_age, "
             "(SELECT lower(hex(uuid)) FROM memories AS s WHERE s.id = memories.superseded_by) AS replacement",
         )
     }  # fmt: skip

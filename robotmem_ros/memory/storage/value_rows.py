@@ -15,8 +15,6 @@ from .snapshot import Snapshot, Transaction
 
 _INT64 = 2**63
 _PATH_IDS = "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value"
-AREA_PATH = "spatial.area"
-"""Path of the area in a context."""
 # By the whole key: `(path_id, value) IN (SELECT ...)` would search by the path alone, and read all its values.
 _DELETE = "DELETE FROM json_values WHERE path_id = ? AND value = ? AND memory_id = ?"
 _Values = Sequence[tuple[str, object]]

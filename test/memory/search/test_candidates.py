@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory.conditions.sql import Source, Sql
 from robotmem_ros.memory.search.candidates import Candidates, list_up_to, only
-from robotmem_ros.memory.search.sql import Source, Sql
 from robotmem_ros.memory.storage import Database
 
 from ...support.clock import Clock

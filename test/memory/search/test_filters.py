@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory, Stored
+from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.storage.decay import Decay
 
 from ..conftest import OpenMemory
 

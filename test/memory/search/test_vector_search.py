@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from robotmem_ros.memory import Kind, Parameters
+from robotmem_ros.memory.conditions.sql import Source, Sql
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates, list_up_to, only
-from robotmem_ros.memory.search.sql import Source, Sql
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from robotmem_ros.memory.storage.position_rows import context_field
+from robotmem_ros.memory.conditions.places import context_field
 from robotmem_ros.memory.storage.value_rows import points, values_of
 
 

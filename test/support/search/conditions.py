@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from robotmem_ros.memory.search.comparison import OWN_FIELDS, Compare
-from robotmem_ros.memory.search.condition import And, Condition, Row
-from robotmem_ros.memory.search.places import Field
+from robotmem_ros.memory.conditions.comparison import OWN_FIELDS, Compare
+from robotmem_ros.memory.conditions.condition import And, Condition, Row
+from robotmem_ros.memory.conditions.places import Field
+from robotmem_ros.memory.conditions.spatial import Box, Circle, InAreas, SinceLastVisit, distance
 from robotmem_ros.memory.search.query import Query
-from robotmem_ros.memory.search.spatial_conditions import Box, Circle, InAreas, SinceLastVisit, distance
 from robotmem_ros.memory.search.timeline import TimelineQuery
 
 from .errors import InvalidQueryError

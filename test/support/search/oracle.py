@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from robotmem_ros.memory.conditions.places import Place
+from robotmem_ros.memory.conditions.spatial import distance
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.search.fading import of_faded
-from robotmem_ros.memory.search.places import Place
 from robotmem_ros.memory.search.query import Query
-from robotmem_ros.memory.search.spatial_conditions import distance
 from robotmem_ros.memory.search.timeline import TimelineQuery
 
 from .conditions import candidates

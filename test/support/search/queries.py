@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.comparison import OWN_FIELDS
+from robotmem_ros.memory.conditions.comparison import OWN_FIELDS
 from robotmem_ros.memory.search.request import RecallRequest
 
 from .errors import InvalidQueryError

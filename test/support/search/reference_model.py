@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeGuard
 
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.areas import Area
+from robotmem_ros.memory.conditions.condition import Row
+from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.condition import Row
 from robotmem_ros.memory.search.query import Query, parse_query
 from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
 from robotmem_ros.memory.search.timeline import TimelineQuery, parse_timeline
-from robotmem_ros.memory.storage.decay import Decay
 
 from .evidence import Evidence
 

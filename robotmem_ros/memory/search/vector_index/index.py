@@ -11,13 +11,13 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from ...conditions.sql import Sql
 from ...embedding import Vector, Vectors
 from ...storage import codec, vector_rows
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot, json_array
 from ..candidates import Candidates
 from ..result import Ranking
-from ..sql import Sql
 from . import products
 from .exact import measure, rank_by_distance
 from .in_place import nearest_in_place

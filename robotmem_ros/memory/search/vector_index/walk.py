@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...conditions.sql import Sql
 from ...embedding import Vector
 from ...storage import vector_rows
 from ...storage.snapshot import Snapshot, json_array
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
-from ..sql import Sql
 from .exact import measure
 from .matrix import Distances, Ids
 

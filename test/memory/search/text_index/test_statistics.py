@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, Parameters, RobotMemory
+from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
@@ -18,7 +19,6 @@ from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.search.text_index.bm25 import read_statistics
 from robotmem_ros.memory.storage import Database, changes, rows
-from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.text.analysis import analyse
 from robotmem_ros.memory.text.tokens import indexed_text

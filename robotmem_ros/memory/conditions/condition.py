@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..models import Kind
-from ..storage.overview import Overview
+from .overview import Overview
 from .sql import Sql, all_of, any_of
 
 ABSENT = object()

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..areas import Area
-from ..storage.value_rows import AREA_PATH
 from ..validation import MAX_COORDINATE
+from .attributes import Collections, Window
 from .comparison import at_path
 from .condition import Condition, Row
-from .conditions import Collections, Window
-from .places import POSITION, Field, Place, Point, overlapping, position_condition, within
+from .places import AREA_PATH, POSITION, Field, Place, Point, overlapping, position_condition, within
 from .sql import Source, Sql, all_of, any_of, count_true
 
 NEVER = -1

@@ -27,8 +27,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .lived_days import LATEST
-
+LATEST_DAY = "(SELECT coalesce(max(n), 0) FROM lived_days)"
+"""The number of the latest lived day in SQL; 0 if there is none. A statement reads it once."""
 DEFAULT_CONFIDENCE = 0.3
 """Default minimum confidence of recall."""
 UNFADING = ("constraint", "hazard", "preference")
@@ -39,7 +39,7 @@ IS_PROTECTED = f"coalesce(m.decay_rate = 0, {IS_UNFADING})"
 _RECENT = 30
 _CONFIDENCE = (
     f"m.confidence * CASE WHEN {IS_PROTECTED} THEN 1.0 "
-    f"ELSE pow(1.0 - coalesce(m.decay_rate, ?), {LATEST} - m.evidence_day) END"
+    f"ELSE pow(1.0 - coalesce(m.decay_rate, ?), {LATEST_DAY} - m.evidence_day) END"
 )
 
 
@@ -70,7 +70,7 @@ class Decay(NamedTuple):
         sql, arguments = self.confidence()
         # With evidence less than 30 days old, at least the share after 30 days remains.
         share = math.pow(1.0 - self.rate, _RECENT)
-        surely = f"m.evidence_day > {LATEST} - {_RECENT} AND m.confidence * ? >= ? AND m.decay_rate IS NULL"
+        surely = f"m.evidence_day > {LATEST_DAY} - {_RECENT} AND m.confidence * ? >= ? AND m.decay_rate IS NULL"
         return Expression(f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, share, limit, *arguments, limit))
 
     def has_faded(self) -> Expression:

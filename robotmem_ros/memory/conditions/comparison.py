@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..storage.decay import Decay
 from ..text.normal_form import label_key
 from .condition import ABSENT, Condition, Row
+from .decay import Decay
 from .sql import Source, Sql, in_source, index_test, rows
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..models import Kind
-from ..storage.decay import DEFAULT_CONFIDENCE, Decay
-from ..storage.overview import Overview
 from ..text.normal_form import label_key
 from .condition import Condition, Row
+from .decay import DEFAULT_CONFIDENCE, Decay
+from .overview import Overview
 from .sql import Source, Sql, all_of, index_test, one_of, rows
 
 

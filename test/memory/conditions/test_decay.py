@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallResult, RobotMemory
+from robotmem_ros.memory.conditions.decay import UNFADING, Decay
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.storage.decay import UNFADING, Decay
 from robotmem_ros.memory.storage.functions import register
 
 from ...support.clock import DAY, NOW, SECOND, Clock, live

@@ -64,24 +64,6 @@ SQL = re.compile(
     r"ATTACH|DETACH|VACUUM|ANALYZE|REINDEX)\s+\S|\s*(?:BEGIN|COMMIT|ROLLBACK|VACUUM|ANALYZE)\s*\Z"
 )
 """The beginning of a statement; in capital letters, as all SQL of the package is written."""
-ASKING = frozenset(
-    {
-        "candidates.py",
-        "fading.py",
-        "folding.py",
-        "names.py",
-        "reasons.py",
-        "spatial.py",
-        "visits.py",
-        "text_index/fts.py",
-        "text_index/reader.py",
-        "vector_index/in_place.py",
-        "vector_index/index.py",
-        "vector_index/walk.py",
-    }
-)
-"""Files of `search` that ask for what a condition holds of, whose SQL is a part of theirs."""
-SQL_FILES = {CORE / "search" / name for name in ASKING}
 BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("bag.py", "recovery.py")}
 """Files that query the SQLite files of recordings, not the database of the memory."""
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -167,10 +149,8 @@ def statements_of(file: Path) -> list[str]:
 @pytest.mark.parametrize(
     "file", sorted((ROOT / "robotmem_ros").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
 )
-def test_sql_stands_in_storage_and_where_conditions_are_joined_to_it(file: Path) -> None:
-    if file not in BAG_READERS | SQL_FILES and not any(
-        map(file.is_relative_to, (CORE / "conditions", CORE / "storage"))
-    ):
+def test_sql_stands_in_storage_and_in_conditions(file: Path) -> None:
+    if file not in BAG_READERS and not any(map(file.is_relative_to, (CORE / "conditions", CORE / "storage"))):
         assert statements_of(file) == []
 
 

@@ -14,12 +14,13 @@ from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.search import result, scoring
-from robotmem_ros.memory.search.candidates import find_candidates, list_if_few
+from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.storage.candidates import list_if_few
 from robotmem_ros.memory.storage.followers import catch_up
 from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text import stemmer, stop_words, tokens

@@ -11,7 +11,7 @@ from pathlib import Path
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import Candidates, find_candidates, list_if_few, list_up_to
+from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Measurement, Ranking
@@ -19,6 +19,7 @@ from robotmem_ros.memory.search.scoring import Measures
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.candidates import Candidates, list_if_few, list_up_to
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.text.analysis import analyse
 

@@ -13,11 +13,11 @@ from typing import Any
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.clocks import DAY
 from robotmem_ros.memory.errors import StorageError
-from robotmem_ros.memory.search.candidates import Candidates
 from robotmem_ros.memory.search.fading import FadedWatch
 from robotmem_ros.memory.search.text_index import TextIndex, index
 from robotmem_ros.memory.search.vector_index import VectorIndex, matrix
 from robotmem_ros.memory.storage import Database, codec, lived_days, revisions, rows, text_rows, vector_rows
+from robotmem_ros.memory.storage.candidates import Candidates
 from robotmem_ros.memory.storage.followers import Follower, Place, behind, catch_up, feed, place
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 

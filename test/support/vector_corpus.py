@@ -11,9 +11,9 @@ import numpy as np
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import Candidates
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
+from robotmem_ros.memory.storage.candidates import Candidates
 from robotmem_ros.memory.storage.snapshot import Transaction
 
 DIM = 48

@@ -37,6 +37,8 @@ EVERY_MEMORY = Sql("1")
 """Every memory."""
 NO_MEMORY = Sql("0", (), Source("SELECT 1 AS id WHERE 0", (), 0))
 """No memory."""
+ACTIVE = Sql("m.status = 'active'")
+"""Every memory that is not withdrawn."""
 
 
 def index_test(test: str, *arguments: object) -> Sql:
@@ -52,6 +54,11 @@ def rows(table: str, test: str, *arguments: object, each_once: bool = True) -> S
         arguments,
         Source(f"SELECT {distinct}memory_id AS id FROM {table} WHERE {test}", arguments),
     )
+
+
+def behind(observed_at: int, memory_id: int, *, oldest_first: bool) -> Sql:
+    """Require to stand behind a memory in the order of time, in nanoseconds by the robot's clock."""
+    return Sql(f"(m.observed_at, m.id) {'>' if oldest_first else '<'} (?, ?)", (observed_at, memory_id))
 
 
 def in_source(source: Source) -> Sql:

@@ -92,6 +92,5 @@ def _in_polygons(
 ) -> list[Count]:
     # As the condition `areas` of a recall sees them: an index lists each memory once.
     field = pose_field("areas", parameters)
-    sources = [(name, InAreas((name,), polygons, field).sql().source) for name in sorted(polygons)]
-    named_sources = [(name, source.sql, source.arguments) for name, source in sources if source]
-    return [Count(*row) for row in count_rows.of_sources(snapshot, named_sources, query.collection)]
+    conditions = {name: InAreas((name,), polygons, field) for name in sorted(polygons)}
+    return [Count(*row) for row in count_rows.of_conditions(snapshot, conditions, query.collection)]

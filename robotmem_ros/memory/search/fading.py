@@ -12,15 +12,16 @@ from functools import reduce
 import numpy as np
 
 from ..conditions.attributes import Confidence
-from ..conditions.decay import Decay
 from ..conditions.places import within
+from ..storage import faded_rows, rows
+from ..storage.candidates import list_if_few
 from ..storage.followers import Place
 from ..storage.overview import overview
+from ..storage.position_rows import find_space
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
-from .candidates import find_candidates, list_if_few
+from .candidates import find_candidates
 from .hits import Hit
-from .places import find_space
 from .query import Query
 from .result import RecallResult
 from .text_index import TextReader
@@ -29,11 +30,6 @@ ALL_FADED = "nothing fresh matches: what is returned has faded"
 """Reason of a result of faded memories."""
 _SHORT_CHECK, _LONG_CHECK = 100, 2000
 """Memories that are checked for having faded: few if the result is full, many if it is not."""
-_FADED_MEMORY = """
-    SELECT 1 FROM collections AS c CROSS JOIN memories AS m INDEXED BY idx_mem_collection ON m.collection = c.name
-    WHERE m.revision > ? AND m.status = 'active' AND m.type <> 'note' AND {has_faded} LIMIT 1
-"""
-_OLDEST = "SELECT id FROM memories ORDER BY id LIMIT ?"
 
 
 class FadedWatch:
@@ -51,7 +47,7 @@ class FadedWatch:
         """Look for a faded memory, from the start if time has passed or one was there."""
         rate, day = self._rate(), overview(snapshot).lived_days
         since = self._none_until[2] if self._none_until and self._none_until[:2] == (rate, day) else 0
-        self._none_until = None if _any_faded(snapshot, rate, since) else (rate, day, place.revision)
+        self._none_until = None if faded_rows.has_any(snapshot, rate, since) else (rate, day, place.revision)
         self.progress = place
         return False
 
@@ -60,12 +56,7 @@ class FadedWatch:
         rate, none_until = self._rate(), self._none_until
         if none_until is None or none_until[:2] != (rate, overview(snapshot).lived_days):
             return True
-        return _any_faded(snapshot, rate, none_until[2])
-
-
-def _any_faded(snapshot: Snapshot, rate: float, since: int) -> bool:
-    sql, arguments = Decay(rate, 0).has_faded()
-    return snapshot.row(_FADED_MEMORY.format(has_faded=sql), (since, *arguments)) is not None
+        return faded_rows.has_any(snapshot, rate, none_until[2])
 
 
 def of_faded(query: Query) -> Query | None:
@@ -84,7 +75,7 @@ def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallR
         ids = _match_ids(faded, text, result[0], limit + 1)
     else:
         candidates = list_if_few(snapshot, candidates, faded.n)
-        ids = snapshot.ids(_OLDEST, (limit + 1,)) if candidates.ids is None else candidates.ids.tolist()
+        ids = rows.oldest(snapshot, limit + 1) if candidates.ids is None else candidates.ids.tolist()
     count = len(candidates.filter(snapshot, ids[:limit]))
     if count:
         prefix = "at least " if len(ids) > limit else ""

@@ -12,11 +12,11 @@ from ..conditions.comparison import OWN_FIELDS, Compare
 from ..conditions.condition import And, Condition
 from ..conditions.places import AREA_PATH, Field
 from ..conditions.spatial import NEVER, Box, Circle, InAreas, SinceLastVisit
-from ..conditions.sql import Sql
 from ..errors import InvalidFieldError, did_you_mean, shown
-from ..storage import collection_rows, value_rows
+from ..storage import collection_rows, condition_rows, value_rows
+from ..storage.position_rows import find_space
 from ..storage.snapshot import Snapshot
-from .places import find_space, unknown_positions
+from .places import unknown_positions
 from .visits import last_visit
 
 _SEARCHED = 1000
@@ -96,11 +96,9 @@ def unknown(snapshot: Snapshot, conditions: Iterable[Condition], collections: Co
 
 def unsure(snapshot: Snapshot, condition: Confidence, collections: Collections) -> Iterator[str]:
     """Say so if memories of the collections are less sure; of each, those that were stored first are looked at."""
-    sure = condition.sql()
-    for test in [Collections((name,), True).sql() for name in collections.names] or [Sql("1")]:
-        first = f"SELECT * FROM memories AS m WHERE {test.sql} ORDER BY id LIMIT ?"
-        sql = f"SELECT 1 FROM ({first}) AS m WHERE status = 'active' AND NOT {sure.sql} LIMIT 1"
-        if snapshot.row(sql, (*test.arguments, _MAX_CHECKS, *sure.arguments)):
+    singles = [Collections((name,), True) for name in collections.names]
+    for single in singles or [_only(collections)]:
+        if condition_rows.has_other(snapshot, condition, single, _MAX_CHECKS):
             yield f"some memories have less confidence now than min_confidence {condition.minimum:g}"
             return
 
@@ -130,23 +128,18 @@ def _empty(snapshot: Snapshot, collections: Collections) -> Iterator[str]:
 
 def _absent_ids(snapshot: Snapshot, condition: Ids, collections: Collections) -> Iterator[str]:
     for memory_id in condition.ids:
-        test = And((Ids((memory_id,)), _only(collections))).sql()
-        row = snapshot.row(f"SELECT status FROM memories AS m WHERE {test.sql}", test.arguments)
-        if row is None:
+        status = condition_rows.status(snapshot, And((Ids((memory_id,)), _only(collections))))
+        if not status:
             yield f"no memory{collections} has the id {memory_id!r}"
-        elif row[0] != "active":
-            yield f"memory {memory_id} is {row[0]}"
+        elif status != "active":
+            yield f"memory {memory_id} is {status}"
 
 
 def _absent(
     snapshot: Snapshot, name: str, singles: Mapping[str, Condition], collections: Collections, column: str
 ) -> Iterator[str]:
-    test, arguments, _ = And((_only(collections),)).sql()
     for value, condition in singles.items():
-        if (source := condition.sql().source) is None:
-            continue
-        sql = f"SELECT 1 FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {test} LIMIT 1"
-        if snapshot.row(sql, (*source.arguments, *arguments)) is None:
+        if not condition_rows.has_any(snapshot, condition, _only(collections)):
             values = value_rows.distinct(snapshot, column, f"{column} <> ''", _SEARCHED)
             near = did_you_mean(value, (candidate for candidate in values if candidate != value))
             yield f"no memory{collections} has the {name} {value!r}{near}"
@@ -159,8 +152,7 @@ def _only(collections: Collections) -> Collections:
 def _check_area(snapshot: Snapshot, condition: InAreas, name: str) -> None:
     if name in condition.polygons:
         return
-    test = InAreas((name,), {}, condition.field).sql()
-    if test.source and snapshot.row(f"{test.source.sql} LIMIT 1", test.source.arguments):
+    if condition_rows.has_any(snapshot, InAreas((name,), {}, condition.field)):
         return
     path_id = value_rows.path_id(snapshot, AREA_PATH) or 0
     values = value_rows.distinct(snapshot, "json_values.value", f"path_id = {path_id}", _SEARCHED)

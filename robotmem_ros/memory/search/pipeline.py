@@ -26,17 +26,19 @@ from ..embedding.embedder import BackgroundEmbedder
 from ..errors import StorageError, shown
 from ..models import Memory
 from ..storage import Database
+from ..storage.candidates import Candidates, list_if_few, most_recent, only
 from ..storage.overview import overview
+from ..storage.position_rows import find_space
 from ..storage.rows import read
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
-from .candidates import Candidates, find_candidates, list_if_few, most_recent, only
+from .candidates import find_candidates
 from .fading import ALL_FADED, FadedWatch, left_out, of_faded
 from .failures import Failures
 from .folding import Folding, Group
 from .hits import Hit, ScoreExplanation
 from .names import notes, searched
-from .places import find_space, unknown_positions
+from .places import unknown_positions
 from .query import Query
 from .reasons import unconfirmed, why_nothing, without_position
 from .relevance import RankedMemories, Relevance

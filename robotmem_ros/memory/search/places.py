@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .. import validation
 from ..bounds import MAX_CONTEXT
-from ..conditions.places import POSITION, Field, Place, Point, Space, context_field
+from ..conditions.places import POSITION, Field, Place, Point, context_field
 from ..config.parameters import Parameters
-from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
-from ..storage import position_rows
+from ..errors import InvalidFieldError, did_you_mean
+from ..storage.position_rows import fields, find_space
 from ..storage.snapshot import Snapshot
 
 _NO_FIELDS = ("pose", "orientation", "x", "y", "z")
@@ -58,19 +58,6 @@ def parse_corners(argument: str, value: object, parameters: Parameters) -> tuple
     return _field(f"{argument}.frame_id", fields, parameters), min_corner, max_corner
 
 
-def find_space(snapshot: Snapshot, field: Field) -> Space:
-    """Find the space of a field.
-
-    Raises:
-        FrameMismatchError: no memory has a position in the frame, and it is not the frame of the memory.
-    """
-    spaces = position_rows.spaces(snapshot, field.name, field.map_id)
-    if field.frame_id not in spaces and field.frame_id != field.memory_frame:
-        raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
-    other_frames = tuple(frame for frame in spaces if frame != field.frame_id)
-    return Space(spaces.get(field.frame_id), other_frames)
-
-
 def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
     """Say that no memory has a field, and name near ones, or that its positions in other frames were not compared."""
     space = find_space(snapshot, field)
@@ -78,9 +65,9 @@ def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
         yield f"positions in {', '.join(map(repr, space.other_frames))} were not compared"
     if space.id is not None:
         return
-    fields = position_rows.fields(snapshot)
-    if field.name not in fields:
-        yield f"no memory has a {field.name!r}{did_you_mean(field.name, fields)}"
+    all_fields = fields(snapshot)
+    if field.name not in all_fields:
+        yield f"no memory has a {field.name!r}{did_you_mean(field.name, all_fields)}"
 
 
 def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 
 from ..conditions.attributes import Confidence, ConfirmedObjects
 from ..conditions.places import Space, within
-from ..storage import vector_rows
+from ..storage import object_rows, position_rows, rows, text_rows, vector_rows
+from ..storage.candidates import Candidates
 from ..storage.overview import overview
-from ..storage.snapshot import Snapshot, json_array
+from ..storage.position_rows import find_space
+from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
-from .candidates import Candidates, find_candidates
+from .candidates import find_candidates
 from .names import unknown, unsure
-from .places import find_space
 from .query import Query
 from .result import Mode
 from .text_index import TextReader
@@ -23,24 +23,8 @@ _SHORT_CHECK, _LONG_CHECK = 32, 2000
 """Memories that are checked for a missing position: few if the result is full, many if it is not."""
 _MAX_CHECKS = 1000
 """So many of the newest objects that are not confirmed are counted."""
-_UNCONFIRMED = "SELECT memory_id AS id FROM objects WHERE confirmed = 0 ORDER BY memory_id DESC LIMIT ?"
-_TEXTS = """
-    SELECT c.id, c.c0 || ' ' || c.c1 || ' ' || c.c2 || ' ' || c.c3
-    FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
-"""
 _MAX_NAMES = 3
 """Unknown names that are told at most."""
-_NEWEST = "SELECT id FROM memories ORDER BY id DESC LIMIT ?"
-_ELSEWHERE = """
-    SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
-    WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?)
-"""
-_FRAMES = """
-    SELECT s.frame_id, s.map_id, count(*) FROM json_each(?) AS j LEFT JOIN spaces AS s ON s.id = (
-        SELECT p.space_id FROM positions AS p
-        WHERE p.memory_id = j.value AND p.space_id IN (SELECT id FROM spaces WHERE field = ?)
-    ) GROUP BY s.id ORDER BY s.id
-"""
 
 
 def without_position(
@@ -58,10 +42,9 @@ def without_position(
         whole = text.with_all(analyse(query.text).subject) if query.text else candidates.ids
         ids = [] if whole is None else whole[::-1][: limit + 1].tolist()
     else:
-        ids = snapshot.ids(_NEWEST, (limit + 1,))
-    elsewhere = snapshot.ids(_ELSEWHERE, (json.dumps(ids[:limit]), space.id or 0))
-    elsewhere = candidates.filter(snapshot, elsewhere)
-    counts = snapshot.rows(_FRAMES, (json.dumps(elsewhere), field)) if elsewhere else ()
+        ids = rows.newest(snapshot, limit + 1)
+    elsewhere = candidates.filter(snapshot, position_rows.without_position(snapshot, ids[:limit], space))
+    counts = position_rows.count_by_frame(snapshot, elsewhere, field) if elsewhere else ()
     for frame, in_map, count in counts:
         description = f"a {field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
         verb = "memory matches but has" if count == 1 else "memories match but have"
@@ -77,11 +60,11 @@ def unconfirmed(snapshot: Snapshot, query: Query) -> Iterator[str]:
     candidates = find_candidates(snapshot, conditions)
     if (place := query.spatial_sort) is not None:
         candidates = candidates.and_(within(place, find_space(snapshot, place.field)))
-    newest_ones = snapshot.ids(_UNCONFIRMED, (_MAX_CHECKS + 1,))
+    newest_ones = object_rows.unconfirmed(snapshot, _MAX_CHECKS + 1)
     object_ids = candidates.filter(snapshot, newest_ones[:_MAX_CHECKS])
     if words := analyse(query.text).subject:
-        texts = snapshot.rows(_TEXTS, (json_array(object_ids),))
-        object_ids = [memory_id for memory_id, text in texts if not set(text.split()).isdisjoint(words)]
+        texts = text_rows.texts_of(snapshot, object_ids)
+        object_ids = [memory_id for memory_id, text in texts.items() if not set(text.split()).isdisjoint(words)]
     if object_ids:
         prefix = "at least " if len(newest_ones) > _MAX_CHECKS else ""
         noun = "object is" if len(object_ids) == 1 else "objects are"

@@ -20,10 +20,10 @@ from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..errors import StorageError
+from ..storage.candidates import Candidates, only
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..storage.traits import read_traits
-from .candidates import Candidates, only
 from .failures import Failures
 from .hits import ScoreExplanation, ScorePart
 from .reasons import not_relevant

@@ -15,11 +15,12 @@ from itertools import chain
 
 import numpy as np
 
-from ..conditions.places import Place, Space, box_around, squared_distance
+from ..conditions.places import Place, Space
 from ..errors import StorageError
-from ..storage.snapshot import Snapshot, json_array
+from ..storage import nearest_rows
+from ..storage.candidates import Candidates, list_if_few, list_up_to, only, worth_listing
+from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
-from .candidates import Candidates, list_if_few, list_up_to, only, worth_listing
 from .query import Query
 from .relevance import RankedMemories, Relevance
 from .result import Measurement, Ranking
@@ -32,7 +33,6 @@ _COST = 1
 """Cost of a memory that is come upon on the way from the target and looked for in a list, over testing it."""
 _FIRST_RADIUS = 0.25
 _LAST_RADIUS = 64.0
-_FETCHED = 256
 
 
 def find_matches(
@@ -105,13 +105,7 @@ def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Spa
 def _within_radius(
     snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, *, radius: float, n: int
 ) -> Ranking:
-    squared, square_arguments = squared_distance(place.target)
-    positions, arguments = _positions(candidates, place, space, radius)
-    batches = snapshot.batches(
-        f"SELECT p.memory_id, {squared} AS squared FROM {positions} WHERE p.space_id = ? ORDER BY squared",
-        (*square_arguments, *arguments, space.id),
-        _FETCHED,
-    )
+    batches = nearest_rows.by_distance(snapshot, candidates, place, space, radius)
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     matches: list[tuple[float, int, int]] = []
     for batch in _growing_batches(chain.from_iterable(batches), n):
@@ -124,27 +118,12 @@ def _within_radius(
     return [hit for hit in hits if hit.measure <= radius]
 
 
-def _positions(candidates: Candidates, place: Place, space: Space, radius: float) -> tuple[str, tuple[object, ...]]:
-    if candidates.ids is not None and not candidates.conditions:
-        ids = json_array(candidates.ids)
-        return "json_each(?) AS j CROSS JOIN positions AS p ON p.memory_id = j.value", (ids,)
-    if math.isinf(radius):
-        return "positions AS p", ()
-    box = box_around(place, space, radius)
-    return f"({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id", box.arguments
-
-
 def _candidates_of(
     snapshot: Snapshot, candidates: Candidates, squares: Mapping[int, float]
 ) -> list[tuple[float, int, int]]:
     # What orders them: squared distance, newest first, last stored first.
-    check, ids = candidates.check, Candidates(ids=candidates.ids).filter(snapshot, [*squares])
-    rows = snapshot.rows(
-        "SELECT m.id, m.observed_at FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value "
-        f"WHERE {check.sql}",
-        (json_array(ids), *check.arguments),
-    )
-    return [(squares[memory_id], -observed_at, -memory_id) for memory_id, observed_at in rows]
+    times = nearest_rows.observed_at(snapshot, candidates, squares)
+    return [(squares[memory_id], -observed_at, -memory_id) for memory_id, observed_at in times]
 
 
 def _growing_batches(rows: Iterable[tuple[int, float]], n: int) -> Iterator[list[tuple[int, float]]]:

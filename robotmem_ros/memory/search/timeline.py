@@ -18,13 +18,15 @@ from .. import validation
 from ..areas import Area
 from ..conditions.condition import Condition
 from ..conditions.decay import Decay
-from ..conditions.sql import Sql
+from ..conditions.sql import Sql, behind
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind, Observed, Pose
+from ..storage import time_rows
+from ..storage.candidates import list_if_few
 from ..storage.snapshot import Snapshot
 from ..text.graphemes import beginning
-from .candidates import find_candidates, list_if_few
+from .candidates import find_candidates
 from .query import Reader, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest
 
@@ -34,11 +36,6 @@ SNIPPET = 100
 _READ = SNIPPET + 100
 _CURSOR = struct.Struct(">?qq")
 _CHECK = struct.Struct(">I")
-_TAGS = "(SELECT json_group_array(tag) FROM (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY tag))"
-_COLUMNS = f"""
-    m.id, m.observed_at, m.type, m.category, m.label, {_TAGS}, substr(m.content, 1, {_READ}), m.collection,
-    m.session_id, {{confidence}}, m.status, m.frame_id, m.map_id, {", ".join(f"m.{axis}" for axis in Pose._fields)}
-"""
 
 
 @dataclass(frozen=True)
@@ -94,8 +91,7 @@ class Position(NamedTuple):
 
     def sql(self) -> Sql:
         """Require to stand behind it."""
-        behind = ">" if self.oldest_first else "<"
-        return Sql(f"(m.observed_at, m.id) {behind} (?, ?)", (self.observed_at, self.memory_id))
+        return behind(self.observed_at, self.memory_id, oldest_first=self.oldest_first)
 
 
 @dataclass(frozen=True)
@@ -167,13 +163,8 @@ def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
     candidates = find_candidates(snapshot, query.conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
         candidates = candidates.and_(query.behind.sql())
-    memories, confidence = list_if_few(snapshot, candidates, query.n).by_time(), query.decay.confidence()
-    order = "ASC" if query.oldest_first else "DESC"
-    rows = snapshot.rows(
-        f"SELECT {_COLUMNS.format(confidence=confidence.sql)} {memories.sql} "
-        f"ORDER BY m.observed_at {order}, m.id {order} LIMIT ?",
-        (*confidence.arguments, *memories.arguments, query.n + 1),
-    )
+    candidates = list_if_few(snapshot, candidates, query.n)
+    rows = time_rows.page(snapshot, candidates, query.decay, query.n + 1, oldest_first=query.oldest_first, length=_READ)
     entries = tuple(_entry(row) for row in rows[: query.n])
     is_last = len(rows) <= query.n
     return Timeline(entries, "" if is_last else _behind(entries[-1], query))

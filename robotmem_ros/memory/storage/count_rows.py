@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..conditions.condition import Condition
 from ..conditions.places import AREA_PATH
 from ..models import Kind
 from . import collection_rows
@@ -88,16 +89,15 @@ def of_values(snapshot: Snapshot, field: str, collection: str, n: int) -> list[t
     return snapshot.rows(sql, (*arguments, n))
 
 
-def of_sources(
-    snapshot: Snapshot, sources: Sequence[tuple[str, str, tuple[object, ...]]], collection: str
-) -> list[tuple[str, int]]:
-    """Count the active memories of named SELECTs of ids, each with its arguments."""
+def of_conditions(snapshot: Snapshot, conditions: Mapping[str, Condition], collection: str) -> list[tuple[str, int]]:
+    """Count the active memories under conditions that an index lists, by the names of these."""
+    sources = [(name, source) for name, condition in conditions.items() if (source := condition.sql().source)]
     condition, values = ("m.collection = ?", (collection,)) if collection else ("true", ())
     counts: list[tuple[str, int]] = []
     for first in range(0, len(sources), _GROUP):
         group = sources[first : first + _GROUP]
-        sql = " UNION ALL ".join(_IN_AREA.format(source=source, here=condition) for _, source, _ in group)
-        counts += snapshot.rows(sql, [value for name, _, inputs in group for value in (name, *inputs, *values)])
+        sql = " UNION ALL ".join(_IN_AREA.format(source=source.sql, here=condition) for _, source in group)
+        counts += snapshot.rows(sql, [value for name, source in group for value in (name, *source.arguments, *values)])
     return counts
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ..conditions.places import POSITION, context_field
+from ..conditions.places import POSITION, Field, Space, context_field
+from ..errors import FrameMismatchError
 from .indexed_row import IndexedRow, Rows
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
 from .value_rows import points, values_of
 
 _Space = tuple[str, str, str]
@@ -19,6 +20,16 @@ _MOVE = f"UPDATE positions SET (x, y, z) = (?, ?, ?) WHERE memory_id = ? AND spa
 _MOVE_BOX = """
     UPDATE objects_rtree SET (x0, x1, y0, y1, z0, z1) = (?2, ?3, ?4, ?5, ?6, ?7)
     WHERE id = ?1 AND (?8 NOT BETWEEN x0 AND x1 OR ?9 NOT BETWEEN y0 AND y1 OR ?10 NOT BETWEEN z0 AND z1)
+"""
+_ELSEWHERE = """
+    SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
+    WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?)
+"""
+_FRAMES = """
+    SELECT s.frame_id, s.map_id, count(*) FROM json_each(?) AS j LEFT JOIN spaces AS s ON s.id = (
+        SELECT p.space_id FROM positions AS p
+        WHERE p.memory_id = j.value AND p.space_id IN (SELECT id FROM spaces WHERE field = ?)
+    ) GROUP BY s.id ORDER BY s.id
 """
 
 
@@ -116,3 +127,26 @@ def spaces(snapshot: Snapshot, field: str, map_id: str) -> dict[str, int]:
 def fields(snapshot: Snapshot) -> list[str]:
     """Return the fields in which any memory has a position."""
     return [name for (name,) in snapshot.rows("SELECT DISTINCT field FROM spaces")]
+
+
+def find_space(snapshot: Snapshot, field: Field) -> Space:
+    """Find the space of a field.
+
+    Raises:
+        FrameMismatchError: no memory has a position in the frame, and it is not the frame of the memory.
+    """
+    frames = spaces(snapshot, field.name, field.map_id)
+    if field.frame_id not in frames and field.frame_id != field.memory_frame:
+        raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
+    other_frames = tuple(frame for frame in frames if frame != field.frame_id)
+    return Space(frames.get(field.frame_id), other_frames)
+
+
+def without_position(snapshot: Snapshot, ids: Iterable[int], space: Space) -> list[int]:
+    """Return those of some memories that have no position in a space."""
+    return snapshot.ids(_ELSEWHERE, (json_array(ids), space.id or 0))
+
+
+def count_by_frame(snapshot: Snapshot, ids: Iterable[int], field: str) -> list[tuple[str | None, str | None, int]]:
+    """Count memories by the frame and map in which they have a field; both None for those without it."""
+    return snapshot.rows(_FRAMES, (json_array(ids), field))

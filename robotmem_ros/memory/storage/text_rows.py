@@ -8,7 +8,12 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from ..conditions.sql import Sql
 from ..errors import StorageError
+from ..text import tokens
 from ..text.tokens import indexed_text
 from . import revisions
 from .indexed_row import IndexedRow, Rows
@@ -160,6 +165,21 @@ def texts(snapshot: Snapshot, low: int, high: int, limit: int) -> tuple[list[int
 def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:
     """Read the indexed texts of some memories, by memory, ascending; bars between texts keep phrases apart."""
     return dict(zip(*snapshot.columns(_TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
+
+
+def with_all(snapshot: Snapshot, terms: Iterable[str], behind: int) -> npt.NDArray[np.int64]:
+    """Return the memories behind an id that contain all of some words and phrases, by FTS5, ascending."""
+    sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
+    return snapshot.array(sql, (tokens.all_of(terms), behind))
+
+
+def newest_with(snapshot: Snapshot, expression: str, behind: int, check: Sql, limit: int) -> list[int]:
+    """Return the newest memories behind an id that meet an expression of FTS5 and a condition, newest first."""
+    sql = f"""
+        SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid
+        WHERE memories_fts MATCH ? AND memories_fts.rowid > ? AND {check.sql} ORDER BY memories_fts.rowid DESC LIMIT ?
+    """
+    return snapshot.ids(sql, (expression, behind, *check.arguments, limit))
 
 
 def text_changes(snapshot: Snapshot, since: int) -> list[tuple[int, int]]:

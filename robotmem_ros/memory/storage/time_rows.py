@@ -6,9 +6,12 @@ Nearly all observations lie in the main times, so that a wrong stamp does not hi
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..clocks import DAY
+from ..conditions.decay import Decay
+from ..models import Pose
+from .candidates import Candidates
 from .snapshot import Snapshot
 
 _WEEK = 7 * DAY
@@ -55,6 +58,11 @@ _SIGHTED = """
     AND s.observed_at >= ?1 AND s.observed_at < ?2
     WHERE o.last_seen >= ?1 AND o.first_seen < ?2 AND m.status = 'active'
     GROUP BY m.id ORDER BY max(s.observed_at) DESC, m.id LIMIT ?3
+"""
+_TAGS = "(SELECT json_group_array(tag) FROM (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY tag))"
+_ENTRY = f"""
+    m.id, m.observed_at, m.type, m.category, m.label, {_TAGS}, substr(m.content, 1, {{length}}), m.collection,
+    m.session_id, {{confidence}}, m.status, m.frame_id, m.map_id, {", ".join(f"m.{axis}" for axis in Pose._fields)}
 """
 
 
@@ -126,3 +134,19 @@ def read_sighted(snapshot: Snapshot, after: int, before: int, n: int) -> tuple[S
     """Return the objects that were sighted in `[after, before)`, those sighted last first."""
     rows = snapshot.rows(_SIGHTED, (after, before, n))
     return tuple(Sighted(key, label, at, (x, y, z), confidence) for key, label, at, x, y, z, confidence in rows)
+
+
+def page(
+    snapshot: Snapshot, candidates: Candidates, decay: Decay, n: int, *, oldest_first: bool, length: int
+) -> list[tuple[Any, ...]]:
+    """Return the first `n` candidates by the time of their observation: what a page tells of each.
+
+    Of its content so many characters are read.
+    """
+    memories, confidence = candidates.by_time(), decay.confidence()
+    order = "ASC" if oldest_first else "DESC"
+    return snapshot.rows(
+        f"SELECT {_ENTRY.format(confidence=confidence.sql, length=length)} {memories.sql} "
+        f"ORDER BY m.observed_at {order}, m.id {order} LIMIT ?",
+        (*confidence.arguments, *memories.arguments, n),
+    )

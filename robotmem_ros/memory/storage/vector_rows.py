@@ -10,10 +10,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..conditions.sql import Sql
 from ..models import Kind
 from . import codec
 from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction, json_array
+
+Ids = npt.NDArray[np.int64]
 
 _LACKING = "SELECT coalesce(sum(facts + perceptions + notes - vectors), 0) FROM collections"
 _WITHOUT_VECTOR = """
@@ -27,6 +30,11 @@ _DELETE_UNUSED = """
     DELETE FROM vectors WHERE id IN (SELECT value FROM json_each(?))
     AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE vector_id = vectors.id)
 """
+_VECTORS_OF_FACTS = """
+    SELECT mv.vector_id AS id FROM memories AS m INDEXED BY idx_mem_hash
+    CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id WHERE m.content_hash IS NOT NULL
+"""
+_VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
 _COUNT = "UPDATE collections SET vectors = vectors + ?2 WHERE name = ?1"
 
 
@@ -162,14 +170,49 @@ def with_ids(snapshot: Snapshot, ids: Sequence[int]) -> list[tuple[int, bytes]]:
     )
 
 
-def of_memories(snapshot: Snapshot, ids: Iterable[int], size: int) -> list[tuple[int, bytes]]:
-    """Return the encoded vectors of memories, by memory; only those of `size` bytes."""
-    return snapshot.rows(
-        "SELECT mv.memory_id, v.embedding FROM json_each(?) AS j "
-        "CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value CROSS JOIN vectors AS v ON v.id = mv.vector_id "
-        "WHERE length(v.embedding) = ?",
-        (json.dumps(list(ids)), size),
+def of_memories(snapshot: Snapshot, ids: Iterable[int] | Ids, *, size: int = 0) -> list[tuple[int, bytes]]:
+    """Return the encoded vectors of memories, by memory; only those of `size` bytes, unless that is 0."""
+    sql = f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id"
+    if size:
+        return snapshot.rows(f"{sql} WHERE length(v.embedding) = ?", (json_array(ids), size))
+    return snapshot.rows(sql, (json_array(ids),))
+
+
+def ids_of(snapshot: Snapshot, ids: Iterable[int] | Ids) -> list[Ids]:
+    """Return those of some memories that have a vector, and the ids of their vectors."""
+    sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector {_VECTORS_OF}"
+    return snapshot.arrays(sql, (json_array(ids),), "memory", "vector")
+
+
+def of_facts(snapshot: Snapshot) -> Ids:
+    """Return the ids of the vectors of all facts."""
+    return snapshot.array(_VECTORS_OF_FACTS)
+
+
+def owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int, newest_first: bool = False) -> list[list[int]]:
+    """Return the positions of vectors in `ids`, and beside each the memories with it that meet a condition."""
+    sql = (
+        "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
+        "CROSS JOIN memories_vec AS v ON v.vector_id = j.value "
+        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql} "
+        f"{'ORDER BY v.memory_id DESC' if newest_first else ''} LIMIT ?"
     )
+    return snapshot.columns(sql, (json_array(ids), *check.arguments, limit), "position", "memory")
+
+
+def nearest(snapshot: Snapshot, check: Sql, code: bytes, limit: int) -> list[tuple[int, bytes, float]]:
+    """Return memories under a condition, nearest first by the upper bytes of their vectors, and equals newest first.
+
+    With each come its encoded vector and the cosine distance by its upper bytes; `code` is the query in bytes.
+    """
+    sql = (
+        "SELECT mv.memory_id, v.embedding, "
+        "coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance "
+        "FROM memories AS m CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id "
+        f"CROSS JOIN vectors AS v ON v.id = mv.vector_id WHERE {check.sql} AND length(v.embedding) = ? "
+        "ORDER BY distance, mv.memory_id DESC LIMIT ?"
+    )
+    return snapshot.rows(sql, (len(code), code, *check.arguments, codec.size(len(code)), limit))
 
 
 def facts_of(snapshot: Snapshot, ids: Sequence[int], limit: int) -> list[int]:
@@ -187,7 +230,7 @@ def count_all(snapshot: Snapshot) -> int:
     return int(snapshot.row("SELECT count(*) FROM vectors")[0])
 
 
-def all_ids(snapshot: Snapshot) -> npt.NDArray[np.int64]:
+def all_ids(snapshot: Snapshot) -> Ids:
     """Return the ids of all vectors, ascending."""
     # The index is a fraction of the table.
     return np.sort(snapshot.array("SELECT id FROM vectors INDEXED BY sqlite_autoindex_vectors_1", ()))

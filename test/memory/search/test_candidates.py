@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.conditions.sql import Source, Sql
-from robotmem_ros.memory.search.candidates import Candidates, list_up_to, only
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.storage.candidates import Candidates, list_up_to, only
 
 from ...support.clock import Clock
 from ...support.embedders import WordVectors
@@ -29,8 +29,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     clock = Clock(BORN)
     path = tmp_path_factory.mktemp("world") / "memory.db"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("robotmem_ros.memory.search.candidates._LIST_SIZE", SIZE if request.param == "listed" else 5)
-        patch.setattr("robotmem_ros.memory.search.candidates._COST", 0)
+        patch.setattr("robotmem_ros.memory.storage.candidates._LIST_SIZE", SIZE if request.param == "listed" else 5)
+        patch.setattr("robotmem_ros.memory.storage.candidates._COST", 0)
         if request.param == "in place":
             patch.setattr("robotmem_ros.memory.search.vector_index.matrix.available_bytes", lambda: 0)
         memory = RobotMemory(path, embedder=WordVectors(), embedding_model="", synchronous="normal", clock=clock)

@@ -40,8 +40,8 @@ def test_a_memory_without_a_vector_is_found_however_candidates_are_chosen(
     late: tuple[RobotMemory, HeldVectors], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, _ = late
-    monkeypatch.setattr("robotmem_ros.memory.search.candidates._COST", 0)
-    monkeypatch.setattr("robotmem_ros.memory.search.candidates._LIST_SIZE", few)
+    monkeypatch.setattr("robotmem_ros.memory.storage.candidates._COST", 0)
+    monkeypatch.setattr("robotmem_ros.memory.storage.candidates._LIST_SIZE", few)
     assert distances(memory, "shiny mug") == [("blue mug", 1.0), ("red mug", 9.0)]
 
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import find_candidates, list_if_few
+from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.candidates import list_if_few
 from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text import tokens
 from robotmem_ros.memory.text.analysis import analyse

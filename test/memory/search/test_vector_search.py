@@ -15,9 +15,9 @@ from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.conditions.sql import Source, Sql
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import Candidates, list_up_to, only
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
+from robotmem_ros.memory.storage.candidates import Candidates, list_up_to, only
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.followers import catch_up
 from robotmem_ros.memory.storage.functions import missing_sqlite_vec

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate, chain, combinations
 
+from ...storage import text_rows
+from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
 from ...text import tokens
-from ..candidates import Candidates
 
 _COMBINED = 4
-_NEWEST = """
-    SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid
-    WHERE memories_fts MATCH ? AND memories_fts.rowid > ? AND {check} ORDER BY memories_fts.rowid DESC LIMIT ?
-"""
 
 
 def choice(
@@ -33,6 +30,5 @@ def choice(
     ids: set[int] = set()
     for expression in (tokens.any_of(rare), *map(tokens.all_of, groups), tokens.any_of(rarest_first)):
         if expression and len(ids) < limit:
-            arguments = (expression, behind, *check.arguments, limit)
-            ids.update(snapshot.ids(_NEWEST.format(check=check.sql), arguments))
+            ids.update(text_rows.newest_with(snapshot, expression, behind, check, limit))
     return ids

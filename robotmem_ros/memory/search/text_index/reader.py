@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...config.parameters import Parameters
-from ...storage import text_rows
+from ...storage import rows, text_rows
+from ...storage.candidates import Candidates
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from ...text import tokens
 from ...text.analysis import Analysis
-from ..candidates import Candidates
 from ..scoring import Measures
 from . import bm25, fts
 from .bm25 import Statistics
@@ -25,8 +25,6 @@ _SHORT_TAIL = 400
 """Memories behind the postings that are all ranked: that takes less than to ask which of them hold a word."""
 _SURPLUS, _GROWTH = 16, 8
 """By how many more than are wanted a search by the postings begins, and how it goes on if these are not enough."""
-_BEHIND = "SELECT id FROM memories WHERE id > ? LIMIT ?"
-_WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 
 
 class TextReader:
@@ -120,7 +118,7 @@ class TextReader:
             parts = [nothing, *(block.ids[block.holding(terms)] for block in self._blocks)]
             last = self._blocks[-1].high if self._blocks else 0
             if overview(self._snapshot).last_memory > last:
-                parts.append(self._snapshot.array(_WITH_ALL_BEHIND, (tokens.all_of(terms), last)))
+                parts.append(text_rows.with_all(self._snapshot, terms, last))
             texts = text_rows.texts_of(self._snapshot, self._outdated_ids) if self._outdated_ids else {}
             hits = [memory_id for memory_id, text in texts.items() if tokens.holds_all(terms, text)]
             self._with_all[key] = np.union1d(np.setdiff1d(np.concatenate(parts), self._outdated_ids), hits)
@@ -165,7 +163,7 @@ class TextReader:
         if self._blocks:
             if overview(self._snapshot).last_memory <= last:
                 return set()
-            tail = self._snapshot.ids(_BEHIND, (last, _SHORT_TAIL + 1))
+            tail = rows.behind(self._snapshot, last, _SHORT_TAIL + 1)
             if len(tail) <= _SHORT_TAIL:
                 return {*candidates.filter(self._snapshot, tail)}
         counts = self._statistics().frequencies

@@ -11,12 +11,14 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from ...conditions.sql import Sql
+from ...conditions.attributes import Kinds
+from ...conditions.sql import ACTIVE
 from ...embedding import Vector, Vectors
+from ...models import Kind
 from ...storage import codec, vector_rows
+from ...storage.candidates import Candidates
 from ...storage.overview import overview
-from ...storage.snapshot import Snapshot, json_array
-from ..candidates import Candidates
+from ...storage.snapshot import Snapshot
 from ..result import Ranking
 from . import products
 from .exact import measure, rank_by_distance
@@ -26,12 +28,7 @@ from .walk import NearestFirst, Walk
 
 _WORTHWHILE = 4
 """If there are this many times as many as wanted, upper bytes first tell which may be the nearest."""
-_VECTORS_OF_FACTS = """
-    SELECT mv.vector_id AS id FROM memories AS m INDEXED BY idx_mem_hash
-    CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id WHERE m.content_hash IS NOT NULL
-"""
-_VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
-_FACTS = Candidates((Sql("m.status = 'active'"), Sql("m.type = 'fact'")))
+_FACTS = Candidates((ACTIVE, Kinds((Kind.FACT,), suffices=False).sql()))
 
 
 class VectorIndex:
@@ -60,11 +57,7 @@ class VectorIndex:
         """Rank some memories by exact distance, the `depth` nearest or all that have a vector."""
         if depth is not None and len(ids) >= _WORTHWHILE * depth:
             ids = self._preselected(snapshot, query, ids, depth)
-        pairs = snapshot.rows(
-            f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id",
-            (json_array(ids),),
-        )
-        memory_ids, distances = measure(pairs, query)
+        memory_ids, distances = measure(vector_rows.of_memories(snapshot, ids), query)
         return rank_by_distance(memory_ids, distances, depth)
 
     def facts_within(self, snapshot: Snapshot, query: Vector, distance: float, limit: int) -> list[int]:
@@ -82,12 +75,12 @@ class VectorIndex:
         ids, distances = matrix.distances(query)
         near = ids[distances <= distance + matrix.error(query)]
         if len(near) > overview(snapshot).counts["fact"]:
-            near = np.intersect1d(near, snapshot.array(_VECTORS_OF_FACTS, ()))
+            near = np.intersect1d(near, vector_rows.of_facts(snapshot))
         return vector_rows.facts_of(snapshot, near.tolist(), limit)
 
     def vectors_of(self, snapshot: Snapshot, memory_ids: Collection[int], dim: int) -> tuple[Sequence[int], Vectors]:
         """Read the vectors of some memories: which of them have one of this length, and these, unit length."""
-        rows = vector_rows.of_memories(snapshot, memory_ids, codec.size(dim))
+        rows = vector_rows.of_memories(snapshot, memory_ids, size=codec.size(dim))
         return [memory_id for memory_id, _ in rows], codec.decode([blob for _, blob in rows], dim)
 
     @property
@@ -102,8 +95,7 @@ class VectorIndex:
         matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
             return ids
-        sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector {_VECTORS_OF}"
-        memory_ids, vector_ids = snapshot.arrays(sql, (json_array(ids),), "memory", "vector")
+        memory_ids, vector_ids = vector_rows.ids_of(snapshot, ids)
         known_ids, distances = matrix.distances_of(query, np.sort(vector_ids))
         if len(memory_ids) <= depth or not len(known_ids):
             return ids

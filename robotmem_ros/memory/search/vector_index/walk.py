@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ...conditions.sql import Sql
 from ...embedding import Vector
 from ...storage import vector_rows
-from ...storage.snapshot import Snapshot, json_array
+from ...storage.snapshot import Snapshot
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from .exact import measure
 from .matrix import Distances, Ids
@@ -127,22 +128,13 @@ class Walk:
     def _owners(self, vector_ids: Ids) -> tuple[list[int], list[int], int]:
         # The positions of vectors, the candidates that have them, and how many vectors were read: the first ones, which
         # together have fewer candidates than a bound. If the first one alone has more, its newest candidates.
-        check, bound = self.check, _READ_FACTOR * self.depth
-        sql = (
-            "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
-            "CROSS JOIN memories_vec AS v ON v.vector_id = j.value "
-            f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql}"
-        )
-
-        def read(ids: Ids, order: str, limit: int) -> list[list[int]]:
-            values = (json_array(ids), *check.arguments, limit)
-            return self.snapshot.columns(f"{sql} {order} LIMIT ?", values, "position", "memory")
-
-        positions, memories = read(vector_ids, "", bound)
+        bound = _READ_FACTOR * self.depth
+        read = partial(vector_rows.owners, self.snapshot, check=self.check)
+        positions, memories = read(vector_ids, limit=bound)
         if len(positions) < bound:
             return positions, memories, len(vector_ids)
         if count := positions[-1]:
             complete = positions.index(count)
             return positions[:complete], memories[:complete], count
-        positions, memories = read(vector_ids[:1], "ORDER BY v.memory_id DESC", self.depth)
+        positions, memories = read(vector_ids[:1], limit=self.depth, newest_first=True)
         return positions, memories, 1

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from robotmem_ros.memory.embedding import Vectors
-from robotmem_ros.memory.search.candidates import Candidates
 from robotmem_ros.memory.search.vector_index import VectorIndex, VectorsUnreadError, matrix
 from robotmem_ros.memory.storage import codec, vector_rows
+from robotmem_ros.memory.storage.candidates import Candidates
 from robotmem_ros.memory.storage.followers import catch_up, feed
 
 from ....support.subprocesses import output_of, running, without

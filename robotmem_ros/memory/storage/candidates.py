@@ -1,0 +1,122 @@
+"""Candidates: the memories that meet all conditions, exactly, before anything is ranked or cut.
+
+If they are few they are listed, and every search looks at these alone. Otherwise a search looks at all memories, best
+first, and tests what it comes upon until enough of it are candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..conditions.sql import Source, Sql, all_of
+from .overview import overview
+from .snapshot import Snapshot, json_array
+
+Ids = npt.NDArray[np.int64]
+
+_LIST_SIZE = 500
+"""So many are always listed."""
+_COST = 8
+"""Cost of a memory that a search comes upon and tests, over that of one that an index lists and that is tested."""
+
+
+class Candidates(NamedTuple):
+    """The memories under all of some conditions: sorted ids if they are listed, or else conditions to test ids with.
+
+    `find_matches` gives both, if so many contain a text that they are tested only as a search comes upon them.
+    """
+
+    conditions: tuple[Sql, ...] = ()
+    """Conditions that are still to be tested; none if the candidates are listed."""
+    ids: Ids | None = None
+    """Ids, ascending, of which those that meet the conditions are the candidates; None for all memories."""
+
+    @property
+    def check(self) -> Sql:
+        """Return an SQL expression over the alias `m` of memories for all that is still to be tested."""
+        return all_of(self.conditions)
+
+    def and_(self, extra: Sql) -> Candidates:
+        """Add a condition, before they are listed."""
+        return Candidates((*self.conditions, extra))
+
+    def filter(self, snapshot: Snapshot, ids: Collection[int]) -> list[int]:
+        """Keep those of some memories that are candidates, in their order."""
+        if self.ids is not None and len(ids):
+            id_array = np.fromiter(ids, np.int64, len(ids))
+            ids = id_array[np.isin(id_array, self.ids)].tolist()
+        if not self.conditions or not len(ids):
+            return [*ids]
+        sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {self.check.sql}"
+        return snapshot.ids(sql, (json_array(ids), *self.check.arguments))
+
+    def without(self, ids: Collection[int]) -> Candidates:
+        """Leave out some memories."""
+        if self.ids is not None:
+            return self._replace(ids=self.ids[~np.isin(self.ids, [*ids])])
+        return self.and_(Sql("m.id NOT IN (SELECT value FROM json_each(?))", (json_array(ids),)))
+
+    def has_any(self, snapshot: Snapshot, first: int) -> bool:
+        """Tell whether there is any among the ids, by testing the newest, `first` at once, then ever more."""
+        newest = [] if self.ids is None else self.ids[::-1].tolist()
+        while newest:
+            if self.filter(snapshot, newest[:first]):
+                return True
+            newest, first = newest[first:], 4 * first
+        return False
+
+    def by_time(self) -> Sql:
+        """Return SQL that follows SELECT and stands before ORDER BY m.observed_at."""
+        if self.ids is not None:
+            return Sql("FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value", (json_array(self.ids),))
+        # The index gives the most recent first, or the oldest, and the walk ends at the last one that is wanted.
+        return Sql(f"FROM memories AS m INDEXED BY idx_mem_observed WHERE {self.check.sql}", self.check.arguments)
+
+
+def only(ids: Iterable[int]) -> Candidates:
+    """Make candidates of exactly these memories."""
+    return Candidates(ids=np.sort(np.fromiter(ids, np.int64)))
+
+
+def list_if_few(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidates:
+    """List the candidates if that takes less than a search of all memories for `n` of them.
+
+    To list c of N memories takes c tests, and a search that finds them at random takes n * N / c.
+    """
+    return list_up_to(snapshot, candidates, worth_listing(snapshot, n, _COST))
+
+
+def worth_listing(snapshot: Snapshot, n: int, cost: int) -> int:
+    """Return how many candidates are listed rather than tested in a search for `n`, by the cost of its tests."""
+    return max(_LIST_SIZE, math.isqrt(cost * n * overview(snapshot).memories))
+
+
+def list_up_to(snapshot: Snapshot, candidates: Candidates, limit: int) -> Candidates:
+    """List the candidates if an index lists at most `limit` memories under a condition: the rest is tested."""
+    sources = [condition.source for condition in candidates.conditions if condition.source]
+    counts = [_count(snapshot, source, limit + 1) for source in sources]
+    if min(counts, default=limit + 1) > limit:
+        return candidates
+    source = sources[counts.index(min(counts))]
+    rest = all_of([condition for condition in candidates.conditions if condition.source is not source])
+    sql = f"SELECT m.id FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {rest.sql}"
+    return Candidates(ids=np.sort(snapshot.array(sql, (*source.arguments, *rest.arguments))))
+
+
+def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]:
+    """Find the `n` candidates that were observed last, most recent first."""
+    memories = list_if_few(snapshot, candidates, n).by_time()
+    sql = f"SELECT m.id {memories.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?"
+    return snapshot.ids(sql, (*memories.arguments, n))
+
+
+def _count(snapshot: Snapshot, source: Source, limit: int) -> int:
+    if source.size is not None:
+        return source.size
+    sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
+    return int(snapshot.row(sql, (*source.arguments, limit))[0])

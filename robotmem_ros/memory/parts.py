@@ -25,7 +25,7 @@ from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
-from .storage import Database, vector_rows
+from .storage import Database, text_rows, vector_rows
 from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
 from .text import scripts
@@ -103,8 +103,8 @@ class Parts:
         self.pipeline = Pipeline(self.database, self.embedder, self.texts, self.vectors, self._threads, self.faded)
 
     def warm_up(self) -> None:
-        """Load dictionaries, vectors and the model, so that the first query is as quick as the next."""
-        scripts.warm_up()
+        """Load the dictionaries that the texts need, vectors and the model, so that the first query is as quick as the next."""
+        self._load_dictionaries()
         self.learning.warm_up()
         catch_up(self.database, self.vectors.matrix)
         # There may be no model, or none any more.
@@ -126,6 +126,13 @@ class Parts:
         with self._closing:
             self._open.close()
 
+    def _load_dictionaries(self) -> bool:
+        # They take as much RAM as the model. A text that needs them before waits until they are loaded.
+        with self.database.snapshot() as snapshot:
+            if text_rows.has_chinese(snapshot):
+                scripts.load_chinese()
+        return False
+
     def _follow(self, follower: Follower, **rest: float) -> Step:
         return Step(follower.name, partial(feed, self.database, follower), period=10.0, **rest)
 
@@ -135,6 +142,7 @@ class Parts:
             self._follow(self.texts, rest=0.25),
             self._follow(self.vectors.matrix, rest=0.25),
             self._follow(self.faded, rest=1.0, rest_ratio=100.0),
+            Step("load dictionaries", self._load_dictionaries, period=10.0, rest=1.0),
         ]
         if self.database.read_only:
             return indexes

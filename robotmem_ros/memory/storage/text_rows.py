@@ -37,6 +37,10 @@ _WORDS = """
     CROSS JOIN collections AS c ON c.name = j.key CROSS JOIN json_each(j.value) AS w WHERE true
     ON CONFLICT DO UPDATE SET memories = memories + excluded.memories
 """
+_HAS_CHINESE = """
+    SELECT 1 FROM collections AS c CROSS JOIN words AS w
+    WHERE w.collection_id = c.id AND w.word >= '\u4e00' AND w.word < '\ua000' LIMIT 1
+"""
 _UNUSED_WORDS = """
     DELETE FROM words WHERE collection_id = (SELECT id FROM collections WHERE name = ?)
     AND word IN (SELECT value FROM json_each(?)) AND memories = 0
@@ -145,6 +149,11 @@ def after(snapshot: Snapshot, memory_id: int, count: int) -> int | None:
 def count(snapshot: Snapshot) -> int:
     """Return how many memories have a text, the withdrawn ones included."""
     return int(snapshot.row("SELECT coalesce(sum(memories), 0) FROM collections")[0])
+
+
+def has_chinese(snapshot: Snapshot) -> bool:
+    """Return whether a text has a Chinese character of the common ones, as Japanese texts have."""
+    return snapshot.row(_HAS_CHINESE) is not None
 
 
 def failure(snapshot: Snapshot) -> str:

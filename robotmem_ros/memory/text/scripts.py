@@ -113,8 +113,8 @@ def chinese_words(run: str) -> list[str]:
     return [run[index : index + 2] for index in range(max(len(run) - 1, 1))]
 
 
-def warm_up() -> None:
-    """Load jieba's dictionary, which takes about a second, if jieba is installed."""
+def load_chinese() -> None:
+    """Load jieba's dictionary, if jieba is installed: a second or two, and 100 MB."""
     if has_jieba():
         _jieba()
 

@@ -103,7 +103,7 @@ class Parts:
         self.pipeline = Pipeline(self.database, self.embedder, self.texts, self.vectors, self._threads, self.faded)
 
     def warm_up(self) -> None:
-        """Load the dictionaries that the texts need, vectors and the model, so that the first query is as quick as the next."""
+        """Load the model, vectors and dictionaries of the texts, so that the first query is as quick as the next."""
         self._load_dictionaries()
         self.learning.warm_up()
         catch_up(self.database, self.vectors.matrix)

@@ -758,7 +758,7 @@ class RobotMemory:
         return self.parts.database.queue_length
 
     def warm_up(self) -> None:
-        """Load the dictionaries that the texts need, vectors and the model, so that the first query is as quick as the next."""
+        """Load the model, vectors and dictionaries of the texts, so that the first query is as quick as the next."""
         self.parts.warm_up()
 
     def wait_for_model(self) -> bool:

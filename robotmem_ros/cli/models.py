@@ -22,8 +22,8 @@ def _model(arguments: argparse.Namespace) -> None:
         write_result(f"model: {folder} is not the default model; it is left as it is\n")
     else:
         _fetch(folder)
-    if find_spec("fastembed") is None:
-        write_notice("model: the package fastembed, which loads it, is not installed: pip install fastembed\n")
+    if find_spec("onnxruntime") is None:
+        write_notice("model: the package onnxruntime, which runs it, is not installed: pip install fastembed\n")
 
 
 def _fetch(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Find the files of a sentence embedding model, check that they are whole, and run it on the CPU with FastEmbed."""
+"""Find the files of a sentence embedding model, check that they are whole, and run it on the CPU."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from ..models import Vector, Vectors
 from ..package_imports import importing
 from ..validation import expanded_path
 from .embedder import ModelUnavailableError
+from .folder_model import FolderModel
 
 _BATCH = 16
 _SAMPLES = ("a red mug", "the glass slipped at 12.5 N, and the gripper had to be cleaned")
@@ -43,25 +43,16 @@ class FastEmbedEmbedder:
     """Texts after which a query may go first: 15 ms with the default model. Fewer at once take 3 % longer."""
 
     def __init__(self, model: str, threads: int = 1) -> None:
-        try:
-            with importing:
-                import fastembed
-        except ImportError as cause:
-            raise ModelUnavailableError(_import_failure(cause)) from cause
         folder = find_folder(model)
         self.name = folder.name if folder else model
-        if folder is None and not _is_on_hub(fastembed, model):
-            raise ModelUnavailableError(
-                f"embedding_model: {model!r} is neither a folder, nor one in ~/.robotmem/models, nor known to "
-                "FastEmbed; fetch the default model with `robotmem model fetch`"
-            )
         try:
-            with _without_spinning():
-                self._model = _load(fastembed, folder, model, threads)
+            self._model = _load(folder, model, threads)
             self._batch = _BATCH if self._keeps_texts_apart() else 1
             self.dim = len(self.embed_one("warm up"))
         except ModelUnavailableError:
             raise
+        except ImportError as cause:
+            raise ModelUnavailableError(_import_failure(cause)) from cause
         except Exception as cause:  # FastEmbed and onnxruntime raise what they like: any of it means no model.
             raise ModelUnavailableError(f"embedding_model: {model!r} cannot be loaded: {cause}") from cause
 
@@ -74,7 +65,7 @@ class FastEmbedEmbedder:
         """Return the vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length."""
         # Texts of like length together: in a batch, all are filled up to the longest.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        vectors = list(self._model.embed([texts[index] for index in order], batch_size=self._batch))
+        vectors = list(self._model.embed([texts[index] for index in order], self._batch))
         rows = np.empty((len(texts), len(vectors[0]) if vectors else 0), np.float32)
         rows[order] = np.asarray(vectors, np.float32).reshape(rows.shape)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -84,7 +75,7 @@ class FastEmbedEmbedder:
     def _keeps_texts_apart(self) -> bool:
         # A model that rounds to 8 bits as it goes rounds all texts of a batch alike, so that a text would have another
         # vector beside other texts.
-        alone, together = (list(self._model.embed(texts)) for texts in (_SAMPLES[:1], _SAMPLES))
+        alone, together = (list(self._model.embed(texts, len(texts))) for texts in (_SAMPLES[:1], _SAMPLES))
         return bool(np.allclose(alone[0], together[0], atol=_ALIKE))
 
     def close(self) -> None:
@@ -147,50 +138,19 @@ def inspect(folder: Path) -> ModelFiles:
     return ModelFiles(folder, str(onnx.relative_to(folder)), dim, bool(pooling.get("pooling_mode_cls_token", False)))
 
 
-def _is_on_hub(fastembed: Any, model: str) -> bool:
+def _load(folder: Path | None, model: str, threads: int) -> Any:
+    if folder is not None:
+        files = inspect(folder)
+        return FolderModel(folder, files.onnx, cls_pooling=files.cls_pooling, threads=threads)
+    with importing:
+        import fastembed
     descriptions = fastembed.TextEmbedding.list_supported_models()
-    return any(model.lower() == description["model"].lower() for description in descriptions)
-
-
-def _load(fastembed: Any, folder: Path | None, model: str, threads: int) -> Any:
-    if folder is None:
-        return fastembed.TextEmbedding(model, threads=threads)
-    from fastembed.common.model_description import ModelSource, PoolingType
-
-    files = inspect(folder)
-    name = f"robotmem_ros{os.sep}{folder.absolute()}"
-    if not _is_on_hub(fastembed, name):
-        fastembed.TextEmbedding.add_custom_model(
-            model=name,
-            pooling=PoolingType.CLS if files.cls_pooling else PoolingType.MEAN,
-            normalization=True,
-            sources=ModelSource(hf=name),
-            dim=files.dim,
-            model_file=files.onnx,
+    if not any(model.lower() == description["model"].lower() for description in descriptions):
+        raise ModelUnavailableError(
+            f"embedding_model: {model!r} is neither a folder, nor one in ~/.robotmem/models, nor known to FastEmbed; "
+            "fetch the default model with `robotmem model fetch`"
         )
-    providers = ["CPUExecutionProvider"]
-    return fastembed.TextEmbedding(name, specific_model_path=str(folder), threads=threads, providers=providers)
-
-
-@contextmanager
-def _without_spinning() -> Iterator[None]:
-    # By default onnxruntime's threads, if there are more than one, spin for a while after each text and take the cores
-    # from everything else that answers the question. FastEmbed passes no such option on, and a second session, made
-    # with it, would cost the RAM of another model.
-    import onnxruntime
-
-    made_by = onnxruntime.SessionOptions
-
-    def quiet() -> Any:
-        options = made_by()
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        return options
-
-    onnxruntime.SessionOptions = quiet
-    try:
-        yield
-    finally:
-        onnxruntime.SessionOptions = made_by
+    return fastembed.TextEmbedding(model, threads=threads)
 
 
 def _expanded(path: Path | str) -> Path:
@@ -217,7 +177,6 @@ def _verified(folder: Path) -> set[Path]:
 
 def _import_failure(cause: ImportError) -> str:
     if not isinstance(cause, ModuleNotFoundError) or cause.name is None:
-        return f"fastembed cannot be imported: {cause}"
-    package = cause.name.partition(".")[0]
-    reason = "" if package == "fastembed" else ", which fastembed needs,"
-    return f"{package}{reason} is not installed (pip install {package})"
+        return f"the embedding model cannot be loaded: {cause}"
+    # FastEmbed brings the others along.
+    return f"{cause.name.partition('.')[0]} is not installed (pip install fastembed)"

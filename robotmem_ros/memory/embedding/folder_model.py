@@ -1,0 +1,70 @@
+"""Run a sentence embedding model from a folder by onnxruntime alone: the import of FastEmbed takes 30 MB of RAM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..models import Vectors
+from ..package_imports import importing
+
+
+class FolderModel:
+    """An ONNX model and its tokenizer.
+
+    Args:
+        onnx: The file of the model; its folder has the other files.
+        cls_pooling: Whether the vector of a text is that of its first token, instead of the mean of all.
+        threads: Number of threads that compute.
+    """
+
+    def __init__(self, folder: Path, onnx: str, *, cls_pooling: bool, threads: int) -> None:
+        with importing:
+            import onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = threads
+        # By default threads spin for a while after each text and take the cores from the rest of the query.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._tokenizer = _tokenizer(folder)
+        self._session = onnxruntime.InferenceSession(
+            str(folder / onnx), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+        self._inputs = {node.name for node in self._session.get_inputs()}
+        self._cls_pooling = cls_pooling
+
+    def embed(self, texts: Sequence[str], batch_size: int) -> Iterator[Any]:
+        """Yield a vector for each text, of any length."""
+        for start in range(0, len(texts), batch_size):
+            yield from self._embed(texts[start : start + batch_size])
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        encodings = self._tokenizer.encode_batch(list(texts))
+        tokens = np.array([encoding.ids for encoding in encodings], np.int64)
+        mask = np.array([encoding.attention_mask for encoding in encodings], np.int64)
+        values = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+        states: Vectors = self._session.run(None, {name: values[name] for name in self._inputs})[0]
+        if self._cls_pooling:
+            return states[:, 0]
+        return np.sum(states, axis=1, where=mask[..., None].astype(bool)) / mask.sum(axis=1, keepdims=True)
+
+
+def _tokenizer(folder: Path) -> Any:
+    # As FastEmbed reads these files.
+    with importing:
+        from tokenizers import AddedToken, Tokenizer
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    lengths = (settings.get(name) for name in ("model_max_length", "max_length"))
+    tokenizer.enable_truncation(min(length for length in lengths if isinstance(length, int)))
+    special = folder / "special_tokens_map.json"
+    for entry in json.loads(special.read_text()).values() if special.exists() else ():
+        for token in entry if isinstance(entry, list) else [entry]:
+            tokenizer.add_special_tokens([AddedToken(**token) if isinstance(token, dict) else token])
+    padding = {"pad_token": settings.get("pad_token"), **(tokenizer.padding or {})}
+    padding.setdefault("pad_id", tokenizer.token_to_id(padding["pad_token"]))
+    tokenizer.enable_padding(**(padding | {"length": None}))
+    return tokenizer

@@ -49,7 +49,8 @@ class FolderModel:
         states: Vectors = self._session.run(None, {name: values[name] for name in self._inputs})[0]
         if self._cls_pooling:
             return states[:, 0]
-        return np.sum(states, axis=1, where=mask[..., None].astype(bool)) / mask.sum(axis=1, keepdims=True)
+        means: Vectors = np.mean(states, axis=1, where=mask[..., None].astype(bool))
+        return means
 
 
 def _tokenizer(folder: Path) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..models import Kind
 from ..text.normal_form import label_key
 from .condition import Condition, Row
-from .decay import DEFAULT_CONFIDENCE, Decay
+from .decay import DEFAULT_CONFIDENCE, ENDLESS, LASTING_DAY, LATEST_DAY, Decay
 from .overview import Overview
 from .sql import Source, Sql, all_of, index_test, one_of, rows
 
@@ -171,9 +172,35 @@ class Confidence(Condition):
         """Tell whether a memory has it."""
         return row.confidence >= self.minimum
 
+    def parts(self) -> Iterable[Condition]:
+        """Return what an index knows of the days beside the comparison itself."""
+        days = self.decay.days_above(self.minimum)
+        return (Lasting(math.ceil(days)), self) if days < ENDLESS else (self,)
+
     def instead(self) -> Condition:
         """Return the condition of the same query for faded memories."""
         return Faded(self.decay) if self.is_default else self
+
+
+@dataclass(frozen=True)
+class Lasting(Condition):
+    """Evidence within so many lived days, or a decay of its own: without both, a memory has surely faded."""
+
+    days: int
+    suffices = False
+    is_evidence = False
+
+    def sql(self) -> Sql:
+        """Return it in SQL."""
+        return index_test(f"{LASTING_DAY} >= {LATEST_DAY} - ?", self.days)
+
+    def matches(self, row: Row) -> bool:
+        """Leave no memory out: `Confidence` leaves out all that this does."""
+        return True
+
+    def leaves_out_any(self, overview: Overview) -> bool:
+        """Tell whether the evidence for any memory is older."""
+        return overview.oldest_evidence < overview.lived_days - self.days
 
 
 @dataclass(frozen=True)

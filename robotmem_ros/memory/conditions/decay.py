@@ -36,6 +36,10 @@ UNFADING = ("constraint", "hazard", "preference")
 IS_UNFADING = f"m.category IN {UNFADING}"
 IS_PROTECTED = f"coalesce(m.decay_rate = 0, {IS_UNFADING})"
 """Whether a memory does not decay: an SQL expression over the alias `m` of memories."""
+ENDLESS = 1_000_000_000
+"""A day that no memory lives to see."""
+LASTING_DAY = f"CASE WHEN decay_rate IS NULL AND category NOT IN {UNFADING} THEN evidence_day ELSE {ENDLESS} END"
+"""The lived day from which a memory decays by the parameter, far ahead for all others: the expression of an index."""
 _RECENT = 30
 _CONFIDENCE = (
     f"m.confidence * CASE WHEN {IS_PROTECTED} THEN 1.0 "
@@ -72,6 +76,12 @@ class Decay(NamedTuple):
         share = math.pow(1.0 - self.rate, _RECENT)
         surely = f"m.evidence_day > {LATEST_DAY} - {_RECENT} AND m.confidence * ? >= ? AND m.decay_rate IS NULL"
         return Expression(f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, share, limit, *arguments, limit))
+
+    def days_above(self, limit: float) -> float:
+        """Return on how many days without evidence the surest memory has at least this confidence, by the parameter."""
+        if not self.rate > 0.0 or limit <= 0.0:
+            return math.inf
+        return math.log(limit) / math.log1p(-self.rate) if self.rate < 1.0 else 0.0
 
     def has_faded(self) -> Expression:
         """Tell whether a memory has faded: its confidence fell below the default minimum of recall."""

@@ -18,6 +18,8 @@ class Overview(NamedTuple):
     """The greatest id of a memory, withdrawn or not; 0 if there is none."""
     lived_days: int
     """Number of days that the memory has lived."""
+    oldest_evidence: int
+    """Lived day of the oldest evidence for a memory that decays by the parameter."""
     has_sessions: bool
     """Whether any memory belongs to a session."""
     has_unconfirmed: bool

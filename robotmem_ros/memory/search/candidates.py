@@ -28,8 +28,9 @@ def find_candidates(
     """
     conditions = tuple(conditions)
     check_names(snapshot, conditions)
-    limits = [_complete(snapshot, limit) for limit in conditions if limit.leaves_out_any(overview(snapshot))]
-    parts = [_sized(snapshot, part) for limit in limits for part in limit.parts()]
+    summary = overview(snapshot)
+    limits = [_complete(snapshot, limit) for limit in conditions if limit.leaves_out_any(summary)]
+    parts = [_sized(snapshot, part) for limit in limits for part in limit.parts() if part.leaves_out_any(summary)]
     return Candidates(tuple(parts if include_inactive else [ACTIVE, *parts]))
 
 

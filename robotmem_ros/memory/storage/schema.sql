@@ -66,6 +66,11 @@ CREATE TABLE memories (
     perception_data BLOB  -- NULL if there is none
 );
 CREATE INDEX idx_mem_observed ON memories (observed_at);
+-- The days on which memories have faded that decay by the parameter, and a day without end for all others.
+CREATE INDEX idx_mem_evidence ON memories (
+    CASE WHEN decay_rate IS NULL AND category NOT IN ('constraint', 'hazard', 'preference') THEN evidence_day
+    ELSE 1000000000 END
+);
 CREATE INDEX idx_mem_collection ON memories (collection, revision);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX idx_mem_category ON memories (category) WHERE category <> '';

@@ -84,7 +84,7 @@ def existing_path(path: str) -> Path:
     """
     file = resolve(path)
     if not file.is_file():
-        raise DatabaseUnusableError(path, "does not exist", "give the path of a memory's file")
+        raise DatabaseUnusableError(path, "does not exist", "name a memory's file with --db")
     return file
 
 

@@ -23,7 +23,7 @@ def _model(arguments: argparse.Namespace) -> None:
     else:
         _fetch(folder)
     if find_spec("onnxruntime") is None:
-        write_notice("model: the package onnxruntime, which runs it, is not installed: pip install fastembed\n")
+        write_notice("model: the package onnxruntime, which runs it, is not installed: pip install fastembed numkong\n")
 
 
 def _fetch(folder: Path) -> None:

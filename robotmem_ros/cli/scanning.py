@@ -111,7 +111,7 @@ def _notes(arguments: argparse.Namespace) -> None:
     files = [file for file in state.files if arguments.files or file.error]
     if files:
         text += "\n" + table(("file", "notes", "error"), [(file.path, file.notes, file.error) for file in files])
-    show(arguments, state, text)
+    show_list(arguments, dataclasses.asdict(state), "files" if arguments.files else "folders", text)
 
 
 COMMANDS = (
@@ -153,7 +153,7 @@ COMMANDS = (
     Command(
         "notes", "list folders of notes, and files that cannot be read",
         "List the folders of notes with what was read of them, and the files that could not be read.", _notes,
-        (option("--files", action="store_true", help="list all files"), DATABASE, JSON),
+        (option("--files", action="store_true", help="list all files"), DATABASE, *LISTING),
     ),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

@@ -19,7 +19,8 @@ from ..memory.config.parameters import Parameters
 from ..memory.storage.connection import default_path, resolve
 from ..memory.validation import expanded_path
 from ..replay import load_config
-from .command import DATABASE, JSON, Command, CommandError, Option, existing_path, option, show, table
+from .command import DATABASE, Command, CommandError, Option, existing_path, option, table
+from .listing import LISTING, show_list
 from .output import printable, write_notice, write_result
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _tools(arguments: argparse.Namespace) -> None:
     tools = [tool for tool in TOOLS if not (arguments.read_only and tool.writes)]
     definitions = as_functions(tools) if arguments.functions else as_tools(tools)
     rows = [(tool.name, "changes" if tool.writes else "reads", tool.title) for tool in tools]
-    show(arguments, {"tools": definitions}, table(("tool", "", "purpose"), rows))
+    show_list(arguments, {"tools": definitions}, "tools", table(("tool", "", "purpose"), rows))
 
 
 def _call(arguments: argparse.Namespace) -> int:
@@ -264,7 +265,7 @@ COMMANDS = (
         (
             _READ_ONLY,
             option("--functions", action="store_true", help="in JSON, as functions of a chat completion"),
-            JSON,
+            *LISTING,
         ),
     ),
     Command(

@@ -6,8 +6,8 @@ import argparse
 import base64
 import json
 import zlib
-from collections.abc import Generator, Iterator
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from gzip import GzipFile
 from itertools import chain, groupby, islice
@@ -23,16 +23,17 @@ from ..memory.new_file import new_file
 from ..memory.new_memory import LEFT_TO_RULES
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import map_rows, path_rows, rows
-from ..memory.storage.connection import resolve
 from ..memory.storage.feed import changes_since
 from ..memory.storage.map_rows import unpack
 from ..memory.storage.migrations import exportable, is_before_release
 from ..memory.storage.retention_rows import active_ids, whole_rows
 from ..memory.storage.snapshot import Snapshot
 from ..memory.validation import check_coordinates, compact_json
-from .command import DATABASE, Command, open_memory, option
-from .output import write_result
+from .command import DATABASE, Command, existing_path, open_memory, option
+from .output import write_notice, write_result
 
+_STANDARD = Path("-")
+"""Standard output of an export, standard input of an import."""
 _MAP, _PATH = "map", "path"
 """Types of lines that hold no memory."""
 _POINTS = 500
@@ -44,21 +45,29 @@ _MEMORY_LINES = ('{"unit": "memory"', '{"id": ')
 
 
 def _export(arguments: argparse.Namespace) -> None:
+    count = 0
+    with exportable(existing_path(arguments.db)) as snapshot, _opened_export(arguments.file) as write:
+        is_old = is_before_release(snapshot)
+        lines = _lines_before_release(snapshot) if is_old else _batch_lines(snapshot)
+        for line in chain(lines, _place_lines(snapshot)):
+            write(f"{line}\n")
+            count += line.startswith(_MEMORY_LINES)
+    (write_notice if arguments.file == _STANDARD else write_result)(f"exported: {count} memories\n")
+
+
+@contextmanager
+def _opened_export(path: Path) -> Iterator[Callable[[str], object]]:
+    if path == _STANDARD:
+        yield write_result
+        return
     try:
         with (
-            exportable(resolve(arguments.db)) as snapshot,
-            new_file(arguments.file, mode=0o600) as file,
-            GzipFile(fileobj=file, mode="wb") if arguments.file.suffix == ".gz" else nullcontext(file) as output,
+            new_file(path, mode=0o600) as file,
+            GzipFile(fileobj=file, mode="wb") if path.suffix == ".gz" else nullcontext(file) as output,
         ):
-            is_old = is_before_release(snapshot)
-            lines = _lines_before_release(snapshot) if is_old else _batch_lines(snapshot)
-            count = 0
-            for line in chain(lines, _place_lines(snapshot)):
-                output.write(f"{line}\n".encode())
-                count += line.startswith(_MEMORY_LINES)
+            yield lambda line: output.write(line.encode())
     except OSError as cause:
-        raise InvalidFieldError("FILE.jsonl", arguments.file, f"cannot be written ({cause.strerror})") from cause
-    write_result(f"exported: {count} memories\n")
+        raise InvalidFieldError("FILE.jsonl", path, f"cannot be written ({cause.strerror})") from cause
 
 
 def _backup(arguments: argparse.Namespace) -> None:
@@ -113,7 +122,7 @@ def _store_part(memory: RobotMemory, part: Batch | NewMemory | _Place) -> Applie
 
 def _read(path: Path) -> Generator[Batch | NewMemory | _Place]:
     try:
-        with opened_lines(path) as file:
+        with opened_lines(Path("/dev/stdin") if path == _STANDARD else path) as file:
             yield from _parts(enumerate(file, start=1), path)
     except (OSError, EOFError, zlib.error) as cause:
         raise InvalidFieldError(
@@ -241,7 +250,7 @@ def _text(blob: object) -> str:
     return base64.b64encode(blob).decode()
 
 
-_FILE = option("file", type=Path, metavar="FILE.jsonl", help="file of JSON lines; an export makes a new one")
+_FILE = option("file", type=Path, metavar="FILE.jsonl", help="file of JSON lines; an export makes it; - for a pipe")
 COMMANDS = (
     Command(
         "export", "write all that a file holds as JSON lines",

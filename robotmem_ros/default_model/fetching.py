@@ -187,7 +187,7 @@ def fetch(folder: Path, progress: Callable[[str], None] = lambda step: None) -> 
         OSError: the folder cannot be written.
     """
     if find_spec("onnx") is None:
-        msg = f"the package onnx is not installed; run {sys.executable} -m pip install onnx"
+        msg = f"the package onnx is not installed; run {sys.executable} -m pip install fastembed numkong onnx"
         raise FetchError(msg)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:

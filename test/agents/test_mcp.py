@@ -221,7 +221,7 @@ def test_a_file_that_does_not_exist_is_made_only_on_demand(tmp_path: Path) -> No
     with served(missing) as process:
         _, complaints = process.communicate("", timeout=180)
         assert process.returncode == 1
-    assert "does not exist; give the path of a memory's file" in complaints
+    assert "does not exist; name a memory's file with --db" in complaints
     with served(missing, "--create", WORDS_ALONE) as process:
         spoken(process, HELLO, answers=1)
     assert missing.is_file()

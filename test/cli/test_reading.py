@@ -141,8 +141,7 @@ def test_a_missing_database_is_not_created(
     path = tmp_path / "none.db"
     assert main([*command, "--db", str(path)]) == 1
     assert (
-        capsys.readouterr().err
-        == f"robotmem: database {str(path)!r} does not exist; give the path of a memory's file\n"
+        capsys.readouterr().err == f"robotmem: database {str(path)!r} does not exist; name a memory's file with --db\n"
     )
     assert not path.exists()
 

@@ -75,6 +75,16 @@ def test_an_export_overwrites_nothing(db: Path, tmp_path: Path, capsys: pytest.C
         assert taken.read_bytes() == before
 
 
+def test_an_export_into_a_pipe_is_the_same_lines(db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = tmp_path / "memories.jsonl"
+    assert main(["export", str(lines), "--db", str(db)]) == 0
+    assert main(["export", "-", "--db", str(db)]) == 0
+    output = capsys.readouterr()
+    assert output.out.partition("\n")[2] == lines.read_text()
+    assert output.err == "exported: 3 memories\n"
+    assert not Path("-").exists()
+
+
 def test_a_version_that_cannot_be_exported_is_refused(
     db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

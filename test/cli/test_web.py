@@ -49,7 +49,7 @@ def test_a_port_that_is_used_and_a_host_that_is_not_here_are_one_sentence(
 
 def test_a_database_that_is_not_there_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     db = tmp_path / "none.db"
-    assert "does not exist; give the path of a memory's file" in refusal(capsys, "--db", str(db), "--port", "0")
+    assert "does not exist; name a memory's file with --db" in refusal(capsys, "--db", str(db), "--port", "0")
     assert not db.exists()
 
 

@@ -168,7 +168,8 @@ def test_fetching_without_onnx_names_the_package_and_leaves_nothing(
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if not Path(folder, "onnx").is_dir()])
     monkeypatch.delitem(sys.modules, "onnx", raising=False)
     assert run(tmp_path / "model") == 1
-    assert f"onnx is not installed; run {sys.executable} -m pip install onnx\n" in capsys.readouterr().err
+    command = f"{sys.executable} -m pip install fastembed numkong onnx"
+    assert f"onnx is not installed; run {command}\n" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -179,4 +179,4 @@ def _import_failure(cause: ImportError) -> str:
     if not isinstance(cause, ModuleNotFoundError) or cause.name is None:
         return f"the embedding model cannot be loaded: {cause}"
     # FastEmbed brings the others along.
-    return f"{cause.name.partition('.')[0]} is not installed (pip install fastembed)"
+    return f"{cause.name.partition('.')[0]} is not installed (pip install fastembed numkong onnx)"

@@ -54,6 +54,7 @@ FLOORS = (
     {"search"},
     {"learning", "objects", "purge", "retention", "sessions"},
     {"parts", "status"},
+    {"doctor"},
     {"robot_memory"},
     {"notes", "other_memories"},
     {"router"},

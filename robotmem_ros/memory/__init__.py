@@ -2,6 +2,7 @@
 
 from .batch import Applied, Batch, Cursor
 from .config.parameters import Parameters
+from .doctor import Finding, Severity
 from .errors import (
     DatabaseUnusableError,
     ForkedMemoryError,
@@ -42,6 +43,7 @@ __all__ = [
     "DatabaseUnusableError",
     "Explanation",
     "FieldOfView",
+    "Finding",
     "ForkedMemoryError",
     "FrameMismatchError",
     "Hit",
@@ -71,6 +73,7 @@ __all__ = [
     "RobotMemoryError",
     "SeenObject",
     "SessionNotFoundError",
+    "Severity",
     "Sighting",
     "Status",
     "StorageError",

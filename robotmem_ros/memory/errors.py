@@ -111,6 +111,7 @@ class DatabaseUnusableError(RobotMemoryError):
 
     def __init__(self, path: Path | str, problem: str, way_out: str) -> None:
         super().__init__(f"database {str(path)!r} {problem}; {way_out}")
+        self.way_out = way_out
 
 
 class StorageError(RobotMemoryError):

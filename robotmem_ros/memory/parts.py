@@ -71,7 +71,7 @@ class Parts:
             self.database = Database(at_start, self.maintenance.notify, read_only=read_only, clock=clock)
             stack.callback(self.database.close)
             self.sessions = Sessions(self.database, parameters, clock)
-            self.usage = UsageRecorder(self.database)
+            self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
             stack.callback(self._threads.shutdown)

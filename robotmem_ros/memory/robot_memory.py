@@ -18,6 +18,7 @@ from .batch import BEGINNING, Applied, Batch, Cursor
 from .clocks import FIRST_OF_WALL_CLOCKS
 from .conditions.decay import Decay
 from .config.parameters import Parameters
+from .doctor import Finding, examine
 from .embedding.embedder import BackgroundEmbedder, Embedder
 from .errors import (
     ForkedMemoryError,
@@ -56,9 +57,10 @@ from .search.details import MemoryDetails, parse_ids, read_details
 from .search.hits import Hit
 from .search.note_lines import NoteLines, NotesState, note_lines, notes_state
 from .search.query import parse_query
-from .search.request import RecallRequest, TimelineRequest
+from .search.request import MAX_ENTRIES, RecallRequest, TimelineRequest
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
+from .search.usage import RecallLog
 from .sessions.consolidation import Consolidation
 from .sessions.sessions import OpenSession, SessionReport, SessionStart
 from .status import Status, status
@@ -68,6 +70,7 @@ from .storage.applying import apply
 from .storage.feed import changes_since
 from .storage.map_rows import MapInfo
 from .storage.note_rows import FolderRow, KnownNotes, NoteFile
+from .storage.recall_rows import latest, most_used
 from .storage.snapshot import Snapshot, Transaction
 from .storage.time_rows import Sighted, read_sighted
 from .times import OtherUnitError, Time, moment
@@ -141,6 +144,8 @@ class RobotMemory:
             lambda: self.parameters, self._clock, embedder=embedder, patience=patience, read_only=read_only
         )
         self._companions: list[Companion] = []
+        self.findings: tuple[Finding, ...] = ()
+        """Findings of the last `doctor` of this program."""
         # Its threads keep it alive until it is closed, and none of them may be in C++ code when the interpreter ends.
         atexit.register(self.close)
 
@@ -351,7 +356,7 @@ class RobotMemory:
         what, where or when leaves is the result all the same, with `relevant` false.
         Objects that are not confirmed are left out, and the reason says how many, unless `include_unconfirmed` or a
         condition on `confirmed` asks for them. docs/recall.md lists the conditions. Without `count_usage`, as for what
-        nobody asked for, the results do not count as used.
+        nobody asked for, the results do not count as used, and the log of recalls does not have it.
 
         Raises:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.
@@ -360,11 +365,24 @@ class RobotMemory:
         """
         parts = self.parts
         query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
+        caller, start = validation.name("caller", request.caller), time.perf_counter()
         with parts.database.query_priority:
             result = parts.pipeline.run(query, self.parameters)
         if request.count_usage:
-            parts.usage.add(result, max(query.decay.now, 0))
+            parts.usage.add(query, result, caller, (time.perf_counter() - start) * 1e3)
         return result
+
+    def recalls(self, n: int = 100) -> RecallLog:
+        """Return the last `n` recalls, and the `n` memories that were recalled most often.
+
+        The log has at most as many recalls as the parameter `recall_log` says; those of the last second may be missing.
+
+        Raises:
+            InvalidFieldError: `n` is not in 1 to 1,000.
+            StorageError: the database could not be read.
+        """
+        limit = validation.whole("n", n, low=1, high=MAX_ENTRIES)
+        return self._read(lambda snapshot: RecallLog(latest(snapshot, limit), most_used(snapshot, limit)))
 
     def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Hit, ...]:
         """Return at most `n` facts to know before a task, best first: what a session about it is told at its end.
@@ -656,6 +674,7 @@ class RobotMemory:
         if dry_run:
             return plan(self.parts.database, selection)
         parts = self._writable
+        parts.usage.write()  # the log of recalls may name what is purged
         report = purge(parts.database, selection, self.parameters)
         parts.maintenance.notify()  # facts that stay may have another text
         return report
@@ -706,6 +725,19 @@ class RobotMemory:
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""
         return status(self.parts, *(companion.trouble for companion in self._companions))
+
+    def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
+        """Examine the memory, and return a finding for each check; with `fix` mend what can be mended without a loss.
+
+        Without `fix` nothing is written. Each page of the file is read, which takes seconds in a file of 100,000
+        memories; readers and writers go on.
+
+        Raises:
+            ReadOnlyError: the memory is only read, and is to be mended.
+        """
+        parts = self._writable if fix else self.parts
+        self.findings = examine(parts, self.parameters, self._clock, fix=fix)
+        return self.findings
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
         """Copy the memory into a new file, with all that is on disk by now; return its path. Writing goes on meanwhile.

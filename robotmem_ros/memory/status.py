@@ -81,22 +81,16 @@ def status(parts: Parts, *trouble: str) -> Status:
         embedder.why_not,
         foreign,
         parts.backfill.refused(without_vector),
-        database.extension_problem,
         exposure(database.path),
         database.log_loss,
-        database.tokens_missing,
         no_text,
         no_vectors,
-        parts.vectors.missing,
+        *missing_packages(parts),
         parts.maintenance.trouble,
         *(f"notes: folder {folder.path!r} {folder.error}" for folder in folders.values() if folder.error),
         f"notes: {errors} of {files} files are not read (`robotmem notes` tells why)" if errors else "",
+        *trouble,
     ]
-    if not scripts.has_jieba():
-        problems.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
-    if not scripts.has_icu():
-        problems.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
-    problems += trouble
     return Status(
         write_error=database.trouble,
         mode=_MODES[not no_text, has_vectors],
@@ -115,6 +109,16 @@ def status(parts: Parts, *trouble: str) -> Status:
         removed=sum(n for (_, kind), n in counts_of_removed.items() if kind in counts),
         model_of_vectors=model,
     )
+
+
+def missing_packages(parts: Parts) -> list[str]:
+    """Return what is worse without a package, each with its name."""
+    problems = [parts.database.extension_problem, parts.database.tokens_missing, parts.vectors.missing]
+    if not scripts.has_jieba():
+        problems.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
+    if not scripts.has_icu():
+        problems.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
+    return [*filter(None, problems)]
 
 
 def _of_another_model(snapshot: Snapshot, embedder: BackgroundEmbedder) -> str:

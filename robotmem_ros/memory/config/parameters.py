@@ -180,6 +180,13 @@ class Parameters:
     recall_kinds: str = parameter(
         "facts, perceptions, notes", "Kinds of memories that answer a recall that does not name its `kinds`."
     )
+    recall_log: int = parameter(
+        1000, "Number of last recalls that the file keeps a log of; 0 disables.", unit="recalls", minimum=0,
+        maximum=1_000_000,
+    )  # fmt: skip
+    recall_log_texts: bool = parameter(
+        False, "Keep the texts of recalls in this log; otherwise a digest tells which were the same."
+    )
     other_memories: str = parameter(
         "", "Files of other robots' memories, each as `name: path`, with commas between them. Each is read, and never "
         "written, as the collection of that name, which no recall includes unless it names it.", read_only=True,

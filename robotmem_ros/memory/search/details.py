@@ -8,7 +8,7 @@ from .. import validation
 from ..bounds import MAX_DETAILS
 from ..conditions.decay import Decay
 from ..models import Change, Memory, PerceptionData, Sighting
-from ..storage import changes, rows, sighting_rows
+from ..storage import changes, recall_rows, rows, sighting_rows
 from ..storage.snapshot import Snapshot
 
 _SIGHTINGS = 100
@@ -29,6 +29,12 @@ class MemoryDetails:
     """Last 100 sightings of an object that were kept, newest first."""
     data: PerceptionData | None
     """Its raw data or thumbnail, and its metadata; None if it has neither."""
+    access_count: int = 0
+    """Number of recalls that found it."""
+    return_count: int = 0
+    """Number of recalls that returned it."""
+    last_accessed: int | None = None
+    """Time of the last of them, in nanoseconds since the epoch by the wall clock; None if there was none."""
 
 
 def parse_ids(values: object) -> tuple[int, ...]:
@@ -50,10 +56,11 @@ def read_details(
     histories = changes.histories(snapshot, memory_ids)
     sightings = sighting_rows.histories(snapshot, memory_ids, _SIGHTINGS)
     data = rows.all_perception_data(snapshot, memory_ids)
+    usages = recall_rows.usages(snapshot, memory_ids)
     return tuple(
         MemoryDetails(
             memories[memory_id], *statuses[memory_id], histories.get(memory_id, ()), sightings.get(memory_id, ()),
-            data.get(memory_id),
+            data.get(memory_id), *usages[memory_id][:2], usages[memory_id][2],
         )
         for memory_id in memory_ids
     )  # fmt: skip

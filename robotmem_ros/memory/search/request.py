@@ -80,7 +80,9 @@ class RecallRequest(_Conditions):
     fold: bool = argument(True, "list memories of the same text and place one by one")
     """Whether the newest memory stands for the others of the same text and place."""
     count_usage: bool = True
-    """Whether the results count as used, by retention and by the session; no door offers it."""
+    """Whether the results count as used, by retention and by the session, and the log has it; no door offers it."""
+    caller: str = "python"
+    """Who asks, for the log of recalls: each door names itself."""
 
 
 @dataclass(slots=True, kw_only=True)

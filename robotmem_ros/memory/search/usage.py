@@ -1,6 +1,6 @@
-"""Count what was recalled, after the result is out.
+"""Count what was recalled, and log the recalls, after the result is out.
 
-The counts of the last half second are written together: a write for every query would slow the next one down, and wear
+What came in the last half second is written together: a write for every query would slow the next one down, and wear
 the robot's flash.
 """
 
@@ -8,56 +8,80 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Callable
 from concurrent.futures import Future
+from typing import NamedTuple
 
+from ..config.parameters import Parameters
 from ..errors import MemoryClosedError
-from ..storage import Database
+from ..storage import Database, recall_rows
+from ..storage.recall_rows import LoggedRecall, UsedMemory
 from ..storage.rows import count_usage
 from ..storage.session_rows import note_recalls
 from ..storage.snapshot import Transaction
+from .query import Query
 from .result import RecallResult
 
 _LOG = logging.getLogger(__name__)
+_MOST = 10_000
+"""Recalls that wait to be logged at most."""
+
+
+class RecallLog(NamedTuple):
+    """The last recalls, and the memories that were recalled most often."""
+
+    recalls: tuple[LoggedRecall, ...]
+    """Newest first."""
+    most_used: tuple[UsedMemory, ...]
+    """Active memories, the most often recalled first."""
 
 
 class UsageRecorder:
-    """Collect the ids of recalled memories and write their counts later. Safe to use from several threads."""
+    """Collect what was recalled, and write it later. Safe to use from several threads."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, parameters: Callable[[], Parameters]) -> None:
         self._database = database
+        self._parameters = parameters
         self._lock = threading.Lock()
+        self._clear()
+
+    def _clear(self) -> None:
         self._counts: Counter[int] = Counter()
         self._ranks: dict[int, int] = {}
-        self._latest = 0
+        self._recalls: deque[LoggedRecall] = deque(maxlen=_MOST)
 
-    def add(self, result: RecallResult, now: int) -> None:
-        """Count the memories of a result that was given at `now`, nanoseconds by the robot's clock.
-
-        A database that is only read counts nothing.
-        """
+    def add(self, query: Query, result: RecallResult, caller: str, milliseconds: float) -> None:
+        """Count the memories of a result, and log its recall; a database that is only read does neither."""
         if self._database.read_only:
             return
+        relevance = max((hit.relevance for hit in result), default=None) if query.text else None
+        entry = LoggedRecall(
+            max(query.decay.now, 0), caller, "", query.text, result.mode.value, len(result), relevance,
+            result.relevant, milliseconds,
+        )  # fmt: skip
         with self._lock:
-            self._latest = now
+            self._recalls.append(entry)
             self._counts.update(memory.id for memory in result)
             for rank, memory in enumerate(result, start=1):
                 self._ranks[memory.id] = min(rank, self._ranks.get(memory.id, rank))
 
     def write(self) -> bool:
-        """Queue what was counted; a failure is logged, since the results were right without it. Nothing is left."""
-        # Queued under the lock: when this returns, all that was counted before is on its way.
+        """Queue what was collected; a failure is logged, since the results were right without it. Nothing is left."""
+        # Queued under the lock: when this returns, all that was collected before is on its way.
         with self._lock:
-            counts, self._counts = self._counts, Counter()
-            ranks, self._ranks = self._ranks, {}
-            if counts:
-                self._queue(counts, ranks, self._latest)
+            if self._recalls:
+                self._queue(self._counts, self._ranks, list(self._recalls))
+                self._clear()
         return False
 
-    def _queue(self, counts: Counter[int], ranks: dict[int, int], now: int) -> None:
+    def _queue(self, counts: Counter[int], ranks: dict[int, int], recalls: list[LoggedRecall]) -> None:
+        parameters = self._parameters()
+
         def work(transaction: Transaction) -> None:
-            count_usage(transaction, counts, now)
+            count_usage(transaction, counts, recalls[-1].recalled_at)
             note_recalls(transaction, ranks)
+            recall_rows.add(transaction, recalls, limit=parameters.recall_log, texts=parameters.recall_log_texts)
 
         try:
             self._database.write(work).add_done_callback(_log_failure)

@@ -39,6 +39,11 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     transaction.executemany(_ADD, [(name, *(counts[name, kind.value] for kind in _KINDS)) for name in names])
 
 
+def clear(transaction: Transaction) -> None:
+    """Set all counts of active memories to 0."""
+    transaction.execute("UPDATE collections SET (facts, perceptions, notes) = (0, 0, 0)")
+
+
 def totals(snapshot: Snapshot) -> dict[str, int]:
     """Return the numbers of active memories by kind, of all as `memory`, and of those with a vector as `vector`."""
     *numbers, vectors = snapshot.row(_TOTALS)

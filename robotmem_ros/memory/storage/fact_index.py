@@ -41,6 +41,10 @@ _COUNTS = """
 """
 
 
+ENTRIES = "SELECT memory_id, word, signature FROM fact_words WHERE memory_id {ids}"
+"""The terms of memories, see `indexing.Index`."""
+
+
 class Candidate(NamedTuple):
     """A fact to compare another one with."""
 

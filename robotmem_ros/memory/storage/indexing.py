@@ -32,20 +32,28 @@ _BATCH = 1000
 class Index(NamedTuple):
     """An index of memories."""
 
+    name: str
     key: Callable[[IndexedRow], object]
     """Columns that determine its entries."""
     exchange: Callable[[Transaction, Rows, Rows], None]
     """Replaces the entries of old rows by those of new rows."""
     clear: Callable[[Transaction], None] | None = None
     """Empties the index; None if it is never rebuilt."""
+    entries: str = ""
+    """Query of its entries, the memory first, of which `{ids}` is the condition; the same in each file with the same
+    memories. Empty if they do not follow from memories alone, or if there is a number for many memories."""
 
 
 TEXTS = Index(
+    "texts",
     attrgetter("collection", "content", "human_summary", "scope_files", "scope_entities", "label"),
     text_rows.exchange,
     text_rows.clear,
+    text_rows.ENTRIES,
 )
-FACTS = Index(attrgetter("type", "collection", "content"), fact_index.exchange, fact_index.clear)
+FACTS = Index(
+    "facts", attrgetter("type", "collection", "content"), fact_index.exchange, fact_index.clear, fact_index.ENTRIES
+)
 
 
 def index(transaction: Transaction, memory_ids: Iterable[int]) -> None:
@@ -71,7 +79,7 @@ def exchange(transaction: Transaction, before: Mapping[int, IndexedRow], after: 
     deletes = [row for memory_id, row in before.items() if memory_id not in after]
     inserts = [row for memory_id, row in after.items() if memory_id not in before]
     changes = [(row, after[row.id]) for row in before.values() if row.id in after and row != after[row.id]]
-    for key, exchange_rows, _ in _INDEXES:
+    for _, key, exchange_rows, *_ in INDEXES:
         pairs = [(old, new) for old, new in changes if key(old) != key(new)]
         if deletes or inserts or pairs:
             exchange_rows(transaction, [*deletes, *(old for old, _ in pairs)], [*inserts, *(new for _, new in pairs)])
@@ -86,15 +94,36 @@ def rebuild(transaction: Transaction, target: Index) -> None:
         target.exchange(transaction, (), indexed_row.read(transaction, ids[start : start + _BATCH]).values())
 
 
-_INDEXES = (
+def rebuild_all(transaction: Transaction) -> None:
+    """Rebuild all indexes, whatever is in them."""
+    text_rows.repair(transaction)
+    for target in INDEXES:
+        if target.clear is not None:
+            rebuild(transaction, target)
+    vector_rows.delete_unused(transaction)
+    text_rows.note_changes(transaction)
+
+
+INDEXES = (
     TEXTS,  # first, because it adds new collections
-    Index(attrgetter("type", "collection", "status"), collection_rows.exchange),
-    Index(attrgetter("type", "collection", "status", "content", "human_summary"), vector_rows.exchange),
-    Index(attrgetter("context"), value_rows.exchange),
-    Index(attrgetter("context", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange),
-    Index(attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange_boxes),
+    Index(
+        "counts", attrgetter("type", "collection", "status"), collection_rows.exchange, collection_rows.clear
+    ),
+    Index(
+        "vectors", attrgetter("type", "collection", "status", "content", "human_summary"), vector_rows.exchange,
+        vector_rows.clear_links, vector_rows.ENTRIES,
+    ),
+    Index("values", attrgetter("context"), value_rows.exchange, value_rows.clear, value_rows.ENTRIES),
+    Index(
+        "positions", attrgetter("context", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange,
+        position_rows.clear, position_rows.ENTRIES,
+    ),
+    Index(
+        "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange_boxes,
+        position_rows.clear_boxes, position_rows.BOXES,
+    ),
     FACTS,
-    Index(attrgetter("id"), fact_rows.exchange),
-    Index(attrgetter("status", "content"), group_rows.exchange),
-)
+    Index("links", attrgetter("id"), fact_rows.exchange),
+    Index("groups", attrgetter("status", "content"), group_rows.exchange),
+)  # fmt: skip
 """Everything derived from memories at once: indexes, links of facts, and groups of consolidated facts."""

@@ -21,6 +21,18 @@ _MOVE_BOX = """
     UPDATE objects_rtree SET (x0, x1, y0, y1, z0, z1) = (?2, ?3, ?4, ?5, ?6, ?7)
     WHERE id = ?1 AND (?8 NOT BETWEEN x0 AND x1 OR ?9 NOT BETWEEN y0 AND y1 OR ?10 NOT BETWEEN z0 AND z1)
 """
+ENTRIES = """
+    SELECT p.memory_id, s.field, s.frame_id, s.map_id, p.x, p.y, p.z, r.space0 - s.id, r.x0, r.x1, r.y0, r.y1
+    FROM positions AS p JOIN spaces AS s ON s.id = p.space_id LEFT JOIN positions_rtree AS r ON r.id = p.id
+    WHERE p.memory_id {ids}
+"""
+"""The positions of memories, see `indexing.Index`."""
+BOXES = """
+    SELECT r.id, s.frame_id, s.map_id, m.x BETWEEN x0 AND x1 AND m.y BETWEEN y0 AND y1 AND m.z BETWEEN z0 AND z1
+    FROM objects_rtree AS r LEFT JOIN memories AS m ON m.id = r.id
+    LEFT JOIN spaces AS s ON s.id BETWEEN r.space0 AND r.space1 WHERE r.id {ids}
+"""
+"""The boxes of objects; a box stays while its object is in it."""
 _ELSEWHERE = """
     SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?)
@@ -31,6 +43,17 @@ _FRAMES = """
         WHERE p.memory_id = j.value AND p.space_id IN (SELECT id FROM spaces WHERE field = ?)
     ) GROUP BY s.id ORDER BY s.id
 """
+
+
+def clear(transaction: Transaction) -> None:
+    """Empty the index of positions."""
+    transaction.execute("DELETE FROM positions_rtree")
+    transaction.execute("DELETE FROM positions")
+
+
+def clear_boxes(transaction: Transaction) -> None:
+    """Delete the boxes of all objects."""
+    transaction.execute("DELETE FROM objects_rtree")
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError
 from ..models import Kind
-from . import note_rows, revisions, rows
+from . import note_rows, recall_rows, revisions, rows
 from .snapshot import Snapshot, Transaction
 
 # A memory that a selected one superseded has the same text, so it is selected too.
@@ -342,7 +342,8 @@ def delete_names(transaction: Transaction) -> None:
 
 
 def note_traces(transaction: Transaction) -> None:
-    """Note that traces of deleted memories are to be overwritten."""
+    """Note that traces of deleted memories are to be overwritten, and empty the texts of the log of recalls."""
+    recall_rows.delete_texts(transaction)
     transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, '1')", (UNFINISHED,))
 
 

@@ -84,6 +84,8 @@ CREATE INDEX idx_mem_inactive ON memories (collection) WHERE status <> 'active';
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
 -- For the postings: the revision of an object changes with each sighting, and its texts seldom do.
 CREATE INDEX idx_mem_text_revision ON memories (text_revision) WHERE text_revision > 0;
+-- For the list of the most used.
+CREATE INDEX idx_mem_used ON memories (access_count) WHERE access_count > 0;
 
 CREATE TRIGGER memories_insert AFTER INSERT ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
     SELECT 1;
@@ -126,6 +128,21 @@ CREATE TABLE collections (
     vectors INTEGER NOT NULL DEFAULT 0,  -- active memories that have one
     memories INTEGER NOT NULL DEFAULT 0,  -- inactive ones included
     words INTEGER NOT NULL DEFAULT 0  -- of the texts of all of them
+);
+
+
+-- The last recalls: see recall_rows.py.
+CREATE TABLE recalls (
+    id INTEGER PRIMARY KEY,
+    recalled_at INTEGER NOT NULL,
+    caller TEXT NOT NULL,  -- the door by which it came, or what a program calls itself
+    digest TEXT NOT NULL,  -- of its text; '' without a text
+    query TEXT NOT NULL,  -- the text; '' unless the parameter `recall_log_texts` is true
+    mode TEXT NOT NULL,
+    hits INTEGER NOT NULL,
+    relevance REAL,  -- of the most relevant hit; NULL without a text or hits
+    relevant INTEGER NOT NULL,
+    milliseconds REAL NOT NULL
 );
 
 

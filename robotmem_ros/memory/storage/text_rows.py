@@ -25,6 +25,8 @@ _TEXT_COLUMNS = "memories_fts (rowid, content, human_summary, scope_files, scope
 _READ_TEXTS = """
     SELECT c.id, c0, c1, c2, c3 FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
 """
+ENTRIES = "SELECT id, c0, c1, c2, c3 FROM memories_fts_content WHERE id {ids}"
+"""The texts of memories, see `indexing.Index`."""
 _SIZES = """
     INSERT INTO collections (name, memories, words) VALUES (?1, ?2, ?3)
     ON CONFLICT (name) DO UPDATE SET (memories, words) = (memories + ?2, words + ?3)
@@ -93,6 +95,16 @@ def clear(transaction: Transaction) -> None:
         "UPDATE collections SET (memories, words) = (0, 0)",
     ):
         transaction.execute(sql)
+
+
+def repair(transaction: Transaction) -> None:
+    """Make the index of words anew from the texts that FTS5 keeps, so that these can be deleted without a rest."""
+    transaction.execute("INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')")
+
+
+def note_changes(transaction: Transaction) -> None:
+    """Note that the texts of all memories may have changed, for what follows them."""
+    transaction.execute(f"UPDATE memories SET text_revision = {revisions.NEXT}")
 
 
 def _read_texts(snapshot: Snapshot, rows: Rows) -> list[tuple[int, str, str, str, str]]:

@@ -17,6 +17,11 @@ _INT64 = 2**63
 _PATH_IDS = "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value"
 # By the whole key: `(path_id, value) IN (SELECT ...)` would search by the path alone, and read all its values.
 _DELETE = "DELETE FROM json_values WHERE path_id = ? AND value = ? AND memory_id = ?"
+ENTRIES = """
+    SELECT v.memory_id, p.path, v.value FROM json_values AS v JOIN json_paths AS p ON p.id = v.path_id
+    WHERE v.memory_id {ids}
+"""
+"""The values of memories, see `indexing.Index`."""
 _Values = Sequence[tuple[str, object]]
 
 
@@ -32,6 +37,11 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     transaction.executemany(_DELETE, [(ids[path], value, memory_id) for path, value, memory_id in outdated])
     rows = [(ids[path], value, memory_id) for path, value, memory_id in new_entries]
     transaction.insert("json_values (path_id, value, memory_id)", "(?, ?, ?)", rows)
+
+
+def clear(transaction: Transaction) -> None:
+    """Empty the index of values."""
+    transaction.execute("DELETE FROM json_values")
 
 
 @lru_cache(maxsize=64)  # values and positions follow from the same context

@@ -35,6 +35,10 @@ _VECTORS_OF_FACTS = """
     CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id WHERE m.content_hash IS NOT NULL
 """
 _VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
+ENTRIES = """
+    SELECT v.memory_id, t.digest FROM memories_vec AS v JOIN vectors AS t ON t.id = v.vector_id WHERE v.memory_id {ids}
+"""
+"""The vectors of memories, see `indexing.Index`."""
 _COUNT = "UPDATE collections SET vectors = vectors + ?2 WHERE name = ?1"
 
 
@@ -54,6 +58,17 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     _count(transaction, Counter(row.collection for row in old if row.id in outdated), -1)
     if unused_ids := {*outdated.values()} - {*links.values()}:
         transaction.execute(_DELETE_UNUSED, (json_array(unused_ids),))
+
+
+def clear_links(transaction: Transaction) -> None:
+    """Unlink all memories from their vectors, which stay."""
+    transaction.execute("DELETE FROM memories_vec")
+    transaction.execute("UPDATE collections SET vectors = 0")
+
+
+def delete_unused(transaction: Transaction) -> None:
+    """Delete the vectors that no memory has."""
+    transaction.execute("DELETE FROM vectors WHERE id NOT IN (SELECT vector_id FROM memories_vec)")
 
 
 def _count(transaction: Transaction, numbers: Counter[str], sign: int = 1) -> None:

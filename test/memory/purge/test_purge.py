@@ -60,6 +60,7 @@ def test_a_purge_by_session_deletes_the_session_and_its_memories(memory: RobotMe
     assert (done.memories, done.sessions) == (1, 1)
     assert contents(memory) == {"mug of s2"}
     assert sessions(memory) == ["s2"]
+    memory.flush()
     assert memory.purge(session_id="s1") == Purged(0, 0, 0, memory.status().db_bytes, memory.status().db_bytes)
 
 

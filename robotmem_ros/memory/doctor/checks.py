@@ -1,0 +1,298 @@
+"""The one table of what the doctor looks at. A check reads, and says what it saw; a few can mend."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import shutil
+import stat
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ... import __version__
+from ..config.parameters import Parameters
+from ..display import time_text
+from ..embedding.embedder import NOT_CONFIGURED, ModelUnavailableError, check_kept_model
+from ..errors import PurgeUnfinishedError, RobotMemoryError
+from ..parts import Parts
+from ..purge.purge import finish
+from ..search.result import Mode
+from ..status import missing_packages
+from ..storage import examination, indexing, note_rows, purge_rows, vector_rows
+from ..storage.activity import read_activity
+from ..storage.connection import LOG_LIMIT, exposure
+from ..storage.disk_room import RESERVE
+from ..storage.log_watch import readers
+from ..storage.recall_rows import latest
+from ..storage.secure_erase import is_read_elsewhere
+from .finding import Severity
+
+_FIX = "robotmem doctor --fix"
+_SAMPLE = 500
+"""Memories whose entries are compared in each index: as many of the newest, and of any others."""
+_LOGGED = 1000
+"""Recalls that are looked at."""
+_FEW_RECALLS = 20
+"""Recalls below which their shares say nothing."""
+_MANY = 0.5
+"""Share of recalls without a result, or without a relevant one, that is worth a warning."""
+_SLOW = 1000.0
+"""Milliseconds that 95 of 100 recalls should not take."""
+_LITTLE_ROOM = 1 << 28
+"""Bytes on the disk below which there is a warning."""
+_PATIENCE = 30.0
+"""Seconds to wait for a model that is being loaded."""
+_FRESH = 60.0
+"""Seconds after which a memory should have a vector, and by which a clock may be ahead."""
+
+
+class Seen(NamedTuple):
+    """What a check saw, and what mends it."""
+
+    severity: Severity
+    words: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Patient:
+    """A memory, as its checks need it."""
+
+    parts: Parts
+    parameters: Parameters
+    clock: Callable[[], int]
+
+    @property
+    def path(self) -> Path:
+        """Return the file."""
+        return self.parts.database.path
+
+    @property
+    def in_memory(self) -> bool:
+        """Return whether nothing is kept on disk."""
+        return self.parts.database.in_memory
+
+
+class Check(NamedTuple):
+    """One thing to look at."""
+
+    name: str
+    look: Callable[[Patient], Seen]
+    mend: Callable[[Patient], None] | None = None
+    """Mends what was seen without losing anything; it raises what keeps it from that."""
+
+
+_IN_MEMORY = Seen(Severity.OK, "nothing is kept on disk")
+
+
+def _versions(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        sqlite = examination.sqlite_version(snapshot)
+    schema = patient.parts.database.schema_version()
+    words = f"robotmem_ros {__version__}, schema {schema}, SQLite {sqlite}, Python {platform.python_version()}"
+    if problems := missing_packages(patient.parts):
+        return Seen(Severity.WARN, f"{words}; {'; '.join(problems)}", "install what is named")
+    return Seen(Severity.OK, words)
+
+
+def _permissions(patient: Patient) -> Seen:
+    if patient.in_memory:
+        return _IN_MEMORY
+    if warning := exposure(patient.path):
+        return Seen(Severity.WARN, warning, f"chmod o= '{patient.path}'")
+    if not os.access(patient.path, os.W_OK) or not os.access(patient.path.parent, os.W_OK):
+        words = f"this user may read {str(patient.path)!r}, and not write to it or to its folder"
+        return Seen(Severity.WARN, words, f"chown or chmod {str(patient.path.parent)!r}")
+    return Seen(Severity.OK, f"mode {stat.S_IMODE(patient.path.stat().st_mode):04o}")
+
+
+def _restrict(patient: Patient) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        file = Path(f"{patient.path}{suffix}")
+        if file.exists():
+            file.chmod(stat.S_IMODE(file.stat().st_mode) & ~0o007)
+
+
+def _disk(patient: Patient) -> Seen:
+    if patient.in_memory:
+        return _IN_MEMORY
+    free = shutil.disk_usage(patient.path.parent).free
+    words, remedy = f"{free:,} bytes are free", "make room on the disk, or delete memories: `robotmem retention`"
+    if free < RESERVE:
+        return Seen(Severity.ERROR, f"{words}; the last {RESERVE:,} are left to forgetting and purging", remedy)
+    return Seen(Severity.WARN, words, remedy) if free < _LITTLE_ROOM else Seen(Severity.OK, words)
+
+
+def _size(patient: Patient) -> Seen:
+    if patient.in_memory:
+        return _IN_MEMORY
+    log = Path(f"{patient.path}-wal")
+    size, log_size = (file.stat().st_size if file.exists() else 0 for file in (patient.path, log))
+    words = f"the file has {size:,} bytes, its log {log_size:,}"
+    if log_size <= 4 * LOG_LIMIT:
+        return Seen(Severity.OK, words)
+    holders = readers(patient.path)
+    held = f"; {', '.join(holders)} may read an older state, which keeps it long" if holders else ""
+    return Seen(Severity.WARN, f"{words}{held}", f"end what reads for long, then {_FIX}" if holders else _FIX)
+
+
+def _checkpoint(patient: Patient) -> None:
+    if patient.parts.database.write_alone(is_read_elsewhere).result():
+        raise RobotMemoryError(f"end what reads for long: {', '.join(readers(patient.path)) or 'not known'}")
+
+
+def _integrity(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        problems = examination.damage(snapshot)
+    if not problems:
+        return Seen(Severity.OK, "every page, key and tree is sound")
+    remedy = "stop its programs, then `robotmem export` it and import that into a new file, or restore a copy"
+    return Seen(Severity.ERROR, "; ".join(problems), remedy)
+
+
+def _indexes(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        sample, total = examination.sample(snapshot, _SAMPLE)
+        problems = examination.out_of_step(snapshot, sample)
+    if problems:
+        return Seen(Severity.ERROR, "; ".join(problems), _FIX)
+    return Seen(Severity.OK, f"{len(sample):,} of {total:,} memories and all counts are in step with every index")
+
+
+def _rebuild(patient: Patient) -> None:
+    database = patient.parts.database
+    with database.snapshot() as snapshot:
+        programs = () if patient.in_memory else read_activity(snapshot, patient.path).programs
+    if programs:
+        names = ", ".join(programs)
+        raise RobotMemoryError(f"close {names} first, or let a node mend its own file: service ~/doctor with fix")
+    database.write(indexing.rebuild_all).result()
+
+
+def _vectors(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        lacking = vector_rows.lacking(snapshot)
+        since = examination.lacking_since(snapshot) if lacking else None
+    if lacking <= 0:
+        return Seen(Severity.OK, "every active memory has its vector")
+    words = f"{lacking:,} active memories have no vector"
+    if patient.parts.embedder.why_not == NOT_CONFIGURED:
+        return Seen(Severity.OK, f"{words}, and no model is configured")
+    if since is None or time.time_ns() - since < _FRESH * 1e9:
+        return Seen(Severity.OK, f"{words} yet")
+    return Seen(Severity.WARN, f"{words}, the first since {time_text(since)}", _FIX)
+
+
+def _model(patient: Patient) -> Seen:
+    embedder = patient.parts.embedder
+    if embedder.why_not == NOT_CONFIGURED:
+        return Seen(Severity.OK, "no model is configured: searches are by words alone")
+    embedder.wait(_PATIENCE)
+    start = time.perf_counter()
+    try:
+        # No query asks for this text, so that it is computed.
+        vector = embedder.embed_one(f"a text of the doctor at {time.time_ns()}")
+        duration = (time.perf_counter() - start) * 1e3
+        with patient.parts.database.snapshot() as snapshot:
+            check_kept_model(snapshot, embedder.name)
+    except ModelUnavailableError as error:
+        return Seen(Severity.WARN, str(error), "see docs/operations.md, Embedding model")
+    norm = math.sqrt(sum(float(number) ** 2 for number in vector))
+    if not math.isfinite(norm) or norm == 0.0:
+        return Seen(Severity.ERROR, f"the vector of {embedder.name} has the length {norm}", "robotmem model")
+    return Seen(Severity.OK, f"{embedder.name} computed {len(vector)} numbers in {duration:.0f} ms")
+
+
+def _recalls(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        recalls = [entry for entry in latest(snapshot, _LOGGED) if entry.mode != Mode.STRUCTURED.value]
+    if not recalls:
+        return Seen(Severity.OK, "the log has no recall with a text")
+    nothing = sum(not entry.hits for entry in recalls) / len(recalls)
+    irrelevant = sum(bool(entry.hits) and not entry.relevant for entry in recalls) / len(recalls)
+    words = f"of the last {len(recalls):,} with a text, {nothing:.0%} found nothing, {irrelevant:.0%} nothing relevant"
+    if len(recalls) >= _FEW_RECALLS and max(nothing, irrelevant) >= _MANY:
+        return Seen(Severity.WARN, words, "look at `robotmem recalls`, and at the parameter min_relevance")
+    return Seen(Severity.OK, words)
+
+
+def _latency(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        durations = sorted(entry.milliseconds for entry in latest(snapshot, _LOGGED))
+    if not durations:
+        return Seen(Severity.OK, "the log has no recall")
+    slow = durations[math.ceil(0.95 * len(durations)) - 1]
+    words = f"half of the last {len(durations):,} recalls took {statistics.median(durations):.1f} ms, 95 % {slow:.1f}"
+    if len(durations) >= _FEW_RECALLS and slow > _SLOW:
+        return Seen(Severity.WARN, words, "look at `robotmem recalls`, and at what else this machine does")
+    return Seen(Severity.OK, words)
+
+
+def _clock(patient: Patient) -> Seen:
+    now = patient.clock()
+    if now <= 0:
+        return Seen(Severity.OK, "the robot's clock shows no time yet")
+    with patient.parts.database.snapshot() as snapshot:
+        memories, newest, days, future_days = examination.times(snapshot, round(now + _FRESH * 1e9))
+    words = f"the robot's clock shows {time_text(now)}, and the memory lived {days:,} days"
+    if memories or future_days:
+        ahead = f"; {memories:,} memories and {future_days:,} lived days lie ahead of it, the last {time_text(newest)}"
+        return Seen(Severity.WARN, words + ahead, "set the clocks of the robot and of its drivers")
+    return Seen(Severity.OK, words)
+
+
+def _purge(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        is_unfinished = purge_rows.is_unfinished(snapshot)
+    if is_unfinished:
+        return Seen(Severity.WARN, "traces of a purge may still be in the file", "robotmem purge --finish")
+    return Seen(Severity.OK, "no purge is unfinished")
+
+
+def _finish(patient: Patient) -> None:
+    try:
+        finish(patient.parts.database)
+    except PurgeUnfinishedError as error:
+        raise RobotMemoryError(str(error)) from error
+
+
+def _maintenance(patient: Patient) -> Seen:
+    database = patient.parts.database
+    if database.trouble:
+        return Seen(Severity.ERROR, database.trouble, "see docs/operations.md")
+    if trouble := "; ".join(filter(None, (database.log_loss, patient.parts.maintenance.trouble))):
+        return Seen(Severity.WARN, trouble, "see docs/operations.md")
+    return Seen(Severity.OK, "nothing has failed since this program opened the file")
+
+
+def _notes(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
+    unread = sum(bool(folder.error) for folder in folders.values())
+    words = f"{len(folders):,} folders and {files:,} files"
+    if unread or errors:
+        return Seen(Severity.WARN, f"{words}, of which {unread:,} and {errors:,} are not read", "robotmem notes")
+    return Seen(Severity.OK, words)
+
+
+CHECKS = (
+    Check("versions", _versions),
+    Check("permissions", _permissions, _restrict),
+    Check("disk", _disk),
+    Check("size", _size, _checkpoint),
+    Check("integrity", _integrity),
+    Check("indexes", _indexes, _rebuild),
+    Check("model", _model),
+    Check("vectors", _vectors, lambda patient: patient.parts.flush()),
+    Check("recalls", _recalls),
+    Check("latency", _latency),
+    Check("clock", _clock),
+    Check("purge", _purge, _finish),
+    Check("maintenance", _maintenance),
+    Check("notes", _notes),
+)

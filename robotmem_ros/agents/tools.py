@@ -38,7 +38,7 @@ def _learn(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 
 def _recall(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    result = desk.memory.recall(**arguments)
+    result = desk.memory.recall(**arguments, caller="agent")
     memories = [desk.view.brief(short, hit) for short, hit in zip(result.brief(), result, strict=True)]
     about = filled({"mode": result.mode.value, "reason": result.reason})
     return {"memories": memories, "relevant": result.relevant, **about}

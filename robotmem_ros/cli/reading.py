@@ -39,7 +39,7 @@ _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 def _recall(arguments: argparse.Namespace) -> None:
     request = {entry.name: getattr(arguments, entry.name) for entry in arguments_of(RecallRequest)}
-    with open_memory(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
+    with open_memory(arguments.db, read_only=True, embedding_model=model(arguments)) as memory:
         result = memory.recall(**request)
     if arguments.brief:
         brief = result.brief()
@@ -56,7 +56,8 @@ def _recall(arguments: argparse.Namespace) -> None:
     show_list(arguments, fields, "memories", "\n".join(lines) + "\n")
 
 
-def _model(arguments: argparse.Namespace) -> str:
+def model(arguments: argparse.Namespace) -> str:
+    """Return the embedding model that a command searches with."""
     return "" if arguments.no_model else Parameters().embedding_model
 
 
@@ -103,7 +104,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _status(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
+    with open_memory(arguments.db, read_only=True, embedding_model=model(arguments)) as memory:
         memory.wait_for_model()
         status = memory.status()
     fields = {**dataclasses.asdict(status), "mode": status.mode.value}
@@ -229,7 +230,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "Mapping[str, object] | str | None": {"metavar": "JSON"},
 }
 """Settings of an option by the type of its argument in a request."""
-_NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
+NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
 _ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
 COMMANDS = (
     Command(
@@ -239,14 +240,14 @@ COMMANDS = (
             DATABASE,
             *map(request_option, arguments_of(RecallRequest)[1:]),
             option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
-            _NO_MODEL,
+            NO_MODEL,
             *LISTING,
         ),
     ),
     Command(
         "status", "show what a memory contains",
         "Show what a memory contains, by which searches `robotmem recall` finds it, and what is missing for them.",
-        _status, (DATABASE, _NO_MODEL, JSON),
+        _status, (DATABASE, NO_MODEL, JSON),
     ),
     Command(
         "sessions", "list sessions", "List sessions, the latest first.", _sessions,

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from builtin_interfaces.msg import Duration, Time
 
 from robotmem_ros.msg import MemoryStatus, Perception
-from robotmem_ros.srv import EndSession, GetMemories, Learn, List, ObjectHistory, Update
+from robotmem_ros.srv import Doctor, EndSession, GetMemories, Learn, List, ObjectHistory, Update
 
-from ..memory import BriefMemory, Count, Hit, MemoryDetails, Mode, Sighting, Status
+from ..memory import BriefMemory, Count, Finding, Hit, MemoryDetails, Mode, Sighting, Status
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
@@ -86,6 +86,11 @@ def fill_memories(response: GetMemories.Response, memories: tuple[MemoryDetails,
 def fill_counts(response: List.Response, counts: tuple[Count, ...]) -> None:
     """Fill a response with the numbers of memories that have each value."""
     fill(response, counts=dict(counts))
+
+
+def fill_findings(response: Doctor.Response, findings: tuple[Finding, ...]) -> None:
+    """Fill a response with what the doctor saw."""
+    fill(response, findings=findings)
 
 
 def fill_report(response: EndSession.Response, report: SessionReport) -> None:

@@ -11,6 +11,7 @@ import gc
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
@@ -31,6 +32,8 @@ from .services import SHUTTING_DOWN, NotActiveError, Services
 from .topics import TopicState
 from .transforms import Point, Target
 
+_CHECK_UP_PERIOD = 3600.0
+"""Seconds; an examination reads the whole file."""
 _DIAGNOSTICS_PERIOD = 1.0
 _FINALIZED = "finalized"
 
@@ -68,6 +71,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
             (self.parameters.status_period, self._publish_status),
             (_DIAGNOSTICS_PERIOD, self._publish_diagnostics),
             (self.parameters.markers_period, self._publish_markers),
+            (_CHECK_UP_PERIOD, self._check_up),
         ):
             if period:
                 # Steady time: under simulated time without a clock, no other timer fires.
@@ -182,8 +186,17 @@ class MemoryNode(ThreadedNode, ParametersNode):
             problem = str(error)
         queues = self._live.queues() if self._live else {}
         self._diagnostics.publish(
-            self._state, problem, status, topics=self._topics(), queues=queues, drops=self._counts().drops
-        )
+            self._state, problem, status, topics=self._topics(), queues=queues, drops=self._counts().drops,
+            findings=self._memory.findings if self._memory else (),
+        )  # fmt: skip
+
+    def _check_up(self) -> None:
+        if self._memory is not None and self._state == "active":
+            threading.Thread(target=self._examine, args=(self._memory,), name="memory-doctor", daemon=True).start()
+
+    def _examine(self, memory: RobotMemory) -> None:
+        with suppress(MemoryClosedError):
+            memory.doctor()
 
     def _publish_markers(self) -> None:
         memory = self._memory
@@ -216,6 +229,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         gc.freeze()
         ending = f": {status.reason}" if status.reason else ""
         self.get_logger().info(f"queries run on {status.mode.value}{ending}")
+        self._examine(memory)
 
     def _stop(self) -> None:
         self._bond.dissolve()

@@ -10,7 +10,8 @@ from rclpy.node import Node
 
 from robotmem_ros.msg import MemoryStatus
 
-from ..memory import Status
+from ..memory import Finding, Severity, Status
+from ..memory.doctor import worst
 from ..perception import DropReason, TopicCounts
 from . import subscriptions as qos
 from .conversions import Clock, fill_status
@@ -74,11 +75,12 @@ class Diagnostics:
         topics: Sequence[TopicState],
         queues: dict[str, int],
         drops: dict[DropReason, int],
+        findings: Sequence[Finding],
     ) -> None:
         """Publish the state of the node, its database, its topics and its queues; `problem` says what went wrong."""
         now = time.monotonic()
         elapsed, self._then = max(now - self._then, 1e-3), now
-        message = DiagnosticArray(status=[self._memory(state, problem, status, queues, drops)])
+        message = DiagnosticArray(status=[self._memory(state, problem, status, queues, drops, findings=findings)])
         message.header.stamp = time_message(max(self._clock(), 0))
         for topic in topics:
             message.status.append(self._topic(topic, self._before.get(topic.config.name), elapsed))
@@ -86,7 +88,14 @@ class Diagnostics:
         self._publisher.publish(message)
 
     def _memory(
-        self, state: str, problem: str, status: Status | None, queues: dict[str, int], drops: dict[DropReason, int]
+        self,
+        state: str,
+        problem: str,
+        status: Status | None,
+        queues: dict[str, int],
+        drops: dict[DropReason, int],
+        *,
+        findings: Sequence[Finding],
     ) -> DiagnosticStatus:
         values: list[tuple[str, object]] = [("state", state), ("last_error", problem)]
         level, words = (_OK, state) if state == "active" else (_WARN, state)
@@ -103,6 +112,9 @@ class Diagnostics:
                 ("pending_vectors", status.pending_vectors),
                 ("removed_by_retention", status.removed),
             ]
+        values.append(("doctor", _verdict(findings)))
+        if worst(findings) is Severity.ERROR:
+            level, words = _ERROR, f"doctor: {_verdict(findings)}"
         values += queues.items()
         values += ((f"dropped.{reason.value}", number) for reason, number in sorted(drops.items()))
         return self._status("memory", level, words, values)
@@ -149,6 +161,13 @@ class Diagnostics:
             hardware_id="",
             values=[KeyValue(key=key, value=_text(value)) for key, value in values],
         )
+
+
+def _verdict(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return "not examined yet"
+    trouble = [f"{finding.name}: {finding.seen}" for finding in findings if finding.severity is not Severity.OK]
+    return "; ".join(trouble) or "ok"
 
 
 def _text(value: object) -> str:

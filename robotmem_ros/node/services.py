@@ -14,6 +14,7 @@ from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 
 from robotmem_ros.srv import (
     Consolidate,
+    Doctor,
     EndSession,
     Forget,
     GetData,
@@ -93,6 +94,7 @@ class Services:
             (StartSession, "~/start_session", self._calling("start_session"), fill),
             (EndSession, "~/end_session", self._calling("end_session"), conversions.fill_report),
             (Consolidate, "~/consolidate", self._calling("consolidate"), fill),
+            (Doctor, "~/doctor", self._calling("doctor"), conversions.fill_findings),
         )
 
     def close(self) -> None:
@@ -159,7 +161,7 @@ class Services:
 
 def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.RecallResponse:
     """Recall memories in full or in brief, with the arguments of the core; raise the same errors."""
-    result = memory.recall(**query)
+    result = memory.recall(caller="service", **query)
     hits, in_brief = ((), result.brief()) if brief else (result.hits, ())
     return conversions.RecallResponse(hits, in_brief, result.mode, result.reason, result.relevant)
 

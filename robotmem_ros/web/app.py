@@ -17,7 +17,7 @@ from .events import Events, event_routes
 from .guard import Guard, Limits
 from .headers import SecurityHeaders
 from .memories import changing_routes, detail_routes, list_routes
-from .overview import Searches, count_routes, overview_routes
+from .overview import count_routes, overview_routes
 from .page import STATIC, add_page, login_routes
 from .parameters import check_query
 from .places import past_routes, place_routes
@@ -86,11 +86,10 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
         lifespan=limited_threads,
     )
     add_handlers(api)
-    searches = Searches()
     routers: Iterable[APIRouter] = (
-        overview_routes(memory, searches, read_only=settings.read_only, needs_token=not access.is_open),
+        overview_routes(memory, read_only=settings.read_only, needs_token=not access.is_open),
         count_routes(memory),
-        list_routes(memory, searches),
+        list_routes(memory),
         detail_routes(memory),
         changing_routes(memory, read_only=settings.read_only),
         place_routes(memory, read_only=settings.read_only),

@@ -13,7 +13,6 @@ from ..memory.clocks import DAY
 from ..memory.errors import InvalidFieldError, ReadOnlyError
 from ..memory.models import PerceptionData
 from ..memory.search.details import MemoryDetails
-from .overview import Searches
 from .requests import (
     SYNONYMS,
     Id,
@@ -45,7 +44,7 @@ class Done(Value):
     done: Literal["updated", "forgotten", "restored"]
 
 
-def list_routes(memory: RobotMemory, searches: Searches) -> APIRouter:
+def list_routes(memory: RobotMemory) -> APIRouter:
     """Make the paths over a memory."""
     router = APIRouter(prefix="/api", tags=["read"])
 
@@ -61,8 +60,7 @@ def list_routes(memory: RobotMemory, searches: Searches) -> APIRouter:
         words, is_brief = arguments.pop("q", ""), arguments.pop("brief", False)
         if words and arguments.get("query", words) != words:
             raise InvalidFieldError("q", words, "differs from `query`, which means the same; give one of them")
-        result = memory.recall(**{"query": words, **arguments})
-        searches.add(is_empty=not result)
+        result = memory.recall(**{"query": words, **arguments}, caller="console")
         about = {"mode": result.mode.value, "reason": result.reason, "relevant": result.relevant}
         if is_brief:
             return FoundBriefly.model_validate({**about, "memories": result.brief()})
@@ -95,10 +93,7 @@ def detail_routes(memory: RobotMemory) -> APIRouter:
         """Return a memory in full, a forgotten one too, with its history, sightings and data."""
         full = in_full(memory, memory_id)
         data = None if full.data is None else _data(full.data)
-        return DetailsOut.model_validate({
-            "memory": full.memory, "status": full.status, "status_reason": full.status_reason,
-            "history": full.history, "sightings": full.sightings, "data": data,
-        })  # fmt: skip
+        return DetailsOut.model_validate({**vars(full), "data": data})
 
     @router.get(
         "/memory/{id}/image",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from ..memory import RobotMemory, Status
+from ..memory import Finding, RobotMemory, Status
+from ..memory.doctor import worst
 from ..memory.search.counts import Count, CountField
 from ..memory.search.density import MAX_BINS
+from ..memory.storage.recall_rows import LoggedRecall, UsedMemory
 from .requests import AS_WHOLE, MAX_ENTRIES, Limit, OfCollection, Time
 from .responses import responses
 from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
@@ -26,7 +27,7 @@ class CountOut(Value):
 
 
 @filled_from(Status)
-class Doctor(Value):
+class StatusOut(Value):
     """State of the memory, and who is at work on its file."""
 
     read_only: bool
@@ -36,8 +37,6 @@ class Doctor(Value):
     memories: int
     pending_vectors: int = Field(description="Memories whose vector is not computed yet.")
     removed: int = Field(description="Memories that retention has removed.")
-    searches: int = Field(description="Searches of this console since it was started.")
-    searches_without_result: int
     answered_at: TimeNs = Field(description="By the clock of the server.")
     last_written_at: TimeNs | None = Field(
         description="When the last memory, sighting, pose or map was stored; null if there is none."
@@ -46,6 +45,18 @@ class Doctor(Value):
     programs: list[str] | None = Field(
         description="Other programs on this machine that have the file open; null if that is not known."
     )
+
+
+@filled_from(Finding)
+class FindingOut(Value):
+    """What one check of the doctor saw."""
+
+
+class Doctor(Value):
+    """One finding for each check."""
+
+    severity: str = Field(description="The worst of the findings: ok, warn or error.")
+    findings: list[FindingOut]
 
 
 class Stats(Value):
@@ -101,6 +112,23 @@ class DensityOut(Value):
     counts: dict[str, list[int]] = Field(description="By kind.")
 
 
+@filled_from(LoggedRecall)
+class RecallOut(Value):
+    """A recall, as the log has it."""
+
+
+@filled_from(UsedMemory)
+class UsedMemoryOut(Value):
+    """A memory that was recalled, and how often."""
+
+
+class Recalls(Value):
+    """The last recalls of all programs that write to the file, newest first, and the memories recalled most often."""
+
+    recalls: list[RecallOut]
+    most_used: list[UsedMemoryOut]
+
+
 class Failures(Value):
     """Failures of late, newest first."""
 
@@ -108,23 +136,34 @@ class Failures(Value):
     sessions: list[SessionOut]
 
 
-def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool, needs_token: bool) -> APIRouter:
+def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool) -> APIRouter:
     """Make the paths over a memory."""
     router = APIRouter(prefix="/api", tags=["overview"])
 
+    @router.get("/status", responses=responses())
+    def status() -> StatusOut:
+        """Tell what the memory holds, what is missing, and who is at work on its file."""
+        now = memory.status()
+        values = {name: getattr(now, name) for name in StatusOut.model_fields if hasattr(now, name)}
+        console = {"read_only": read_only, "needs_token": needs_token}
+        return StatusOut.model_validate(values | asdict(memory.activity()) | console)
+
     @router.get("/doctor", responses=responses())
     def doctor() -> Doctor:
-        """Tell how the memory is, and what is missing."""
-        status = memory.status()
-        values = {name: getattr(status, name) for name in Doctor.model_fields if hasattr(status, name)}
-        console = {"read_only": read_only, "needs_token": needs_token, **searches.counts()}
-        return Doctor.model_validate(values | asdict(memory.activity()) | console)
+        """Examine file, indexes, model, disk, clock and recalls, which reads the whole file. Nothing is mended."""
+        findings = memory.doctor()
+        return Doctor.model_validate({"severity": worst(findings).value, "findings": findings})
 
     @router.get("/stats", responses=responses())
     def stats() -> Stats:
         """Count the active memories: all, and by kind, category and collection."""
         counts = {field: memory.counts(field) for field in ("kinds", "categories", "collections")}
         return Stats.model_validate({"memories": sum(kind.memories for kind in counts["kinds"]), **counts})
+
+    @router.get("/recalls", responses=responses())
+    def recalls(n: Limit = 100) -> Recalls:
+        """List the last recalls, and the memories that are recalled most often."""
+        return Recalls.model_validate(memory.recalls(n))
 
     @router.get("/recent-failures", responses=responses())
     def recent_failures(n: Limit = 20) -> Failures:
@@ -174,23 +213,3 @@ def count_routes(memory: RobotMemory) -> APIRouter:
         return DensityOut.model_validate(memory.density(bins=bins, after=after, before=before, collection=collection))
 
     return router
-
-
-class Searches:
-    """Count the searches of a console, and those that found nothing. Safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._searches = 0
-        self._without_result = 0
-
-    def add(self, *, is_empty: bool) -> None:
-        """Count a search."""
-        with self._lock:
-            self._searches += 1
-            self._without_result += is_empty
-
-    def counts(self) -> dict[str, int]:
-        """Return the counts by the names of the fields of `Doctor`."""
-        with self._lock:
-            return {"searches": self._searches, "searches_without_result": self._without_result}

@@ -14,11 +14,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from ..memory.models import Change, Memory, Session, Sighting
 from ..memory.search import result
+from ..memory.search.details import MemoryDetails
 from ..memory.search.hits import Hit, ScoreExplanation, ScorePart
 from ..memory.search.timeline import TimelineEntry
 
 _TIME_SCHEMA = {"type": "string", "pattern": "^-?[0-9]{1,19}$", "description": "Nanoseconds since the epoch."}
-_TIMES = frozenset({"first_seen", "last_seen"})
+_TIMES = frozenset({"first_seen", "last_seen", "last_accessed"})
 """Fields that are times, besides those that end with `_at`."""
 M = TypeVar("M", bound=BaseModel)
 
@@ -166,12 +167,11 @@ class DataOut(Value):
     image: str | None = Field(description="Path of the image; null if the data is none.")
 
 
+@filled_from(MemoryDetails)
 class DetailsOut(Value):
     """A memory with all that belongs to it."""
 
     memory: MemoryOut
-    status: str
-    status_reason: str
     history: list[ChangeOut]
     sightings: list[SightingOut]
     data: DataOut | None

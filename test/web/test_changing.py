@@ -88,7 +88,7 @@ def test_what_is_no_json_is_refused(client: httpx.Client, body: str | bytes) -> 
 def test_a_console_that_only_reads_changes_nothing(db: Path) -> None:
     before = db.read_bytes()
     with console(db, "--read-only") as server, server.client() as client:
-        assert client.get("/api/doctor").json()["read_only"] is True
+        assert client.get("/api/status").json()["read_only"] is True
         assert len(client.get("/api/search", params={"q": "mug"}).json()["memories"]) == 5
         for method, path, body in (
             ("PUT", "memory/2", {"content": "x"}),

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.doctor.checks import CHECKS
 from robotmem_ros.memory.maps import Move, OccupancyGrid, Origin, PathPart
 
 from ..support.web import NOW, SCRIPT, SECOND, console, png
@@ -21,16 +22,24 @@ def get(client: httpx.Client, path: str, status: int = 200, **parameters: object
     return found
 
 
-def test_doctor_and_stats_tell_how_the_memory_is(client: httpx.Client) -> None:
-    doctor = get(client, "/api/doctor")
-    assert (doctor["facts"], doctor["perceptions"], doctor["memories"], doctor["read_only"]) == (5, 6, 11, False)
-    assert doctor["mode"] == "bm25_only"
-    assert "embedding_model" in str(doctor["reason"])
-    assert int(str(doctor["last_written_at"])) <= int(str(doctor["answered_at"]))
-    assert (doctor["needs_token"], int(str(doctor["free_bytes"])) > 0) == (False, True)
+def test_status_and_stats_tell_how_the_memory_is(client: httpx.Client) -> None:
+    status = get(client, "/api/status")
+    assert (status["facts"], status["perceptions"], status["memories"], status["read_only"]) == (5, 6, 11, False)
+    assert status["mode"] == "bm25_only"
+    assert "embedding_model" in str(status["reason"])
+    assert int(str(status["last_written_at"])) <= int(str(status["answered_at"]))
+    assert (status["needs_token"], int(str(status["free_bytes"])) > 0) == (False, True)
     stats = get(client, "/api/stats")
     assert stats["memories"] == 11
     assert {"value": "visitors", "memories": 1} in list(stats["collections"])  # type: ignore[call-overload]
+
+
+def test_the_doctor_has_a_finding_for_each_check(client: httpx.Client) -> None:
+    told = client.get("/api/doctor").json()
+    assert [finding["name"] for finding in told["findings"]] == [check.name for check in CHECKS]
+    assert {finding["severity"] for finding in told["findings"]} <= {"ok", "warn"}
+    indexes = next(finding for finding in told["findings"] if finding["name"] == "indexes")
+    assert (indexes["severity"], indexes["remedy"]) == ("ok", "")
 
 
 def test_memories_come_by_time_and_page_by_page(client: httpx.Client) -> None:
@@ -104,9 +113,16 @@ def test_browsing_does_not_count_as_use_and_a_search_does(db: Path) -> None:
     with console(db) as server, server.client() as client:
         assert len(client.get("/api/search", params={"q": "mug", "n": 3}).json()["memories"]) == 3
         assert client.get("/api/search", params={"q": "zeppelin"}).json()["memories"] == []
-        told = client.get("/api/doctor").json()
-        assert (told["searches"], told["searches_without_result"]) == (2, 1)
     assert counted() == 3
+    with console(db) as server, server.client() as client:
+        told = client.get("/api/recalls").json()
+        assert [(entry["caller"], entry["hits"]) for entry in told["recalls"]] == [("console", 0), ("console", 3)]
+        assert [(entry["query"], len(entry["digest"])) for entry in told["recalls"]] == [("", 16), ("", 16)]
+        assert all(int(entry["recalled_at"]) > 0 and entry["milliseconds"] > 0 for entry in told["recalls"])
+        used = told["most_used"][0]
+        details = client.get(f"/api/memory/{used['id']}").json()
+        assert (details["access_count"], details["return_count"]) == (used["access_count"], used["return_count"])
+        assert details["last_accessed"] == used["last_accessed"]
 
 
 def test_a_memory_in_full_has_its_sightings_and_its_image(client: httpx.Client) -> None:

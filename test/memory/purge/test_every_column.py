@@ -121,9 +121,7 @@ def sighting(memory: RobotMemory, second: int, label: str, mark: str, **others: 
 
 
 def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memory: OpenMemory) -> None:
-    memory = open_memory(
-        map_id=f"{MARK}map", object_confusions=f"{MARK}chair = {MARK}stool", recall_log_texts=True
-    )
+    memory = open_memory(map_id=f"{MARK}map", object_confusions=f"{MARK}chair = {MARK}stool", recall_log_texts=True)
     lab = f"{MARK}collection"
     session = memory.start_session(context(""), collection=lab).session_id
     first = memory.learn(f"{MARK} one holds it with 5 N", context("a"), f"{MARK}session", lab, **fields("a")).memory_id

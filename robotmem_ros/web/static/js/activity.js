@@ -4,21 +4,21 @@ import { byId } from "./dom.js";
 import { ago, full } from "./time.js";
 import { onLanguage, t } from "./words.js";
 
-let doctor = null;
+let status = null;
 
 /** Starts the line below the head of the list. */
 export function startActivity() {
   on("health", (answer) => {
-    doctor = answer;
+    status = answer;
     describe();
   });
   onLanguage(describe);
 }
 
 function describe() {
-  if (!doctor) return;
-  byId("activity").textContent = [lastWritten(doctor), openIn(doctor)].filter(Boolean).join(" · ");
-  byId("activity").title = doctor.last_written_at === null ? "" : full(doctor.last_written_at);
+  if (!status) return;
+  byId("activity").textContent = [lastWritten(status), openIn(status)].filter(Boolean).join(" · ");
+  byId("activity").title = status.last_written_at === null ? "" : full(status.last_written_at);
 }
 
 const lastWritten = ({ last_written_at: at }) => (at === null ? t("never_written") : t("last_written", { ago: ago(at) }));

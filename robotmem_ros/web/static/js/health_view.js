@@ -4,24 +4,29 @@ import { get } from "./api.js";
 import { tell } from "./bus.js";
 import { byId, h, replace } from "./dom.js";
 import { redraw } from "./panel.js";
-import { ago, full, setNow } from "./time.js";
+import { change } from "./state.js";
+import { ago, brief, full, setNow } from "./time.js";
 import { named, number, onLanguage, t, told } from "./words.js";
 
-let doctor = null;
+const RECALLS = 100;
+const SHOWN = 12;
+let status = null;
 let stats = null;
+let log = null;
+let examination = null;
 let failed = "";
 
 /** Tells whether the console changes anything, as far as that is known. */
-export const mayWrite = () => doctor?.read_only === false;
+export const mayWrite = () => status?.read_only === false;
 
 /** Asks for the health, and shows its sign on the button. */
 export async function loadHealth() {
   const knew = mayWrite();
   try {
-    [doctor, stats] = await Promise.all([get("/api/doctor"), get("/api/stats")]);
+    [status, stats, log] = await Promise.all([get("/api/status"), get("/api/stats"), get("/api/recalls", { n: RECALLS })]);
     failed = "";
-    setNow(doctor.answered_at);
-    tell("health", doctor);
+    setNow(status.answered_at);
+    tell("health", status);
     if (mayWrite() !== knew) tell("rights");
   } catch (error) {
     failed = error.message;
@@ -30,46 +35,46 @@ export async function loadHealth() {
   redraw("health");
 }
 
-const isWell = () => !failed && doctor && !doctor.reason;
+const isWell = () => !failed && status && !status.reason;
 
 function sign() {
   const mark = byId("health-mark");
   mark.textContent = isWell() ? "✓" : "!";
   mark.className = isWell() ? "well" : "unwell";
-  mark.parentElement.title = isWell() ? t("all_well") : failed || told(doctor.reason);
+  mark.parentElement.title = isWell() ? t("all_well") : failed || told(status.reason);
 }
-onLanguage(() => doctor && sign());
+onLanguage(() => status && sign());
 
 export const healthView = () => ({
   title: () => t("health"),
   draw: (body) => {
     if (failed) return replace(body, h("p.problem", { role: "alert" }, failed));
-    if (!doctor || !stats) return replace(body, h("p.loading", {}, t("loading")));
-    return replace(body, verdict(), atWork(), totals(), tables(), everything(body.querySelector("details")?.open));
+    if (!status || !stats) return replace(body, h("p.loading", {}, t("loading")));
+    return replace(body, verdict(), atWork(), totals(), doctor(), tables(), used(), recalls(), everything(body.querySelector("details")?.open));
   },
 });
 
 function verdict() {
   if (isWell()) return h("p.verdict.well", {}, h("span", { "aria-hidden": "true" }, "✓ "), t("all_well"));
-  return h("div.verdict.unwell", {}, h("p", {}, h("span", { "aria-hidden": "true" }, "! "), told(doctor.reason)));
+  return h("div.verdict.unwell", {}, h("p", {}, h("span", { "aria-hidden": "true" }, "! "), told(status.reason)));
 }
 
 function atWork() {
-  const at = doctor.last_written_at;
+  const at = status.last_written_at;
   const rows = [
     ["written", at === null ? t("never") : `${ago(at)}, ${full(at)}`],
-    ["programs", openIn(doctor) || t("not_known")],
-    ["free", doctor.free_bytes === null ? t("not_known") : size(doctor.free_bytes)],
+    ["programs", openIn(status) || t("not_known")],
+    ["free", status.free_bytes === null ? t("not_known") : size(status.free_bytes)],
   ];
   return h("dl.fields", {}, rows.map(([name, value]) => [h("dt", {}, t(`stat_${name}`)), h("dd", {}, value)]));
 }
 
 function totals() {
-  const shares = doctor.searches ? doctor.searches_without_result / doctor.searches : null;
+  const shares = log.recalls.length ? log.recalls.filter(({ hits }) => !hits).length / log.recalls.length : null;
   const rows = [
-    ...["memories", "facts", "perceptions", "notes"].filter((name) => name in doctor).map((name) => [name, number(doctor[name])]),
-    ["db_bytes", size(doctor.db_bytes)],
-    ["pending_vectors", number(doctor.pending_vectors)],
+    ...["memories", "facts", "perceptions", "notes"].filter((name) => name in status).map((name) => [name, number(status[name])]),
+    ["db_bytes", size(status.db_bytes)],
+    ["pending_vectors", number(status.pending_vectors)],
     shares === null ? null : ["without_result", `${number(shares * 100, 0)} %`],
   ].filter(Boolean);
   return h("dl.totals", {}, rows.map(([name, value]) => h("div", {}, h("dd", {}, value), h("dt", {}, named("stat", name)))));
@@ -90,6 +95,44 @@ function tables() {
   });
 }
 
+function doctor() {
+  const ask = async (event) => {
+    event.currentTarget.disabled = true;
+    examination = { wait: true };
+    redraw("health");
+    examination = await get("/api/doctor").catch((error) => ({ error: error.message }));
+    redraw("health");
+  };
+  const { wait, error, findings } = examination ?? {};
+  const signs = { ok: "✓", warn: "!", error: "✗" };
+  const row = (one) => h(`tr.${one.severity}`, {}, h("td", { title: t(`doctor_${one.severity}`) }, signs[one.severity]), h("th", { scope: "row" }, one.name), h("td", {}, told(one.seen), one.remedy && h("div", {}, h("code", {}, one.remedy))));
+  return [
+    h("h3", {}, t("doctor")),
+    wait ? h("p.loading", {}, t("doctor_waits")) : h("p", {}, h("button", { type: "button", "data-act": "examine", onclick: ask }, t("examine"))),
+    error && h("p.problem", { role: "alert" }, error),
+    findings && h("table", { "aria-label": t("doctor") }, h("tbody", {}, findings.map(row))),
+  ];
+}
+
+function used() {
+  const open = (id) => h("button.link", { type: "button", onclick: () => change({ memory: String(id) }) }, `#${id}`);
+  return listed("most_used", ["", "used", ""], log.most_used.map((one) => [open(one.id), t("used_times", { n: one.access_count, last: brief(one.last_accessed) }), one.snippet]));
+}
+
+function recalls() {
+  const rows = log.recalls.map((one) => [brief(one.recalled_at), one.caller, number(one.hits), one.relevance === null ? "" : `${number(one.relevance * 100, 0)} %`, number(one.milliseconds, 1), one.query || (one.digest ? t("log_no_text") : "")]);
+  return listed("recalls", ["when", "log_caller", "log_hits", "log_relevance", "log_milliseconds", "log_query"], rows);
+}
+
+function listed(name, head, rows) {
+  if (!rows.length) return null;
+  const cells = head.map((key) => (key ? h("th", { scope: "col" }, t(key)) : h("td")));
+  return [
+    h("h3", {}, t(`log_${name}`)),
+    h("table", { "aria-label": t(`log_${name}`) }, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, rows.slice(0, SHOWN).map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell)))))),
+  ];
+}
+
 const shown = (name, value) => (name.includes("bytes") ? size(value) : number(value, 2));
 
 function size(bytes) {
@@ -98,7 +141,7 @@ function size(bytes) {
 }
 
 function everything(open = false) {
-  const rows = flat(doctor);
+  const rows = flat(status);
   return h("details.part", { open }, h("summary", {}, t("all_values")), h("dl.fields", {}, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, cell(name, value))])));
 }
 

@@ -46,7 +46,7 @@ function connect() {
     lost = true;
     delete document.documentElement.dataset.live;
     describe();
-    get("/api/doctor").catch(() => {}); // a stream does not tell that a login has ended; this asks for it again
+    get("/api/status").catch(() => {}); // a stream does not tell that a login has ended; this asks for it again
     setTimeout(() => lost && connect(), wait);
     wait = Math.min(wait * 2, LONGEST_WAIT);
   });

@@ -57,7 +57,7 @@ function content(details) {
     picture(memory, data),
     buttons(details),
     rank(memory),
-    fields(memory),
+    fields(memory, details),
     context(memory, data),
     sightings?.length ? sightingsPart(memory, sightings) : null,
     historyPart(details, history ?? []),
@@ -135,7 +135,7 @@ function reasons(hit) {
   ];
 }
 
-function fields(memory) {
+function fields(memory, details) {
   const add = (name, value) => () => change({ [name]: [value], memory: String(memory.id) });
   const link = (text, run) => h("button.link", { type: "button", onclick: run, title: t("find_same") }, text);
   const other = (id) => h("button.link", { type: "button", onclick: () => change({ memory: String(id) }) }, `#${id}`);
@@ -154,6 +154,7 @@ function fields(memory) {
     ["contradicted_by", memory.contradicted_by > 0 && other(memory.contradicted_by)],
     ["similar", memory.similar_ids?.length ? memory.similar_ids.map((id) => [other(id), " "]) : null],
     ["note_source", memory.context?.note && `${memory.context.note.path}:${memory.context.note.first_line}–${memory.context.note.last_line}`],
+    ["used", details.access_count > 0 && t("used_times", { n: details.access_count, last: brief(details.last_accessed) })],
     ["stored", memory.created_at && full(memory.created_at)],
   ];
   return h("dl.fields", {}, rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, t(name)), h("dd", {}, value)]));

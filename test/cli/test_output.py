@@ -32,6 +32,7 @@ LINES = {
     "list": "list labels",
     "note": "note handbook/page.md",
     "notes": "notes --files",
+    "recalls": "recalls",
     "update": "update 1 --add-tags new",
     "forget": "forget 1 --reason mistake",
     "restore": "restore 3",
@@ -91,7 +92,8 @@ def arguments(folder: Path, command: str) -> list[str]:
 
 
 def test_every_command_is_here() -> None:
-    assert {command.name for command in COMMANDS} - {"web", "mcp", "model"} == set(LINES)
+    # The exit code of the doctor depends on the machine.
+    assert {command.name for command in COMMANDS} - {"web", "mcp", "model", "doctor"} == set(LINES)
 
 
 @pytest.mark.parametrize("command", LINES)

@@ -14,6 +14,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import (
     Consolidate,
+    Doctor,
     EndSession,
     Forget,
     GetData,
@@ -38,6 +39,7 @@ SERVICES = [
     (StartSession, "start_session", {}),
     (EndSession, "end_session", {"session_id": "x"}),
     (Consolidate, "consolidate", {"session_id": "x"}),
+    (Doctor, "doctor", {}),
 ]
 TEXT_ONLY = ("-p", "embedding_model:=''")
 

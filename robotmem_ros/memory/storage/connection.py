@@ -92,6 +92,8 @@ def check_readable(path: Path) -> None:
         raise DatabaseUnusableError(path, "does not exist", "give the path of a memory's file")
     if not os.access(path, os.R_OK):
         raise DatabaseUnusableError(path, "cannot be opened for reading", "check the path and its permissions")
+    if not path.stat().st_size:
+        raise DatabaseUnusableError(path, "is empty", "open it once to write, as a node does, or restore a copy")
 
 
 def exposure(path: Path) -> str:

@@ -26,7 +26,7 @@ FIELDS_ALONE = {
 """Fields of a request that are no argument of the same name."""
 ARGUMENTS_ALONE = {
     "Learn": {"observed_at", "scope_files", "scope_entities"},  # as above; rules find the scope
-    "Recall": {"count_usage"},  # for programs that only look; planners' recalls always count
+    "Recall": {"count_usage", "caller"},  # for programs that only look, and for the log: the node names itself
     "SavePerception": {"frame_id", "observed_at", "metadata", "received_at"},  # as above; streams alone set the last
 }
 """Arguments of a verb that are no field of the same name."""

@@ -54,7 +54,8 @@ def run(options: argparse.Namespace) -> None:
     report = Report(options.results, "scale")
     results = [_measure(world, size, options) for world in options.worlds for size in sizes]
     report.write(page.title(results), page.tables(results), page.NOTES)
-    plot(page.panels(results), 3, report.file(".png"), python)
+    if panels := page.panels(results):
+        plot(panels, 3, report.file(".png"), python)
 
 
 def _measure(world: str, size: int, options: argparse.Namespace) -> page.Result:

@@ -85,7 +85,7 @@ class Store(Peer):
         self._folder.mkdir()
         python = environment.of_vector_stores(options.environments)
         log = options.cache / f"{name}.log"
-        super().__init__(name.replace("-", "_"), python, log, str(self._folder), LANCE_LOG="error")
+        super().__init__(name.replace("-", "_"), python, log, str(self._folder), LANCEDB_LOG="error")
         report = self.load(rows, truth.vectors, truth.size, options.cut_off)
         self.measures: dict[str, Any] = {}
         if report.cut_off:

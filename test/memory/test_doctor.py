@@ -15,7 +15,9 @@ from robotmem_ros.memory.doctor.checks import CHECKS
 
 from ..support.clock import Clock
 from ..support.consistency import check_file
+from ..support.subprocesses import output_of
 from .conftest import OpenMemory
+from .storage.test_disk_full import small_disk
 
 OK, WARN, ERROR = Severity
 
@@ -128,6 +130,25 @@ def test_a_file_that_others_may_read_is_closed_to_them(open_memory: OpenMemory, 
     assert (finding.severity, finding.remedy) == (WARN, f"chmod o= '{db}'")
     assert findings(memory, fix=True)["permissions"].severity is OK
     assert db.stat().st_mode & 0o777 == 0o640
+
+
+FILL = """
+import sys
+from pathlib import Path
+from robotmem_ros.memory import RobotMemory
+folder = Path(sys.argv[1])
+with RobotMemory(folder / "memory.db", embedding_model="") as memory:
+    memory.learn("x")
+    for size in (0, 5_200_000):
+        (folder / "ballast").write_bytes(bytes(size))
+        (disk,) = (finding for finding in memory.doctor() if finding.name == "disk")
+        print(disk.severity.value, "left to forgetting" in disk.seen, "robotmem retention" in disk.remedy)
+"""
+
+
+def test_a_disk_with_little_room_is_a_warning_and_a_full_one_an_error(tmp_path: Path) -> None:
+    told = output_of(FILL, tmp_path, before=small_disk(tmp_path)).splitlines()
+    assert told == ["warn False True", "error True True"]
 
 
 def test_a_missing_model_is_seen(open_memory: OpenMemory, tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ class Parts:
             areas=self.areas,
             embedder=self.embedder,
             vectors=self.vectors,
+            threads=self._threads,
             parameters=parameters,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)

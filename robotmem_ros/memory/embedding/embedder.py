@@ -6,7 +6,8 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import numpy as np
@@ -165,6 +166,20 @@ class BackgroundEmbedder:
                 gives is no vector.
         """
         return self._embed([text], lambda model, texts: [model.embed_one(text)])[text]
+
+    def start(self, text: str, threads: Executor) -> Future[Vector]:
+        """Embed a text in another thread, unless its vector is at hand."""
+        if not self.is_at_hand(text):
+            # The memory may be closed, which the database knows; or the main thread has ended, and Python lets no pool
+            # work any more, while this thread goes on.
+            with suppress(RuntimeError):
+                return threads.submit(self.embed_one, text)
+        embedding: Future[Vector] = Future()
+        try:
+            embedding.set_result(self.embed_one(text))
+        except Exception as error:
+            embedding.set_exception(error)
+        return embedding
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts in their order; equal texts, and recent ones, are computed once."""

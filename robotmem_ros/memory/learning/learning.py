@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 from ..areas import Areas
 from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
-from ..models import NewMemory, Similarity, Stored
+from ..models import NewMemory, Similarity, Stored, Vector
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_rows, object_rows, rows, vector_rows
+from ..storage import Database, fact_index, fact_rows, object_rows, rows, vector_rows
 from ..storage.snapshot import Transaction
-from ..text.statement import statement
+from ..text.tokens import indexed_text
 from .classification import Classifier
 from .comparison import (
     Compared,
@@ -87,6 +88,7 @@ class Learning:
         areas: Areas,
         embedder: BackgroundEmbedder,
         vectors: VectorIndex,
+        threads: Executor,
         parameters: Callable[[], Parameters],
     ) -> None:
         self._database = database
@@ -94,6 +96,7 @@ class Learning:
         self._areas = areas
         self._embedder = embedder
         self._vectors = vectors
+        self._threads = threads
         self._parameters = parameters
         self._knows_taxonomy = False
 
@@ -103,10 +106,12 @@ class Learning:
 
     def learn(self, new: NewMemory) -> Learned:
         """Store a fact, or reinforce the one with the same text. When this returns, it is on disk."""
-        # Parsed here, not in the writer, which then finds it in the cache.
-        statement(new.content)
+        embedding = self._embedding(new.content)
+        # Parsed while the text is embedded, not in the writer, which then finds all of this in caches.
+        fact_index.fact_terms(new.collection, new.content)
+        indexed_text(new.content)
         prepared = self._areas.tagged(self._classifier().classify(new))
-        near = self._neighbours(prepared.content)
+        near = self._neighbours(embedding)
         result = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
@@ -121,11 +126,15 @@ class Learning:
             InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
         """
         content = correction.columns.get("content")
-        near = self._neighbours(content) if isinstance(content, str) else None
+        near = self._neighbours(self._embedding(content)) if isinstance(content, str) else None
         self._database.write(lambda transaction: self._correct(transaction, correction, near)).result()
 
-    def _neighbours(self, text: str) -> Neighbours:
-        return find_neighbours(self._database, self._embedder, self._vectors, text)
+    def _embedding(self, text: str) -> Future[Vector] | None:
+        # Does not wait for a model that is still being loaded.
+        return self._embedder.start(text, self._threads) if self._embedder.available else None
+
+    def _neighbours(self, embedding: Future[Vector] | None) -> Neighbours:
+        return find_neighbours(self._database, self._embedder, self._vectors, embedding)
 
     def _store(self, transaction: Transaction, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:

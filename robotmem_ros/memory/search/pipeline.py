@@ -14,14 +14,12 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
 
 from ..conditions.places import Place, within
 from ..conditions.sql import EVERY_MEMORY, Sql
 from ..config.parameters import Parameters
-from ..embedding import Vector
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import StorageError, shown
 from ..models import Memory
@@ -64,7 +62,7 @@ class Pipeline:
     embedder: BackgroundEmbedder
     texts: TextIndex
     vectors: VectorIndex
-    threads: ThreadPoolExecutor
+    threads: Executor
     faded: FadedWatch
     failures: Failures = field(default_factory=Failures)
 
@@ -79,7 +77,7 @@ class Pipeline:
             MemoryClosedError: the memory was closed.
             StorageError: the database cannot be read.
         """
-        embedding = self._embed(query.text) if query.text and parameters.vector_weight else None
+        embedding = self.embedder.start(query.text, self.threads) if query.text and parameters.vector_weight else None
         if embedding is not None and self.database.in_memory:
             wait([embedding])  # there the snapshot is the only snapshot, and writers need it
         blocks = self.texts.blocks  # before the snapshot, never newer than it
@@ -97,19 +95,6 @@ class Pipeline:
             ids = [hit.id for hit in result]
             _LOG.debug("recall %s: %s, %s%s; %s", shown(query.text), ids, result.mode.value, reason, times)
         return result
-
-    def _embed(self, text: str) -> Future[Vector]:
-        if not self.embedder.is_at_hand(text):
-            # The memory may be closed, which the database knows; or the main thread has ended, and Python lets no pool
-            # work any more, while this thread goes on.
-            with suppress(RuntimeError):
-                return self.threads.submit(self.embedder.embed_one, text)
-        embedding: Future[Vector] = Future()
-        try:
-            embedding.set_result(self.embedder.embed_one(text))
-        except Exception as error:
-            embedding.set_exception(error)
-        return embedding
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ TOOLS = (
         "read_note",
         "Read what people wrote down",
         "Read lines of a note: what people wrote down for the robot, such as site rules and handbooks. recall finds "
-        "the parts that matter and gives path and lines as `source`.",
+        "the parts that matter and gives path and lines as `note`.",
         ReadNoteRequest,
         _read_note,
         ({"path": "handbook/battery.md"}, {"path": "handbook/battery.md", "first_line": 3, "lines": 2}),

@@ -20,7 +20,7 @@ from ..memory.errors import InvalidFieldError
 from ..memory.maps import Move, OccupancyGrid, PathPart, check_moves
 from ..memory.models import Kind, NewMemory, Pose
 from ..memory.new_file import new_file
-from ..memory.new_memory import LEFT_TO_RULES
+from ..memory.new_memory import LEFT_TO_RULES, source_of
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import map_rows, path_rows, rows
 from ..memory.storage.feed import changes_since
@@ -171,6 +171,7 @@ def _new(row: dict[str, Any]) -> NewMemory:
     data, metadata = row["perception_data"], row["perception_metadata"]
     columns: dict[str, Any] = {name: row[name] for name in rows.COLUMNS if name in row}
     columns["context"] = compact_json(row["context"])
+    columns["source"] = row.get("source") or source_of(row["context"]) or "import"
     columns["perception_data"] = None if data is None else base64.b64decode(data)
     columns["perception_metadata"] = None if metadata is None else compact_json(metadata)
     return NewMemory(

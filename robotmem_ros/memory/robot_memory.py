@@ -114,6 +114,7 @@ class RobotMemory:
             writes raises ReadOnlyError.
         has_companions: Whether whoever opens it brings what `notes_folders` and `other_memories` need, as `open_memory`
             does; else they are refused.
+        source: Who stores through it, such as `agent`: the `source` of memories whose context names none.
         options: Any parameter of `Parameters` by its name.
 
     Raises:
@@ -131,6 +132,7 @@ class RobotMemory:
         patience: float = _LOAD_PATIENCE,
         read_only: bool = False,
         has_companions: bool = False,
+        source: str = "",
         **options: object,
     ) -> None:
         settings = {} if db_path is None else {"db_path": os.fspath(db_path)}
@@ -139,6 +141,7 @@ class RobotMemory:
             if value := getattr(self.parameters, name):
                 raise InvalidFieldError(name, value, "needs open_memory(...) instead of RobotMemory(...)")
         self._clock: Callable[[], int] = lambda: validation.whole("clock", clock())
+        self._source = source
         self._process = os.getpid()
         self._parts = Parts(
             lambda: self.parameters, self._clock, embedder=embedder, patience=patience, read_only=read_only
@@ -161,7 +164,7 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         parts = self._writable
-        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock))
+        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock, source=self._source))
         parts.maintenance.notify()
         return result
 
@@ -199,7 +202,8 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        return self.store(new_perception(self.parameters, perception, now=self._clock)).result()
+        new = new_perception(self.parameters, perception, now=self._clock, source=self._source)
+        return self.store(new).result()
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue a checked memory, a sighting for its object; the future is done when it is on disk.

@@ -126,7 +126,7 @@ class Services:
         return self._submit(methodcaller("update", **conversions.update_fields(request)))
 
     def _save_perception(self, request: SavePerception.Request) -> Future[Stored]:
-        new = conversions.perception_from(request.perception, self._memory().parameters, self._clock)
+        new = conversions.perception_from(request.perception, self._memory().parameters, self._clock, source="service")
         return self._call(lambda memory: memory.store(new))
 
     def _recall(self, request: Recall.Request) -> Future[conversions.RecallResponse]:

@@ -58,7 +58,8 @@ def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Mak
     seen = the_one(maker, "vision_msgs/msg/Detection3DArray", values)
     assert seen.new == NewMemory(
         Kind.PERCEPTION, "mug", "default", STAMP_NS, "map", "", context='{"params":{"size":[0.1,0.2,0.3]}}',
-        pose=Pose(1.0, 2.0, 3.0), perception_type="visual", label="mug", confidence=0.8, source="/seen", identity="7",
+        pose=Pose(1.0, 2.0, 3.0), perception_type="visual", label="mug", confidence=0.8, source="topic",
+        stream="/seen", identity="7",
     )  # fmt: skip
     assert seen.has_orientation
 
@@ -243,7 +244,7 @@ def test_a_perception_comes_as_it_is(maker: Maker) -> None:
     assert the_one(maker, "robotmem_ros/msg/Perception", values).new == NewMemory(
         Kind.PERCEPTION, "a mug", "c", STAMP_NS, "map", "", session_id="s", context='{"task":{"success":true}}',
         pose=Pose(1.0, 2.0, 3.0), perception_type="tactile", perception_data=b"\x00\xff",
-        perception_metadata='{"format":"raw"}', label="mug", confidence=0.3, source="/seen",
+        perception_metadata='{"format":"raw"}', label="mug", confidence=0.3, source="topic", stream="/seen",
     )  # fmt: skip
 
 

@@ -38,6 +38,9 @@ OWN_FIELDS = {
     "label": OwnField("m.label_key", str, lambda row: label_key(row.label)),
     "category": OwnField("m.category", str, lambda row: row.category),
     "tags": OwnField("m.id", list, lambda row: [*row.tags] or None),
+    "source": OwnField("m.source", str, lambda row: row.source),
+    "scope_files": OwnField("m.scope_files", list, lambda row: [*row.scope_files] or None),
+    "scope_entities": OwnField("m.scope_entities", list, lambda row: [*row.scope_entities] or None),
     "confidence": OwnField("m.confidence", float, lambda row: row.confidence),
     "session_id": OwnField("m.session_id", str, lambda row: row.session_id),
     "collection": OwnField("m.collection", str, lambda row: row.collection),
@@ -86,7 +89,7 @@ class Compare(Condition):
         if self.path == "confidence":
             return self._of_confidence()
         if field is not None:
-            return self._of_tags() if field.kind is list else self._of_column(field)
+            return self._of_own_list(field) if field.kind is list else self._of_column(field)
         return self._of_list() if self._is_about_list else self._of_context()
 
     def parts(self) -> Iterable[Condition]:
@@ -179,11 +182,14 @@ class Compare(Condition):
         test, operands = self._test(f"+({column})")
         return Sql(f"{present} AND {test}", operands)
 
-    def _of_tags(self) -> Sql:
+    def _of_own_list(self, field: OwnField) -> Sql:
+        is_tags = self.path == "tags"
         if self.operator == "$exists":
-            has_tag = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)"
-            return Sql(has_tag if self.operand else f"NOT {has_tag}")
-        return rows("memory_tags", "tag = ?", self.operand)
+            has_any = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)" if is_tags else f"{field.sql} <> ''"
+            return Sql(has_any if self.operand else f"NOT {has_any}")
+        if is_tags:
+            return rows("memory_tags", "tag = ?", self.operand)
+        return Sql(f"instr(char(10) || {field.sql} || char(10), char(10) || ? || char(10)) > 0", (self.operand,))
 
     def _of_confidence(self) -> Sql:
         if self.operator == "$exists":

@@ -109,9 +109,10 @@ def _comparison(field: str, path: str, operator: str, operand: object, decay: De
 def _check_own(location: str, path: str, operator: str, operand: object) -> None:
     if path not in OWN_FIELDS:
         return
-    if path == "tags":
+    if OWN_FIELDS[path].kind is list:
         if operator not in ("$contains", "$exists") or (operator == "$contains" and not isinstance(operand, str)):
-            problem = 'cannot be compared with tags; use {"$contains": "a tag"}, or the fields `tags` and `any_tags`'
+            other = ", or the fields `tags` and `any_tags`" if path == "tags" else ""
+            problem = f'cannot be compared with {path}, a list; use {{"$contains": "a name"}}{other}'
             raise InvalidFieldError(location, operand, problem)
     elif operator == "$contains" or (operator in ("$eq", "$ne") and isinstance(operand, list)):
         raise InvalidFieldError(location, operand, f"cannot be compared: `{path}` of a memory is no list")

@@ -22,13 +22,14 @@ CREATE TABLE memories (
     human_summary TEXT NOT NULL DEFAULT '',
     text_key INTEGER NOT NULL,  -- of the content, the same for all contents of the same normal form, see normal_form.py
     context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
+    source TEXT NOT NULL DEFAULT '',  -- who said it, such as `topic` or `agent`; '' if a program did not tell
     label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
     label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see normal_form.py
     perception_type TEXT,  -- NULL for facts and notes
     -- Facts only
     category TEXT NOT NULL DEFAULT '',
-    scope_files TEXT NOT NULL DEFAULT '',
-    scope_entities TEXT NOT NULL DEFAULT '',
+    scope_files TEXT NOT NULL DEFAULT '',  -- each on a line of its own
+    scope_entities TEXT NOT NULL DEFAULT '',  -- each on a line of its own
     times_learned INTEGER NOT NULL DEFAULT 1,
     content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions and notes
     -- How sure it is: see decay.py

@@ -117,7 +117,7 @@ def sighting(memory: RobotMemory, second: int, label: str, mark: str, **others: 
         ),
         now=lambda: 1,
     )
-    return replace(new, source=f"{mark}source", identity=f"{mark}track")
+    return replace(new, stream=f"{mark}source", identity=f"{mark}track")
 
 
 def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memory: OpenMemory) -> None:

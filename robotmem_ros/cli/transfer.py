@@ -28,6 +28,7 @@ from ..memory.storage.map_rows import unpack
 from ..memory.storage.migrations import exportable, is_before_release
 from ..memory.storage.retention_rows import active_ids, whole_rows
 from ..memory.storage.snapshot import Snapshot
+from ..memory.text.normal_form import tag_key
 from ..memory.validation import check_coordinates, compact_json
 from .command import DATABASE, Command, existing_path, open_memory, option
 from .output import write_notice, write_result
@@ -178,7 +179,7 @@ def _new(row: dict[str, Any]) -> NewMemory:
         **columns,
         kind=Kind(row["type"]),
         pose=None if row["x"] is None else _pose(row),
-        tags=tuple(row["tags"]),
+        tags=tuple(sorted({tag_key(tag) for tag in row["tags"]})),
         given=frozenset(name for name in LEFT_TO_RULES if row[name]),
     )
 

@@ -11,6 +11,7 @@ from .bounds import MAX_CONTEXT, MAX_NAME, MAX_SUMMARY, MAX_TAGS
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType, Pose
+from .text.normal_form import tag_key
 
 _SPATIAL = "spatial"
 """The part of a context that holds positions, and the name of their frame."""
@@ -30,6 +31,10 @@ def _content(name: str, value: object, parameters: Parameters) -> str:
 
 def _names(name: str, value: object, parameters: Parameters) -> tuple[str, ...]:
     return validation.names(name, value, limit=MAX_TAGS)
+
+
+def _tags(name: str, value: object, parameters: Parameters) -> tuple[str, ...]:
+    return tuple(sorted({tag_key(tag) for tag in _names(name, value, parameters)} - {""}))
 
 
 def _join(name: str, value: object, parameters: Parameters) -> str:
@@ -87,11 +92,11 @@ _CHECKS: Mapping[str, _Check] = {
     "data": checked_data,
     "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
     "collection": lambda name, value, p: p.own_collection(name, value),
-    "tags": _names,
+    "tags": _tags,
     "scope_files": _join,
     "scope_entities": _join,
-    "add_tags": _names,
-    "remove_tags": _names,
+    "add_tags": _tags,
+    "remove_tags": _tags,
     "clear": _names,
     "confidence": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "decay_rate": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),

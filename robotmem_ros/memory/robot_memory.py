@@ -27,9 +27,11 @@ from .errors import (
     ReadOnlyError,
     RobotMemoryError,
 )
+from .learning import vocabulary
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
+from .learning.vocabulary import Retagged
 from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
 from .models import (
     Change,
@@ -64,7 +66,7 @@ from .search.usage import RecallLog
 from .sessions.consolidation import Consolidation
 from .sessions.sessions import OpenSession, SessionReport, SessionStart
 from .status import Status, status
-from .storage import changes, imports, map_rows, note_rows, path_rows, rows
+from .storage import changes, imports, map_rows, note_rows, path_rows, rows, tag_rows
 from .storage.activity import Activity, read_activity
 from .storage.applying import apply
 from .storage.feed import changes_since
@@ -72,6 +74,7 @@ from .storage.map_rows import MapInfo
 from .storage.note_rows import FolderRow, KnownNotes, NoteFile
 from .storage.recall_rows import latest, most_used
 from .storage.snapshot import Snapshot, Transaction
+from .storage.tag_rows import Tag
 from .storage.time_rows import Sighted, read_sighted
 from .times import OtherUnitError, Time, moment
 
@@ -467,6 +470,56 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         return self._query(read_counts, query, self.parameters, self.parts.areas.by_name())
+
+    def tags(self, collection: str | None = None) -> tuple[Tag, ...]:
+        """Return all tags in alphabetical order, with the tag above each and the number of memories under it.
+
+        That is how many active memories a filter by it finds, in a collection or in all.
+
+        Raises:
+            InvalidFieldError: the name of the collection cannot be used.
+            StorageError: the database could not be read.
+        """
+        return tuple(self._read(tag_rows.read, validation.collection("collection", collection, wildcard="")))
+
+    def add_tag(self, tag: str, parent: str = "", display_name: str = "") -> None:
+        """Add a tag to the tree under another one, at the top without `parent`; a tag that is there is moved.
+
+        A filter by a tag also finds what has a tag under it. Tags are the same in whatever case and width they are
+        written; `display_name` is what people read.
+
+        Raises:
+            InvalidFieldError: a name cannot be used, the parent is unknown or stands under the tag, or rules give the
+                tag.
+            StorageError: the database could not be written.
+        """
+        self._write(vocabulary.add, tag, parent, display_name).result()
+
+    def rename_tag(self, tag: str, new_tag: str, *, dry_run: bool = False) -> Retagged:
+        """Rename a tag in the tree and in all memories; if the new one is there, the two become one.
+
+        `history` of a memory keeps the tags that it had. With `dry_run` nothing is changed.
+
+        Raises:
+            InvalidFieldError: a name cannot be used, the tag is unknown or given by rules, or the new one stands under
+                it.
+            StorageError: the database could not be written.
+        """
+        return self._retag(tag, new_tag, dry_run=dry_run)
+
+    def remove_tag(self, tag: str, *, dry_run: bool = False) -> Retagged:
+        """Take a tag away from all memories and out of the tree; those under it move up. With `dry_run` it stays.
+
+        Raises:
+            InvalidFieldError: the name cannot be used, the tag is unknown, or rules give it.
+            StorageError: the database could not be written.
+        """
+        return self._retag(tag, None, dry_run=dry_run)
+
+    def _retag(self, tag: str, new_tag: str | None, *, dry_run: bool) -> Retagged:
+        if validation.flag("dry_run", dry_run):
+            return self._read(vocabulary.preview, tag, new_tag)
+        return self._write(vocabulary.exchange, tag, new_tag).result()
 
     def note(self, path: str, first_line: int = 1, n: int = 100) -> NoteLines:
         """Return `n` lines of a note from `first_line` on, as it was read last.

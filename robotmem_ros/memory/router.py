@@ -54,6 +54,7 @@ class MemoryRouter(RobotMemory):
     recall = _routed(RobotMemory.recall, OtherMemories.of_request)
     timeline = _routed(RobotMemory.timeline, OtherMemories.of_request)
     counts = _routed(RobotMemory.counts, OtherMemories.of_collection)
+    tags = _routed(RobotMemory.tags, OtherMemories.of_collection)
     density = _routed(RobotMemory.density, OtherMemories.of_collection)
     sessions = _routed(RobotMemory.sessions, OtherMemories.of_collection)
     data = _routed(RobotMemory.data, OtherMemories.of_memory)

@@ -62,9 +62,10 @@ def test_each_tool_answers_its_examples(tool: Tool, example: dict[str, Any], too
 
 def test_a_tool_that_writes_is_marked_and_a_tool_that_is_not_writes_nothing(toolbox: Toolbox, db: Path) -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {
-        "learn", "save_perception", "update", "forget", "restore", "start_session", "end_session",
+        "learn", "save_perception", "update", "forget", "restore", "add_tag", "rename_tag", "remove_tag",
+        "start_session", "end_session",
     }  # fmt: skip
-    assert {tool.name for tool in TOOLS if tool.destructive} == {"update", "forget"}
+    assert {tool.name for tool in TOOLS if tool.destructive} == {"update", "forget", "rename_tag", "remove_tag"}
     with opened(db, {"embedding_model": ""}, read_only=True) as reading:
         assert {tool.name for tool in reading.tools} == {tool.name for tool in TOOLS if not tool.writes}
         for tool in reading.tools:

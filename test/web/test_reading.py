@@ -169,11 +169,33 @@ def test_sessions_and_their_memories_and_failures(client: httpx.Client, shared_d
     assert [one["session_id"] for one in failures["sessions"]] == [shared_db[1]]
 
 
-@pytest.mark.parametrize("field", ["collections", "categories", "tags", "labels"])
+@pytest.mark.parametrize("field", ["collections", "categories", "labels"])
 def test_values_are_counted(client: httpx.Client, shared_db: tuple[Path, str], field: str) -> None:
     with RobotMemory(shared_db[0], embedding_model="", read_only=True) as memory:
         wanted = [{"value": value, "memories": number} for value, number in memory.counts(field)]
     assert client.get(f"/api/{field}").json() == {field: wanted}
+
+
+def test_tags_are_listed_in_their_tree_and_changed(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        learned = memory.learn("milk stands in the fridge", {"task": "tidy", "params": {"t": 4}}, tags=["Fridge"])
+    with console(path) as server, server.client() as client:
+        for body in ({"tag": "Kitchen"}, {"tag": "fridge", "parent": "KITCHEN", "display_name": "The fridge"}):
+            assert client.post("/api/tags", json=body).status_code == 201
+        listed = {tag["value"]: tag for tag in client.get("/api/tags").json()["tags"]}
+        assert listed["fridge"] == {
+            "value": "fridge", "parent": "kitchen", "display_name": "The fridge", "memories": 1,
+        }  # fmt: skip
+        (found,) = client.get("/api/search", params={"tags": "kitchen"}).json()["memories"]
+        assert (found["id"], found["task"], found["params"]) == (learned.memory_id, "tidy", {"t": 4})
+        assert (found["robot"], found["source"]) == (None, "")
+        renamed = client.put("/api/tags/fridge", json={"tag": "Icebox"})
+        assert (renamed.status_code, renamed.json()) == (200, {"memories": 1, "merged": False})
+        removed = client.request("DELETE", "/api/tags/icebox", headers={"Content-Type": "application/json"})
+        assert (removed.status_code, removed.json()["memories"]) == (200, 1)
+        refused = client.put("/api/tags/icebox", json={"tag": "x"})
+        assert (refused.status_code, refused.json()["field"]) == (400, "tag")
 
 
 def test_a_moment_of_the_past_tells_what_was_seen_in_the_minute_before(client: httpx.Client) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..text.normal_form import label_key
+from .attributes import Tags
 from .condition import ABSENT, Condition, Row
 from .decay import Decay
 from .sql import Source, Sql, in_source, index_test, rows
@@ -188,7 +189,7 @@ class Compare(Condition):
             has_any = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)" if is_tags else f"{field.sql} <> ''"
             return Sql(has_any if self.operand else f"NOT {has_any}")
         if is_tags:
-            return rows("memory_tags", "tag = ?", self.operand)
+            return Tags((str(self.operand),)).sql()
         return Sql(f"instr(char(10) || {field.sql} || char(10), char(10) || ? || char(10)) > 0", (self.operand,))
 
     def _of_confidence(self) -> Sql:

@@ -41,6 +41,7 @@ class Row:
     category: str = ""
     session_id: str = ""
     tags: tuple[str, ...] = ()
+    """Tags, and those above them in the tree."""
     source: str = ""
     scope_files: tuple[str, ...] = ()
     scope_entities: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
 from ..models import NewMemory, Similarity, Stored, Vector
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_index, fact_rows, object_rows, rows, vector_rows
+from ..storage import Database, fact_index, fact_rows, object_rows, rows, tag_rows, vector_rows
 from ..storage.snapshot import Transaction
 from ..text.tokens import indexed_text
 from .classification import Classifier
@@ -138,7 +138,7 @@ class Learning:
 
     def _store(self, transaction: Transaction, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:
-            fact_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
+            tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
         return store_or_merge(transaction, new, near, self._parameters())
 
     def _correct(self, transaction: Transaction, correction: Correction, near: Neighbours | None) -> None:

@@ -106,17 +106,26 @@ CREATE TABLE lived_days (
 
 CREATE TABLE memory_tags (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    tag TEXT NOT NULL,
+    tag TEXT NOT NULL,  -- in the form by which tags are compared: see normal_form.py
     source TEXT NOT NULL DEFAULT 'user' CHECK (source IN ('auto', 'user')),  -- by a rule, or by the caller
     PRIMARY KEY (memory_id, tag)
 ) WITHOUT ROWID;
 CREATE INDEX idx_memory_tags_tag ON memory_tags (tag);
 
+-- The tree of tags: those of the taxonomy, and those that callers added. A tag without a row stands at the top.
 CREATE TABLE tag_meta (
-    tag TEXT PRIMARY KEY,
+    id INTEGER PRIMARY KEY,
+    tag TEXT NOT NULL UNIQUE,
     parent TEXT,  -- NULL for a tag at the top
-    display_name TEXT NOT NULL
-) WITHOUT ROWID;
+    display_name TEXT NOT NULL,
+    updated_at TEXT NOT NULL DEFAULT '',
+    -- Identity and change: see "Feed"
+    uuid BLOB UNIQUE,  -- NULL for a tag of the taxonomy, which each file has from its own program
+    revision INTEGER NOT NULL DEFAULT 0,
+    origin BLOB
+);
+CREATE INDEX idx_tag_meta_parent ON tag_meta (parent) WHERE parent IS NOT NULL;
+CREATE INDEX idx_tag_meta_revision ON tag_meta (revision);
 
 -- Each collection, and what its memories come to: counting a million rows takes too long. An index of `memories` to count
 -- by would tempt the query planner away from better ones.
@@ -484,7 +493,7 @@ CREATE TABLE path_points (
 
 -- Feed ----------------------------------------------------------------------------------------------------------------
 
--- Memories, sessions and maps are its units: see revisions.py. Each has
+-- Memories, sessions, maps and tags are its units: see revisions.py. Each has
 --   uuid      16 bytes of version 7, the same in every file that has the unit,
 --   revision  the number of the transaction of this file that changed it last, or what hangs on it,
 --   origin    robot and revision that the version is from, if another file made it: 16 bytes, and 8, highest first.

@@ -688,9 +688,16 @@ class RobotMemory:
             raise
         session.report = self.end_session(session.session_id, session.outcome)
 
-    def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
-        """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""
-        return self.parts.sessions.latest(collection, n)
+    def sessions(self, collection: str | None = None, n: int = 20, *, cursor: str | None = None) -> tuple[Session, ...]:
+        """Return the last `n` sessions, of a collection or of all; the one that was started last comes first.
+
+        `cursor` is the id of the last session of a page; then those that were started before it come.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, or there is no such session.
+            StorageError: the database could not be read.
+        """
+        return self.parts.sessions.latest(collection, n, cursor)
 
     def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
         """Group the similar facts of a session, or with `dry_run` tell what the groups would be.

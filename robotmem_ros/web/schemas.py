@@ -161,6 +161,7 @@ class Sessions(Value):
     """Sessions, the latest first."""
 
     sessions: list[SessionOut]
+    cursor: str = Field(description="Of the next page; empty if there is none.")
 
 
 @filled_from(Change)

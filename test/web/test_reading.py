@@ -159,6 +159,26 @@ def test_objects_have_their_sightings(client: httpx.Client) -> None:
     assert "is the id of no object" in str(get(client, "/api/objects/1", 404)["error"])
 
 
+def test_sessions_come_page_by_page(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        started = [memory.start_session(f"patrol {n}", "ab"[n % 2]).session_id for n in range(5)]
+        assert [session.session_id for session in memory.sessions(n=2, cursor=started[2])] == [started[1], started[0]]
+    with console(path) as server, server.client() as client:
+        pages, cursor = [], None
+        while cursor != "":
+            page = client.get("/api/sessions", params={"n": 2, "cursor": cursor or ""}).json()
+            pages.append([session["session_id"] for session in page["sessions"]])
+            cursor = page["cursor"]
+        latest = started[::-1]
+        assert pages == [latest[:2], latest[2:4], latest[4:]]
+        of_one = client.get("/api/sessions", params={"n": 2, "collection": "a"}).json()
+        ids = [session["session_id"] for session in of_one["sessions"]]
+        assert (ids, of_one["cursor"]) == ([started[4], started[2]], started[2])
+        refused = client.get("/api/sessions", params={"cursor": "nothing"})
+        assert (refused.status_code, refused.json()["field"]) == (400, "cursor")
+
+
 def test_sessions_and_their_memories_and_failures(client: httpx.Client, shared_db: tuple[Path, str]) -> None:
     (session,) = client.get("/api/sessions").json()["sessions"]
     assert (session["session_id"], session["outcome"], session["is_open"]) == (shared_db[1], 0.2, False)

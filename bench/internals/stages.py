@@ -13,6 +13,7 @@ from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
+from robotmem_ros.memory.embedding.reading import reads
 from robotmem_ros.memory.search import result, scoring
 from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
@@ -28,13 +29,12 @@ from robotmem_ros.memory.text.analysis import analyse
 
 __all__ = [
     "STOP_WORDS", "UNKNOWN", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
-    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "stems",
-    "tells_meaning", "text_statistics",
+    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "reads",
+    "stems", "text_statistics",
 ]  # fmt: skip
 
 Ranking = result.Ranking
 Scores = scoring.Scores
-tells_meaning = scoring.tells_meaning
 UNKNOWN = scoring.UNKNOWN
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())

@@ -18,6 +18,7 @@ from ..models import Vector, Vectors
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from .cooldown import Cooldown
+from .reading import reads
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
 _CACHE_SIZE = 4096
@@ -44,6 +45,13 @@ class UnusableVectorError(ModelUnavailableError):
 
     def __init__(self, fault: str) -> None:
         super().__init__(f"the embedding model gave {fault}")
+
+
+class UnreadTextError(ModelUnavailableError):
+    """A model does not read the script of a text, so that its vector would tell nothing."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"the embedding model {model!r} reads Latin script alone")
 
 
 class Embedder(Protocol):
@@ -155,15 +163,19 @@ class BackgroundEmbedder:
         return self.available
 
     def is_at_hand(self, text: str) -> bool:
-        """Tell whether `embed_one` need not compute anything: it remembers the text, or there is no model."""
-        return (self.is_settled and not self.available) or self._recollect(text) is not None
+        """Tell whether `embed_one` need not compute anything: it remembers the text, or gives no vector."""
+        return (self.is_settled and not (self.available and self.reads(text))) or self._recollect(text) is not None
+
+    def reads(self, text: str) -> bool:
+        """Tell whether the model reads a text; a cosine with any other text means nothing."""
+        return reads(self.name, text)
 
     def embed_one(self, text: str) -> Vector:
         """Return the vector of one text.
 
         Raises:
             ModelUnavailableError: there is no model, it is still being loaded after `patience` seconds, or what it
-                gives is no vector.
+                gives is no vector; an UnreadTextError if it does not read the text.
         """
         return self._embed([text], lambda model, texts: [model.embed_one(text)])[text]
 
@@ -232,6 +244,8 @@ class BackgroundEmbedder:
         vectors = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
         if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
             with self._in_use() as model:
+                if not all(reads(model.name, text) for text in new):
+                    raise UnreadTextError(model.name)
                 new_vectors = dict(zip(new, usable_vectors(embed(model, new), len(new), model.dim), strict=True))
             self._cooldown.succeed()
             self._remember(new_vectors)

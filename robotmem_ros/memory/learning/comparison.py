@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
-from ..embedding.embedder import SIMILAR_COSINE, BackgroundEmbedder, check_kept_model
+from ..embedding.embedder import SIMILAR_COSINE, BackgroundEmbedder, UnreadTextError, check_kept_model
 from ..models import NewMemory, Similarity, Vector
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_index
@@ -72,6 +72,8 @@ def find_neighbours(
             check_kept_model(snapshot, embedder.name)
             ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
             return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(snapshot))
+    except UnreadTextError as error:
+        return Neighbours(reason=f"meanings were not compared: {error}")
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)
         return Neighbours(reason=f"meanings were not compared: {error}")

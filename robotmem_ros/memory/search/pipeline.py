@@ -86,7 +86,7 @@ class Pipeline:
         with self.database.snapshot() as snapshot:
             text = TextReader(snapshot, blocks, analysis, parameters, searched(snapshot, query.collections))
             relevance = Relevance(
-                snapshot, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
+                snapshot, parameters, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times.lap, self.failures,
             )  # fmt: skip
             result = _Recall(snapshot, query, parameters, relevance, times, self.faded).result()

@@ -18,6 +18,8 @@ from .snapshot import Snapshot, Transaction, json_array
 
 Ids = npt.NDArray[np.int64]
 
+UNREAD = b""
+"""Vector of a text that the model does not read: such a memory lacks none, and no search by meaning finds it."""
 _LACKING = "SELECT coalesce(sum(facts + perceptions + notes - vectors), 0) FROM collections"
 _WITHOUT_VECTOR = """
     SELECT m.id, m.type, m.human_summary, m.content
@@ -253,5 +255,5 @@ def all_ids(snapshot: Snapshot) -> Ids:
 
 def dimension(snapshot: Snapshot) -> int:
     """Return the length of the newest vector; 0 if there is none."""
-    row = snapshot.row("SELECT embedding FROM vectors ORDER BY id DESC LIMIT 1")
+    row = snapshot.row("SELECT embedding FROM vectors WHERE length(embedding) > 0 ORDER BY id DESC LIMIT 1")
     return codec.dimension(row[0]) if row else 0

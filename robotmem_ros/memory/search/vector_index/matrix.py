@@ -55,7 +55,7 @@ class Block(NamedTuple):
     ids: Ids
     rows: Bytes
     scales: npt.NDArray[np.float32]
-    """1 / length of each row, in units of the bytes; 0 masks it, as it does a vector of zeros."""
+    """1 / length of each row, in units of the bytes; 0 masks it."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +239,7 @@ def _distances(block: Block, code: Bytes, scale: float) -> Distances:
     distances *= block.scales
     distances *= np.float32(-scale)
     distances += np.float32(1.0)
+    distances[block.scales == 0] = np.inf
     return distances
 
 

@@ -104,7 +104,7 @@ class Stages:
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
     request = RecallRequest(**{"n": _N, **arguments})
-    vector = memory.parts.embedder.embed_one(request.query)
+    vector = memory.parts.embedders.current.embed_one(request.query)
     with memory.parts.database.snapshot() as snapshot:
         query = parse_query(memory.parameters, request, decay=memory.decay())
         candidates = list_if_few(snapshot, find_candidates(snapshot, query.conditions), _N)

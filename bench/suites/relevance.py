@@ -102,7 +102,9 @@ def _ask(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[As
                 Result(hit.similarity - discount, share, hit.id in relevant)
                 for hit, share in zip(hits, shares, strict=True)
             ]
-            yield AskedQuery(group, record.get("episode", query), reads(memory.parts.embedder.name, query), results)
+            yield AskedQuery(
+                group, record.get("episode", query), reads(memory.parts.embedders.current.name, query), results
+            )
 
 
 def _queries() -> Iterator[tuple[str, dict[str, Any]]]:

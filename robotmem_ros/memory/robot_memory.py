@@ -19,7 +19,8 @@ from .clocks import FIRST_OF_WALL_CLOCKS
 from .conditions.decay import Decay
 from .config.parameters import Parameters
 from .doctor import Finding, examine
-from .embedding.embedder import BackgroundEmbedder, Embedder
+from .embedding.embedder import Embedder
+from .embedding.embedders import Embedders
 from .errors import (
     ForkedMemoryError,
     InvalidFieldError,
@@ -130,7 +131,7 @@ class RobotMemory:
         db_path: str | os.PathLike[str] | None = None,
         collection: str = "default",
         *,
-        embedder: Embedder | BackgroundEmbedder | None = None,
+        embedder: Embedder | Embedders | None = None,
         clock: Callable[[], int] = time.time_ns,
         patience: float = _LOAD_PATIENCE,
         read_only: bool = False,
@@ -859,7 +860,7 @@ class RobotMemory:
 
     def wait_for_model(self) -> bool:
         """Wait until the embedding model is loaded or cannot be; return whether it is loaded."""
-        return self.parts.embedder.wait()
+        return self.parts.embedders.wait()
 
     def flush(self) -> None:
         """Wait until all that was accepted is committed, indexed and, if there is a model, embedded."""

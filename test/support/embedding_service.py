@@ -27,6 +27,8 @@ class EmbeddingService(ThreadingHTTPServer):
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         """Path, headers and body of every request, in order."""
         self.words = WordVectors(DIM, "service")
+        self.models: dict[str, WordVectors] = {}
+        """Models that give other vectors than `words`, by their names."""
         self.scheme = "http"
 
     @property
@@ -77,7 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
         # By the path, as each provider writes them, with what is wrong with them.
         is_gemini = "requests" in body
         texts = [item["content"]["parts"][0]["text"] for item in body["requests"]] if is_gemini else body["input"]
-        vectors = self._spoiled([self.server.words.embed_one(text).tolist() for text in texts])
+        model = self.server.models.get(body.get("model", ""), self.server.words)
+        vectors = self._spoiled([model.embed_one(text).tolist() for text in texts])
         if is_gemini:
             return {"embeddings": [{"values": vector} for vector in vectors]}
         if self.path.endswith("/embeddings"):  # in any order

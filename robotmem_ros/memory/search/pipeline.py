@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from ..conditions.places import Place, within
 from ..conditions.sql import EVERY_MEMORY, Sql
 from ..config.parameters import Parameters
-from ..embedding.embedder import BackgroundEmbedder
+from ..embedding.embedders import Embedders
 from ..errors import StorageError, shown
 from ..models import Memory
 from ..storage import Database
@@ -59,7 +59,7 @@ class Pipeline:
     """Answers queries from a database. Safe to use from several threads."""
 
     database: Database
-    embedder: BackgroundEmbedder
+    embedders: Embedders
     texts: TextIndex
     vectors: VectorIndex
     threads: Executor
@@ -77,17 +77,21 @@ class Pipeline:
             MemoryClosedError: the memory was closed.
             StorageError: the database cannot be read.
         """
-        embedding = self.embedder.start(query.text, self.threads) if query.text and parameters.vector_weight else None
+        embedder = self.embedders.current
+        embeds = bool(query.text and parameters.vector_weight)
+        embedding = embedder.start(query.text, self.threads) if embeds else None
         if embedding is not None and self.database.in_memory:
             wait([embedding])  # there the snapshot is the only snapshot, and writers need it
         blocks = self.texts.blocks  # before the snapshot, never newer than it
         analysis = analyse(query.text)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as snapshot:
+            if embedder is not (embedder := self.embedders.of(overview(snapshot).model)) and embeds:
+                embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
             text = TextReader(snapshot, blocks, analysis, parameters, searched(snapshot, query.collections))
             relevance = Relevance(
                 snapshot, parameters, text, self.database.tokens_missing, self.vectors, embedding,
-                self.embedder.name, times.lap, self.failures,
+                embedder.name, times.lap, self.failures,
             )  # fmt: skip
             result = _Recall(snapshot, query, parameters, relevance, times, self.faded).result()
         if times.is_on:

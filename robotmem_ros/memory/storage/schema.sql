@@ -200,6 +200,18 @@ CREATE TABLE memories_vec (
     vector_id INTEGER NOT NULL REFERENCES vectors (id)
 );
 CREATE INDEX idx_memories_vec_vector ON memories_vec (vector_id);
+-- The same of the next model, if `settings` name one. When no memory lacks a vector of it, the tables exchange their
+-- names, and what the earlier model left is deleted.
+CREATE TABLE next_vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest INTEGER NOT NULL UNIQUE,
+    embedding BLOB NOT NULL
+);
+CREATE TABLE next_memories_vec (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    vector_id INTEGER NOT NULL REFERENCES next_vectors (id)
+);
+CREATE INDEX idx_next_memories_vec_vector ON next_memories_vec (vector_id);
 
 
 -- Context values ------------------------------------------------------------------------------------------------------
@@ -559,7 +571,7 @@ CREATE TABLE openings (
 );
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
--- migrations.py that made it), `embedding_model`, `tokens` and `statements` (how its indexes read texts, see
+-- migrations.py that made it), `embedding_model`, `next_model`, `tokens` and `statements` (how its indexes read texts, see
 -- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,

@@ -22,6 +22,7 @@ from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
 from .search.fading import FadedWatch
 from .search.pipeline import Pipeline
+from .search.reranking import Reranker
 from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
@@ -75,6 +76,8 @@ class Parts:
             self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
+            reranker = Reranker(at_start, self._threads)
+            stack.callback(reranker.close)
             stack.callback(self._threads.shutdown)
             if isinstance(embedder, Embedders):
                 self.embedders = embedder
@@ -102,7 +105,9 @@ class Parts:
             parameters=parameters,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
-        self.pipeline = Pipeline(self.database, self.embedders, self.texts, self.vectors, self._threads, self.faded)
+        self.pipeline = Pipeline(
+            self.database, self.embedders, self.texts, self.vectors, self._threads, self.faded, reranker
+        )
 
     def warm_up(self) -> None:
         """Load the model, vectors and dictionaries of the texts, so that the first query is as quick as the next."""

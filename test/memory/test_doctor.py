@@ -115,7 +115,8 @@ def test_damaged_pages_are_seen_and_no_check_ends_the_others(open_memory: OpenMe
     data = bytearray(db.read_bytes())
     with closing(sqlite3.connect(db)) as connection:
         (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'json_values'").fetchone()
-    data[(page - 1) * 4096 : (page - 1) * 4096 + 500] = b"x" * 500
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    data[(page - 1) * size : (page - 1) * size + 500] = b"x" * 500
     db.write_bytes(bytes(data))
     told = findings(open_memory(db, read_only=True))
     assert [*told] == [check.name for check in CHECKS]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,7 @@ from .places import unknown_positions
 from .query import Query
 from .reasons import unconfirmed, why_nothing, without_position
 from .relevance import RankedMemories, Relevance
+from .reranking import CANDIDATES, Reranker
 from .result import Mode, RecallResult
 from .scoring import normalise
 from .spatial import find_matches, nearest
@@ -64,6 +66,7 @@ class Pipeline:
     vectors: VectorIndex
     threads: Executor
     faded: FadedWatch
+    reranker: Reranker
     failures: Failures = field(default_factory=Failures)
 
     def run(self, query: Query, parameters: Parameters) -> RecallResult:
@@ -77,6 +80,10 @@ class Pipeline:
             MemoryClosedError: the memory was closed.
             StorageError: the database cannot be read.
         """
+        started, n = time.monotonic(), query.n
+        reranks = self.reranker.is_on and bool(query.text) and query.spatial_sort is None
+        if reranks:
+            query = replace(query, n=max(n, CANDIDATES))
         embedder = self.embedders.current
         embeds = bool(query.text and parameters.vector_weight)
         embedding = embedder.start(query.text, self.threads) if embeds else None
@@ -94,6 +101,9 @@ class Pipeline:
                 embedder.name, times.lap, self.failures,
             )  # fmt: skip
             result = _Recall(snapshot, query, parameters, relevance, times, self.faded).result()
+        if reranks and len(result) > 1:
+            result = self.reranker.rerank(query.text, result, n, started)
+            times.lap("reranking")
         if times.is_on:
             reason = f", {result.reason}" if result.reason else ""
             ids = [hit.id for hit in result]

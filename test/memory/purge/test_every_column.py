@@ -42,6 +42,7 @@ NO_TEXT = {
     "similar_facts": {"method"},
     "contradictions": {"reason"},
     "vectors": {"embedding"},
+    "next_vectors": {"embedding"},
     "note_folders": {"name", "path", "collection", "error"},
     "path_points": {"session_id"},
     "occupancy_grids": {"frame_id", "digest", "cells", "uuid", "origin"},

@@ -142,18 +142,21 @@ class Block:
         """Return the memories in which some words stand one behind the other."""
         return self._postings_at(self._starts_of(words))
 
-    def counts(self, words: Sequence[str], docs: Docs) -> npt.NDArray[np.int64]:
-        """Count in some docs how often some words stand there one behind the other."""
-        places = self._places_of(words[0]) if len(words) == 1 else self._starts_of(words)
-        first, end = (np.left_shift(docs + step, self._bits).astype(places.dtype) for step in (0, 1))
-        numbers: npt.NDArray[np.int64] = np.searchsorted(places, end) - np.searchsorted(places, first)
+    def counts(self, terms: Sequence[Sequence[str]], docs: Docs) -> npt.NDArray[np.int64]:
+        """Count how often the words of each term stand one behind the other, by row, in each of some docs."""
+        bounds = np.left_shift((docs, docs + 1), self._bits).astype(self.places.dtype)
+        numbers = np.empty((len(terms), len(docs)), np.int64)
+        for row, words in zip(numbers, terms, strict=True):
+            places = self._places_of(words[0]) if len(words) == 1 else self._starts_of(words)
+            first, end = places.searchsorted(bounds)
+            np.subtract(end, first, out=row)
         return numbers
 
     def holding(self, terms: Sequence[str]) -> Docs:
         """Return the docs that contain all of some words, and phrases with a space between two words, ascending."""
         words = sorted({word for term in terms for word in term.split()}, key=lambda word: len(self._places_of(word)))
         parts = [*([word] for word in words[1:]), *(term.split() for term in terms if " " in term)]
-        return reduce(lambda docs, term: docs[self.counts(term, docs) > 0], parts, self.postings(words[0]).docs)
+        return reduce(lambda docs, term: docs[self.counts([term], docs)[0] > 0], parts, self.postings(words[0]).docs)
 
     @property
     def _bits(self) -> int:

@@ -69,7 +69,8 @@ class TextReader:
         if not self._query.words or not len(ids):
             return Measures.of(())
         ids = ids if isinstance(ids, np.ndarray) else np.sort(np.fromiter(ids, np.int64))
-        ids = ids[~np.isin(ids, self._wordless)]
+        if len(self._wordless):
+            ids = ids[~np.isin(ids, self._wordless)]
         if not len(ids):
             return Measures.of(())
         ids, scores, words = self._measure(ids)
@@ -175,8 +176,8 @@ class TextReader:
         n, start, ids, scores = depth + _SURPLUS, 0, rest.ids, rest.bm25
         while True:
             block_ids, block_scores = self._weighted.best(self._blocks, n)
-            new = np.setdiff1d(block_ids[start:], self._outdated_ids)
-            is_candidate = np.isin(block_ids, candidates.filter(self._snapshot, new.tolist()))
+            new = {*block_ids[start:].tolist()}.difference(self._outdated_ids)
+            is_candidate = np.isin(block_ids, candidates.filter(self._snapshot, new))
             ids = np.concatenate((ids, block_ids[is_candidate]))
             scores = np.concatenate((scores, block_scores[is_candidate]))
             best = _best_first(ids, scores, depth)
@@ -193,8 +194,11 @@ class TextReader:
             covered_ids = [block.ids[docs] for block, docs in parts]
             block = self._read(np.setdiff1d(ids, np.concatenate(covered_ids)) if covered_ids else ids)
             parts.append((block, np.arange(len(block.ids))))
-        scores, words = zip(*(self._weighted.measure(*part) for part in parts), strict=True)
-        return np.concatenate([block.ids[docs] for block, docs in parts]), np.concatenate(scores), np.hstack(words)
+        measured = [(block.ids[docs], *self._weighted.measure(block, docs)) for block, docs in parts]
+        if len(measured) == 1:
+            return measured[0]
+        covered, scores, words = zip(*measured, strict=True)
+        return np.concatenate(covered), np.concatenate(scores), np.hstack(words)
 
     def _read(self, ids: Ids) -> Block:
         texts = text_rows.texts_of(self._snapshot, ids.tolist())

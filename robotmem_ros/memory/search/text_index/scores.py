@@ -43,19 +43,17 @@ class WeightedTerms(NamedTuple):
 
     def measure(self, block: Block, docs: Docs) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Score some docs of a block, and tell for each word which of them hold it."""
-        sums, term_counts = np.zeros(len(docs)), []
-        holds = np.zeros((len(self.words), len(docs)), bool)
-        for at, (word, weight) in enumerate(self.words.items()):
-            counts = block.counts([word], docs)
-            holds[at] = counts > 0
-            sums += weight * holds[at]
-            term_counts.append((weight, counts))
-        has_word = sums > 0
-        for compound, weight in self.compounds.items():
-            counts = block.counts(compound.split(), docs) * has_word
-            sums += weight * (counts > 0)
-            term_counts.append((weight, counts))
-        repeats = ((weight, np.flatnonzero(counts > 1), counts[counts > 1]) for weight, counts in term_counts)
+        counts = block.counts([[word] for word in self.words] + [compound.split() for compound in self.compounds], docs)
+        holds = counts[: len(self.words)] > 0
+        sums = np.zeros(len(docs))
+        for weight, holds_word in zip(self.words.values(), holds, strict=True):
+            sums += weight * holds_word
+        counts[len(self.words) :] *= sums > 0
+        for weight, of_compound in zip(self.compounds.values(), counts[len(self.words) :], strict=True):
+            sums += weight * (of_compound > 0)
+        weights = [*self.words.values(), *self.compounds.values()]
+        terms, at = np.nonzero(counts > 1)
+        repeats = ((weights[term], at[terms == term], counts[term, at[terms == term]]) for term in dict.fromkeys(terms))
         return self._scores(sums, block.lengths[docs], repeats), holds
 
     def _better(self, block: Block, bound: float, n: int) -> tuple[Docs, Floats]:

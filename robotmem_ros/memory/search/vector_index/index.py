@@ -50,7 +50,7 @@ class VectorIndex:
         matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
             return nearest_in_place(snapshot, query, candidates, depth)
-        vectors = NearestFirst(*matrix.distances(query), matrix.error(query))
+        vectors = NearestFirst(matrix.near(query))
         return Walk(snapshot, query, candidates.check, depth).through(vectors, 2 * depth + 16)
 
     def rank(self, snapshot: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int | None = None) -> Ranking:
@@ -72,8 +72,8 @@ class VectorIndex:
         if matrix is None:
             hits = nearest_in_place(snapshot, query, _FACTS, limit)
             return [hit.memory_id for hit in hits if hit.measure <= distance]
-        ids, distances = matrix.distances(query)
-        near = ids[distances <= distance + matrix.error(query)]
+        ids, distances, error = matrix.near(query)
+        near = ids[distances <= distance + error]
         if len(near) > overview(snapshot).counts["fact"]:
             near = np.intersect1d(near, vector_rows.of_facts(snapshot))
         return vector_rows.facts_of(snapshot, near.tolist(), limit)
@@ -96,10 +96,10 @@ class VectorIndex:
         if matrix is None:
             return ids
         memory_ids, vector_ids = vector_rows.ids_of(snapshot, ids)
-        known_ids, distances = matrix.distances_of(query, np.sort(vector_ids))
+        known_ids, distances, error = matrix.near_of(query, np.sort(vector_ids))
         if len(memory_ids) <= depth or not len(known_ids):
             return ids
         at = np.minimum(np.searchsorted(known_ids, vector_ids), len(known_ids) - 1)
         near = np.where(known_ids[at] == vector_ids, distances[at], np.inf)
-        limit = float(np.partition(near, depth - 1)[depth - 1]) + 2 * matrix.error(query)
+        limit = float(np.partition(near, depth - 1)[depth - 1]) + 2 * error
         return [*map(int, memory_ids[near <= limit])]

@@ -7,6 +7,7 @@ packs the blocks when half are gone.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -59,6 +60,16 @@ class Block(NamedTuple):
     """1 / length of each row, in units of the bytes; 0 masks it."""
 
 
+class Near(NamedTuple):
+    """Vectors, ascending by id, and how near they are to a query."""
+
+    ids: Ids
+    distances: Distances
+    """Cosine distances."""
+    error: float
+    """How much a distance may be wrong, since components are rounded: six standard deviations."""
+
+
 @dataclass(frozen=True)
 class Matrix:
     """The rows as they were at one moment; later changes do not show."""
@@ -68,31 +79,25 @@ class Matrix:
     def __len__(self) -> int:
         return sum(len(block.ids) for block in self.blocks)
 
-    def distances(self, query: Vector) -> tuple[Ids, Distances]:
-        """Compute the cosine distances of all vectors to a query, up to `error`, with their ids, ascending."""
-        ids, distances = np.empty(len(self), np.int64), np.empty(len(self), np.float32)
-        code, scale = _coded(query)
-        first = 0
-        for block in self.blocks:
-            last = first + len(block.ids)
-            ids[first:last] = block.ids
-            distances[first:last] = _distances(block, code, scale)
+    def near(self, query: Vector) -> Near:
+        """Compare all vectors with a query."""
+        return self._compared(query, self.blocks)
+
+    def near_of(self, query: Vector, ids: Ids) -> Near:
+        """Compare those of some sorted ids alone; ids that are not here are left out."""
+        return self._compared(query, [*self._rows_of(ids)])
+
+    def _compared(self, query: Vector, parts: Sequence[Block]) -> Near:
+        code = codec.as_bytes(query[np.newaxis])
+        scale = float(codec.scales(code)[0])
+        size = sum(len(part.ids) for part in parts)
+        ids, distances, first = np.empty(size, np.int64), np.empty(size, np.float32), 0
+        for part in parts:
+            last = first + len(part.ids)
+            ids[first:last], distances[first:last] = part.ids, _distances(part, code[0], scale)
             first = last
-        return ids, distances
-
-    def distances_of(self, query: Vector, ids: Ids) -> tuple[Ids, Distances]:
-        """Compute those of some sorted ids alone; ids that are not here are left out."""
-        code, scale = _coded(query)
-        parts = [(part.ids, _distances(part, code, scale)) for part in self._rows_of(ids)]
-        if not parts:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
-
-    def error(self, query: Vector) -> float:
-        """Return by how much a distance may be wrong, since components are rounded: six standard deviations."""
-        coarsest = max((float(block.scales.max()) for block in self.blocks if len(block.ids)), default=0.0)
-        _, scale = _coded(query)
-        return _DEVIATIONS * _ROUNDED * float(np.hypot(scale, coarsest))
+        coarsest = max((float(part.scales.max()) for part in parts if len(part.ids)), default=0.0)
+        return Near(ids, distances, _DEVIATIONS * _ROUNDED * math.hypot(scale, coarsest))
 
     def _rows_of(self, ids: Ids) -> Iterator[Block]:
         for block in self.blocks:
@@ -233,11 +238,6 @@ class _GrowingBlock:
 
     def view(self) -> Block:
         return Block(self._ids[: self.size], self._rows[: self.size], self._scales[: self.size])
-
-
-def _coded(query: Vector) -> tuple[Bytes, float]:
-    code = codec.as_bytes(query[np.newaxis])
-    return code[0], float(codec.scales(code)[0])
 
 
 def _distances(block: Block, code: Bytes, scale: float) -> Distances:

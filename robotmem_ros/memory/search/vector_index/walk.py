@@ -16,7 +16,7 @@ from ...storage import vector_rows
 from ...storage.snapshot import Snapshot
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from .exact import measure
-from .matrix import Distances, Ids
+from .matrix import Distances, Ids, Near
 
 _MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""
@@ -40,10 +40,8 @@ class Batch(NamedTuple):
 class NearestFirst:
     """Give vectors in batches, nearest first: their ids, and cosine distances that may be wrong by `error`."""
 
-    def __init__(self, ids: Ids, distances: Distances, error: float) -> None:
-        self.error = error
-        self._ids = ids
-        self._distances = distances
+    def __init__(self, near: Near) -> None:
+        self._ids, self._distances, self.error = near
         self._limit = -math.inf
 
     def next(self, width: int) -> Batch | None:

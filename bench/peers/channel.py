@@ -79,11 +79,6 @@ class Peer:
         self._process.stdout.close()
 
 
-def resident_bytes() -> int:
-    """Return the resident set size of this process."""
-    return int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0]) * 1024
-
-
 def serve(verbs: Mapping[str, Callable[..., Any]]) -> None:
     """Call functions as requested until stdin ends. What libraries print goes to stderr."""
     replies, sys.stdout = sys.stdout, sys.stderr

@@ -17,7 +17,8 @@ import numpy as np
 
 from bench.internals.database import save
 from bench.internals.stages import load_model, nearest_vectors
-from bench.peers.channel import resident_bytes, serve
+from bench.peers.channel import serve
+from bench.usage import resident_bytes
 from bench.worlds.site_queries import SEED, SORTS, WARM_UP, SiteQuery, make_queries
 from robotmem_ros.memory import RobotMemory
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.peers.channel import resident_bytes, serve
+from bench.peers.channel import serve
+from bench.usage import resident_bytes
 
 Row = dict[str, Any]
 COLUMNS = ("text", "robot", "task", "label", "stamp")

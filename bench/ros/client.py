@@ -68,6 +68,10 @@ class Client:
                 raise TimeoutError(f"{purpose}: nothing for {patience:.0f} s; the last status was {self.status}")
         return time.perf_counter() - start
 
+    def handle(self) -> None:
+        """Handle a message if one has come in."""
+        self._executor.spin_once(timeout_sec=0.0)
+
     def wait_until_active(self, memories: int) -> None:
         """Wait for a node that has its model and so many memories."""
         self.status = MemoryStatus()

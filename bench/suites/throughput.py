@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import tempfile
 import time
@@ -26,11 +25,11 @@ from bench import ROOT
 from bench.ros import flood
 from bench.ros.graph import NAMESPACE, PATIENCE, join, memory_node
 from bench.table import show
+from bench.usage import cpu_seconds
 
 _HEAD = ("topic", "rate", "published/s", "perceptions/s", "stored", "seconds behind", "CPU", "lost")
 _RATES = {"strings": (1000, 2000, 4000, 8000, 12_000), "detections": (30, 60, 100, 150, 200, 300)}
 _FRAMES, _FRAME_SECONDS = 30, 10.0
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +59,7 @@ def _rows(name: str, rates: Iterable[float], seconds: float, work: Path) -> Iter
     with closing(_Follower("flood")) as follower, memory_node(work / f"{name}.db", "", work, **parameters) as node:
         for rate in rates:
             follower.settle()
-            (store_count, losses), cpu = follower.counts(), _cpu(node.pid)
+            (store_count, losses), cpu = follower.counts(), cpu_seconds(node.pid)
             command = flood.command(name, topic, rate, seconds, first)
             process = subprocess.run(
                 command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=2 * PATIENCE
@@ -69,7 +68,7 @@ def _rows(name: str, rates: Iterable[float], seconds: float, work: Path) -> Iter
             published, took = map(float, process.stdout.split())
             behind = max(0.0, follower.settle() - end)
             store_count, losses = follower.counts()[0] - store_count, follower.counts()[1] - losses
-            cpu = _cpu(node.pid) - cpu
+            cpu = cpu_seconds(node.pid) - cpu
             yield (
                 name, f"{rate:g}", f"{published / took:.0f}", f"{per_message * published / took:.0f}",
                 f"{store_count}/{per_message * published:.0f}", f"{behind:.1f}", f"{100 * cpu / took:.0f} %",
@@ -115,8 +114,3 @@ class _Follower:
         for status in message.status:
             if status.name.endswith(f": {self._name}"):
                 self._values = {value.key: value.value for value in status.values}
-
-
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from bench.worlds.house_queries import Query
 
@@ -15,6 +15,8 @@ _SETTLE = 0.05
 """Seconds between two systems: threads of a model may spin for a while after its last text."""
 _PACE = 0.005
 """Seconds between two queries."""
+_Q = TypeVar("_Q")
+_R = TypeVar("_R")
 
 
 class Result(NamedTuple):
@@ -55,14 +57,20 @@ class Series:
 
 
 def query_in_turns(systems: dict[str, System], queries: Sequence[Query]) -> dict[str, Series]:
+    """Run all queries on every system in turns."""
+    results = run_in_turns({name: system.recall for name, system in systems.items()}, queries)
+    return {name: Series(of_system) for name, of_system in results.items()}
+
+
+def run_in_turns(calls: Mapping[str, Callable[[_Q], _R]], queries: Sequence[_Q]) -> dict[str, list[_R]]:
     """Run all queries on every system, in blocks that alternate between the systems; their order rotates."""
-    series = {name: Series() for name in systems}
-    names = list(systems)
+    results: dict[str, list[_R]] = {name: [] for name in calls}
+    names = list(calls)
     for start in range(0, len(queries), _BLOCK):
         for name in names:
             time.sleep(_SETTLE)
             for query in queries[start : start + _BLOCK]:
                 time.sleep(_PACE)
-                series[name].results.append(systems[name].recall(query))
+                results[name].append(calls[name](query))
         names.append(names.pop(0))
-    return series
+    return results

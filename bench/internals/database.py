@@ -40,9 +40,13 @@ def save(memory: RobotMemory, text: str, **fields: Any) -> Future[Stored]:
 
 
 def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]], model: str = "") -> None:
-    """Store blocks of memories with their vectors of a model, then index these; blocks already there are skipped."""
+    """Store blocks of memories with their vectors of a model, then index these; blocks already there are skipped.
+
+    A block is stored when its last memory was observed, by the robot's clock.
+    """
     parameters = Parameters(db_path=str(path), embedding_model="", synchronous="normal")
-    with closing(Database(parameters)) as database:
+    now = time.time_ns()
+    with closing(Database(parameters, clock=lambda: now)) as database:
         start = time.perf_counter()
         if model:
             sql = "INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)"
@@ -51,6 +55,7 @@ def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]
         for memories, vectors in blocks:
             number += len(memories)
             if number > count:
+                now = memories[-1].observed_at
                 _store(database, memories, vectors)
                 print(f"\r  {number} stored in {time.perf_counter() - start:.0f} s", end="", file=sys.stderr)
         print(file=sys.stderr)

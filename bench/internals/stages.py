@@ -13,6 +13,7 @@ from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
+from robotmem_ros.memory.embedding.reading import reads
 from robotmem_ros.memory.search import result, scoring
 from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
@@ -28,13 +29,12 @@ from robotmem_ros.memory.text.analysis import analyse
 
 __all__ = [
     "STOP_WORDS", "UNKNOWN", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
-    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "stems",
-    "tells_meaning", "text_statistics",
+    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "reads",
+    "stems", "text_statistics",
 ]  # fmt: skip
 
 Ranking = result.Ranking
 Scores = scoring.Scores
-tells_meaning = scoring.tells_meaning
 UNKNOWN = scoring.UNKNOWN
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())
@@ -104,7 +104,7 @@ class Stages:
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
     request = RecallRequest(**{"n": _N, **arguments})
-    vector = memory.parts.embedder.embed_one(request.query)
+    vector = memory.parts.embedders.current.embed_one(request.query)
     with memory.parts.database.snapshot() as snapshot:
         query = parse_query(memory.parameters, request, decay=memory.decay())
         candidates = list_if_few(snapshot, find_candidates(snapshot, query.conditions), _N)

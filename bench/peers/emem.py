@@ -10,14 +10,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.peers.vector_store import Row, run
+from bench.peers.vector_store import Row, Store, run
 
 REQUIREMENT = "emem==0.3.0"
 _RADIUS = 5.0
 """Metres."""
 
 
-class Emem:
+class Emem(Store):
     """A store in a folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -31,8 +31,8 @@ class Emem:
         """Store rows."""
         self._store.add_observations_batch([
             self._observation(
-                text="", coordinates=_point(row["x"], row["y"]), timestamp=row["stamp"], layer_name=row["label"],
-                id=str(first + index), embedding=vectors[index],
+                text=row["text"], coordinates=_point(row["x"], row["y"]), timestamp=row["stamp"],
+                layer_name=row["label"], id=str(first + index), embedding=vectors[index],
             )
             for index, row in enumerate(rows)
         ])  # fmt: skip

@@ -7,9 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.peers import chroma, emem, lancedb, robotmem, sqlite_vec
+from bench.peers import chroma, emem, lancedb, qdrant_edge, robotmem, sqlite_vec, zvec
 
-VECTOR_STORES = {"sqlite-vec": sqlite_vec, "chroma": chroma, "lancedb": lancedb, "emem": emem}
+VECTOR_STORES = {
+    "zvec": zvec, "qdrant-edge": qdrant_edge, "lancedb": lancedb, "emem": emem, "chroma": chroma,
+    "sqlite-vec": sqlite_vec,
+}  # fmt: skip
+WITH_WORDS = ("zvec", "qdrant-edge", "lancedb")
+"""Those that search words too."""
 
 
 def of_vector_stores(folder: Path) -> Path:
@@ -18,7 +23,7 @@ def of_vector_stores(folder: Path) -> Path:
     return _create(
         folder / "scale",
         [*requirements, "numpy", "matplotlib"],
-        "sqlite_vec, chromadb, lancedb, emem.store, matplotlib",
+        "sqlite_vec, chromadb, lancedb, emem.store, zvec, qdrant_edge, matplotlib",
     )
 
 

@@ -1,17 +1,13 @@
-"""Measure our memory in a separate process: start-up, queries, RAM, disk, saves. Prints JSON on the last line.
-
-python3 -m bench.peers.ours WORLD SIZE QUERIES DATABASE MODEL
-"""
+"""Serve our memory in a separate process: start-up, queries, saves."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
@@ -21,8 +17,8 @@ import numpy as np
 
 from bench.internals.database import save
 from bench.internals.stages import load_model, nearest_vectors
-from bench.peers.channel import resident_bytes
-from bench.worlds.site_queries import HYBRID, MEANING, SEED, SORTS, TEXT_ONLY, WARM_UP, SiteQuery, make_queries
+from bench.peers.channel import resident_bytes, serve
+from bench.worlds.site_queries import SEED, SORTS, WARM_UP, SiteQuery, make_queries
 from robotmem_ros.memory import RobotMemory
 
 _REPETITIONS, _NEW = 6000, 2000
@@ -30,61 +26,66 @@ _STORM_RATE, _STORM_BURST = 1000, 20
 _POSE = (1.0, 2.0, 0.5)
 
 
-def main(world: str, size: int, count: int, filled: Path, model: str) -> None:
-    """Measure and print."""
-    # Recall writes usage into the database: all runs are to begin with the same.
-    with tempfile.TemporaryDirectory(prefix="robotmem-bench-", dir=filled.parent.parent) as folder:
+class Server:
+    """One memory, and the verbs that are measured."""
+
+    def __init__(self, filled: Path, folder: Path, model: str, decay_rate: float) -> None:
+        # Recall writes usage into the database: all runs are to begin with the same.
         for file in filled.parent.iterdir():
             shutil.copy(file, folder)
-        print(json.dumps(_measure(world, size, count, Path(folder) / filled.name, model)))
+        self._database, self._model, self._decay_rate = folder / filled.name, model, decay_rate
+        self._memory = self._open()
 
-
-def _measure(world: str, size: int, count: int, database: Path, model: str) -> dict[str, Any]:
-    queries = make_queries(world, count + WARM_UP, size, SEED)
-    start = time.perf_counter()
-    with _open(database, model) as memory:
-        memory.recall("where is the red mug", n=10)
-        result: dict[str, Any] = {"start_up": time.perf_counter() - start, "sorts": {}}
-        memory.flush()
-        result["in_ram"] = time.perf_counter() - start
-        for sort in SORTS:
-            if sort != TEXT_ONLY:
-                result["sorts"][sort] = _recall(memory, queries[sort])
-        result["rss"] = resident_bytes()
-        # The vector search alone: recall fuses what it finds with what the text search finds.
-        result["nearest_vectors"] = {
-            sort: [nearest_vectors(memory, query.arguments()) for query in queries[sort][WARM_UP:]] for sort in MEANING
-        }
-    result["disk"] = sum(file.stat().st_size for file in database.parent.iterdir())
-    with _open(database, "") as memory:
-        memory.flush()
-        result["sorts"][TEXT_ONLY] = _recall(memory, queries[TEXT_ONLY])
-    return result | _saves(database, world, model, queries[HYBRID], size)
-
-
-def _open(database: Path, model: str) -> RobotMemory:
-    # The memories of the world are old by the clock of this machine, which is not to fade them.
-    return RobotMemory(database, embedding_model=model, decay_rate=0.0)
-
-
-def _recall(memory: RobotMemory, queries: Sequence[SiteQuery]) -> dict[str, Any]:
-    seconds, first = [], []
-    for query in queries:
-        arguments = query.arguments()
+    def start(self) -> dict[str, float]:
+        """Open the memory again, and measure how long it takes to be ready."""
+        self._memory.close()
         start = time.perf_counter()
-        result = memory.recall(**arguments)
-        seconds.append(time.perf_counter() - start)
-        if len(result) and result[0].folded_count:
-            result = memory.recall(**arguments, fold=False)  # the truth names the nearest, and the newest was shown
-        first.append(result[0].id if len(result) else 0)
-    return {"seconds": seconds[WARM_UP:], "first": first[WARM_UP:]}
+        self._memory = self._open()
+        self._memory.recall("where is the red mug", n=10)
+        first_result = time.perf_counter() - start
+        self._memory.flush()
+        return {"start_up": first_result, "in_ram": time.perf_counter() - start}
+
+    def query(self, query: dict[str, Any]) -> dict[str, Any]:
+        """Run a query and time it."""
+        arguments = _arguments(query)
+        start = time.perf_counter()
+        result = self._memory.recall(**arguments)
+        seconds = time.perf_counter() - start
+        if query["target"] and len(result) and result[0].folded_count:
+            result = self._memory.recall(**arguments, fold=False)  # the truth names the nearest, the newest was shown
+        return {"seconds": seconds, "found": [memory.id for memory in result.memories], "rss": resident_bytes()}
+
+    def nearest(self, query: dict[str, Any]) -> list[int]:
+        """Search the vectors alone: recall fuses what it finds with what the text search finds."""
+        return nearest_vectors(self._memory, _arguments(query))
+
+    def saves(self, world: str, size: int, count: int) -> dict[str, float]:
+        """Measure saves, and `count` queries beside them; the memory is closed then."""
+        self._memory.close()
+        disk = sum(file.stat().st_size for file in self._database.parent.iterdir())
+        queries = make_queries(world, count, size, SEED)[SORTS[world][0]]
+        return {"disk": disk, **_saves(self._open, world, self._model, queries, size)}
+
+    def close(self) -> None:
+        """Close the memory."""
+        self._memory.close()
+
+    def _open(self) -> RobotMemory:
+        return RobotMemory(self._database, embedding_model=self._model, decay_rate=self._decay_rate)
 
 
-def _saves(database: Path, world: str, model: str, queries: Sequence[SiteQuery], size: int) -> dict[str, float]:
+def _arguments(query: dict[str, Any]) -> dict[str, Any]:
+    return SiteQuery(**query).arguments()
+
+
+def _saves(
+    open_memory: Callable[[], RobotMemory], world: str, model: str, queries: Sequence[SiteQuery], size: int
+) -> dict[str, float]:
     texts = [f"{query.text} number {index}" for index, query in enumerate(queries)]
     texts = [f"{text} {turn}" for turn in range(-(-2 * _NEW // len(texts))) for text in texts][: 2 * _NEW]
     batch_rate = _batch_rate(model, texts[_NEW:])
-    with _open(database, model) as memory:
+    with open_memory() as memory:
         memory.warm_up()
         known = [memory.content for memory in memory.recall("red mug in the kitchen", n=100).memories]
         start = time.perf_counter()
@@ -95,14 +96,24 @@ def _saves(database: Path, world: str, model: str, queries: Sequence[SiteQuery],
         _store(memory, texts[:_NEW])
         memory.flush()
         new = _NEW / (time.perf_counter() - start)
-        idle = _recall(memory, make_queries(world, len(queries), size, SEED + 1)[HYBRID])["seconds"]
+        idle = _recall(memory, make_queries(world, len(queries), size, SEED + 1)[SORTS[world][0]])
         with _storm(memory, known):
-            storm = _recall(memory, make_queries(world, len(queries), size, SEED + 2)[HYBRID])["seconds"]
+            storm = _recall(memory, make_queries(world, len(queries), size, SEED + 2)[SORTS[world][0]])
     slow_idle, slow_storm = (float(np.percentile(seconds, 95)) for seconds in (idle, storm))
     return {
-        "saves_repeated": repetition_rate, "saves_new": new, "model_batch_rate": batch_rate, "p95_idle": slow_idle,
+        "saved": repetition_rate, "saved_new": new, "model_rate": batch_rate, "p95_idle": slow_idle,
         "p95_storm": slow_storm,
     }  # fmt: skip
+
+
+def _recall(memory: RobotMemory, queries: Sequence[SiteQuery]) -> list[float]:
+    seconds = []
+    for query in queries:
+        arguments = query.arguments()
+        start = time.perf_counter()
+        memory.recall(**arguments)
+        seconds.append(time.perf_counter() - start)
+    return seconds[WARM_UP:]
 
 
 def _batch_rate(model: str, texts: Sequence[str]) -> float:
@@ -140,4 +151,9 @@ def _storm(memory: RobotMemory, texts: Sequence[str]) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]), sys.argv[5])
+    filled = Path(sys.argv[1])
+    with (
+        tempfile.TemporaryDirectory(prefix="robotmem-bench-", dir=filled.parent.parent) as folder,
+        closing(Server(filled, Path(folder), sys.argv[2], float(sys.argv[3]))) as server,
+    ):
+        serve({verb: getattr(server, verb) for verb in ("start", "query", "nearest", "saves")})

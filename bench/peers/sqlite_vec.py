@@ -7,12 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.peers.vector_store import Row, equal_conditions, run
+from bench.peers.vector_store import Row, Store, equal_conditions, run
 
 REQUIREMENT = "sqlite-vec==0.1.9"
 
 
-class SqliteVec:
+class SqliteVec(Store):
     """A store in a folder."""
 
     def __init__(self, folder: Path) -> None:

@@ -96,7 +96,7 @@ def measure(patrol: Patrol, seed: int, *, has_view: bool) -> Report:
 
 def _from_camera(new: list[NewMemory]) -> list[NewMemory]:
     for memory in new:
-        object.__setattr__(memory, "source", "/camera")
+        object.__setattr__(memory, "stream", "/camera")
     return new
 
 
@@ -105,7 +105,7 @@ def _view(patrol: Patrol, index: int) -> FieldOfView:
     settings = patrol.settings
     return FieldOfView(
         origin, direction, patrol.messages[index].stamp, max_range=0.5 * settings.reach,
-        horizontal=settings.opening, vertical=math.radians(60), source="/camera",
+        horizontal=settings.opening, vertical=math.radians(60), stream="/camera",
     )  # fmt: skip
 
 

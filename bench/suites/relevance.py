@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.data import DATA, read_records
-from bench.internals.stages import UNKNOWN, Stages, load_model, tells_meaning
+from bench.internals.stages import UNKNOWN, Stages, load_model, reads
 from bench.options import add_model
 from bench.suites.episodes import FOLDER, below, opened_copy, store
 from bench.table import show
@@ -102,7 +102,9 @@ def _ask(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[As
                 Result(hit.similarity - discount, share, hit.id in relevant)
                 for hit, share in zip(hits, shares, strict=True)
             ]
-            yield AskedQuery(group, record.get("episode", query), tells_meaning(query), results)
+            yield AskedQuery(
+                group, record.get("episode", query), reads(memory.parts.embedders.current.name, query), results
+            )
 
 
 def _queries() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,9 +1,11 @@
-"""Make the memories of a fleet on a large site, up to a million: of varied text, or of few words.
+"""Make the memories of a fleet on a large site, up to a million: of varied text, of few words, or by a template.
 
 In the varied world each memory is a scene and a remark. Remarks draw from the words of the model's vocabulary, which
 are ordered by frequency, with natural (Zipf) frequencies. Scenes and remarks have vectors of the model; the vector of a
 memory is their normalised sum, since a million texts would take the model an hour. The few words make 300 texts with
-vectors of the model. Queries are always embedded by the model.
+vectors of the model. Templated memories are as a robot writes them: the words of the template are in all of them, and
+numbers tell them apart; their vectors are summed too. The year is varied text again, but spread over 365 days. Queries
+are always embedded by the model.
 """
 
 from __future__ import annotations
@@ -21,17 +23,19 @@ import numpy.typing as npt
 from bench.internals.stages import Embedder, Vectors, stems
 from bench.worlds.house import ACTIONS, COLOURS, MATERIALS, ROOMS, SPOTS, THINGS
 
-VARIED, FEW_WORDS = "varied", "few words"
-WORLDS = (VARIED, FEW_WORDS)
+VARIED, FEW_WORDS, TEMPLATED, YEAR = "varied", "few words", "templated", "a year"
+WORLDS = (VARIED, FEW_WORDS, TEMPLATED, YEAR)
 AREA = (200.0, 150.0)
 """Metres."""
 PERIOD = 0.33
+NUMBERED_ROOMS = range(1, 61)
 START = 1_760_000_000
 ROBOTS = 20
 """One robot has 5 % of the memories."""
 RARE = 100_000
 """One memory in so many belongs to one task."""
 _PARTS = 8000
+_YEAR = 365 * 86_400.0
 _SMALL_CHOICE = (THINGS[:10], COLOURS[:5], ROOMS[:6])
 
 
@@ -62,14 +66,20 @@ class Parts(NamedTuple):
     remarks: Sequence[str]
     scene_vectors: Vectors
     remark_vectors: Vectors
+    joint: str = ", "
+    """What stands between a scene and a remark."""
 
 
 def make_parts(world: str, tokenizer: Path, embedder: Embedder, cache: Path) -> Parts:
     """Make the pieces of a world; their vectors are computed once and then kept in the cache."""
     dice = random.Random(11)
-    scenes = _few_scenes() if world == FEW_WORDS else _varied_scenes(dice)
-    remarks = [""] if world == FEW_WORDS else _remarks(dice, _words(tokenizer))
-    file = cache / f"parts-{world.replace(' ', '-')}-{embedder.name}.npz"
+    if world == FEW_WORDS:
+        scenes, remarks = _few_scenes(), [""]
+    elif world == TEMPLATED:
+        scenes, remarks = _templated_scenes(), [f"beside thing {number}" for number in range(1, _PARTS + 1)]
+    else:
+        scenes, remarks = _varied_scenes(dice), _remarks(dice, _words(tokenizer))
+    file = cache / f"parts-{(VARIED if world == YEAR else world).replace(' ', '-')}-{embedder.name}.npz"
     if not file.exists():
         print(f"embedding {len(scenes) + len(remarks)} pieces of text", flush=True)
         cache.mkdir(parents=True, exist_ok=True)
@@ -77,11 +87,16 @@ def make_parts(world: str, tokenizer: Path, embedder: Embedder, cache: Path) -> 
         remark_vectors = embedder.embed_batch(remarks) if remarks != [""] else np.zeros((1, embedder.dim), np.float32)
         np.savez(file, scenes=scene_vectors, remarks=remark_vectors)
     rows = np.load(file)
-    return Parts(scenes, remarks, rows["scenes"], rows["remarks"])
+    return Parts(scenes, remarks, rows["scenes"], rows["remarks"], " " if world == TEMPLATED else ", ")
 
 
-def memories(parts: Parts, count: int) -> Iterator[SiteMemory]:
-    """Make the memories of a world, ordered by time."""
+def period(world: str, count: int) -> float:
+    """Return the seconds from a memory of a world of a size to the next."""
+    return _YEAR / count if world == YEAR else PERIOD
+
+
+def memories(parts: Parts, count: int, seconds: float = PERIOD) -> Iterator[SiteMemory]:
+    """Make the memories of a world, ordered by time, `seconds` apart."""
     choices = _choices(parts, count)
     places = np.random.default_rng(5).random((count, 2)) * AREA
     successes = np.random.default_rng(6).random(count) < 0.7
@@ -92,7 +107,7 @@ def memories(parts: Parts, count: int) -> Iterator[SiteMemory]:
         remark_text = parts.remarks[remark]
         x, y = (round(float(part), 3) for part in places[number])
         yield SiteMemory(
-            f"{text}, {remark_text}" if remark_text else text, thing, (x, y), START + number * PERIOD,
+            f"{text}{parts.joint}{remark_text}" if remark_text else text, thing, (x, y), START + number * seconds,
             f"r{number % ROBOTS}", f"t{number // group}", bool(successes[number]),
         )  # fmt: skip
 
@@ -125,6 +140,15 @@ def _few_scenes() -> list[tuple[str, str]]:
         for thing in things
         for colour in colours
         for room in rooms
+    ]
+
+
+def _templated_scenes() -> list[tuple[str, str]]:
+    return [
+        (f"a {colour} {thing} stood in room {room}", thing)
+        for thing in THINGS
+        for colour in COLOURS
+        for room in NUMBERED_ROOMS
     ]
 
 

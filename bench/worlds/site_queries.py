@@ -11,12 +11,29 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.worlds.house import COLOURS, ROOMS, THINGS
-from bench.worlds.site import AREA, FEW_WORDS, PERIOD, ROBOTS, START, Parts, SiteMemory, memories, naming
+from bench.worlds.site import (
+    AREA,
+    FEW_WORDS,
+    NUMBERED_ROOMS,
+    PERIOD,
+    ROBOTS,
+    START,
+    TEMPLATED,
+    VARIED,
+    YEAR,
+    Parts,
+    SiteMemory,
+    memories,
+    naming,
+)  # fmt: skip
 
 HYBRID, FEW_PERCENT, RARE, WINDOW = "hybrid recall", "with a 5 % filter", "with a 1-in-100,000 filter", "time window"
-NEAREST_TEXT, NEAREST, TEXT_ONLY = "nearest object with label and text", "nearest object without text", "text only"
-SORTS = (HYBRID, FEW_PERCENT, RARE, NEAREST_TEXT, NEAREST, WINDOW, TEXT_ONLY)
-MEANING = (HYBRID, FEW_PERCENT, RARE)
+NEAREST_TEXT, NEAREST = "nearest object with label and text", "nearest object without text"
+IN_ROOM, COLOURED = '"mug in room 12"', '"red mug"'
+_ALL = (HYBRID, FEW_PERCENT, RARE, WINDOW, NEAREST_TEXT, NEAREST)
+SORTS = {VARIED: _ALL, FEW_WORDS: _ALL, TEMPLATED: (IN_ROOM, COLOURED), YEAR: (HYBRID, NEAREST)}
+"""The sorts of each world."""
+MEANING = (HYBRID, FEW_PERCENT, RARE, WINDOW, IN_ROOM, COLOURED)
 """The sorts whose ten nearest vectors are compared with the exact ones."""
 WARM_UP = 10
 """The first queries of each sort, which do not count."""
@@ -46,6 +63,8 @@ class SiteQuery:
     target: tuple[float, float] | None = None
     colour: str | None = None
     """What the nearest one must be besides its label; one of the words of the text."""
+    phrase: str = ""
+    """Words that stand in the true results just so."""
 
     def json(self) -> dict[str, Any]:
         """Return the query for another process."""
@@ -66,12 +85,14 @@ class SiteQuery:
 
 
 def make_queries(world: str, count: int, size: int, seed: int) -> dict[str, list[SiteQuery]]:
-    """Make queries of each sort on a world of a size. No text comes twice, so that every one is embedded."""
+    """Make queries of each sort of a world of a size. No text comes twice, so that every one is embedded."""
     dice = random.Random(seed)
+    if world == TEMPLATED:
+        return _templated_queries(count, dice)
     texts = _texts(world, dice)
     things, colours = (THINGS[:10], COLOURS[:5]) if world == FEW_WORDS else (THINGS, COLOURS)
     tasks = -(-size // max(1, size // 100_000))
-    queries: dict[str, list[SiteQuery]] = {sort: [] for sort in SORTS}
+    queries: dict[str, list[SiteQuery]] = {sort: [] for sort in _ALL}
     for _ in range(count):
         after = START + dice.uniform(0, max(1.0, size * PERIOD - _WINDOW))
         thing, colour = dice.choice(things), dice.choice(colours)
@@ -79,7 +100,6 @@ def make_queries(world: str, count: int, size: int, seed: int) -> dict[str, list
         queries[FEW_PERCENT].append(SiteQuery(FEW_PERCENT, next(texts), robot=f"r{dice.randrange(ROBOTS)}"))
         queries[RARE].append(SiteQuery(RARE, next(texts), task=f"t{dice.randrange(tasks)}"))
         queries[WINDOW].append(SiteQuery(WINDOW, next(texts), after=after, before=after + _WINDOW))
-        queries[TEXT_ONLY].append(SiteQuery(TEXT_ONLY, next(texts)))
         queries[NEAREST].append(SiteQuery(NEAREST, target=_place(dice)))
         queries[NEAREST_TEXT].append(
             SiteQuery(NEAREST_TEXT, f"{colour} {thing}", label=thing, colour=colour, target=_place(dice))
@@ -113,6 +133,21 @@ def nearest_row(table: Columns, query: SiteQuery) -> int:
     rows = matching_rows(table, query)
     away = table["position"][rows] - np.array(query.target)
     return int(rows[np.argmin(np.einsum("ij,ij->i", away, away))])
+
+
+def _templated_queries(count: int, dice: random.Random) -> dict[str, list[SiteQuery]]:
+    rooms = [(thing, room) for thing in THINGS for room in NUMBERED_ROOMS]
+    coloured = [(article, colour, thing) for article in ("", "a ", "the ") for colour in COLOURS for thing in THINGS]
+    return {
+        IN_ROOM: [
+            SiteQuery(IN_ROOM, f"{thing} in room {room}", phrase=f" {thing} stood in room {room} ")
+            for thing, room in dice.sample(rooms, count)
+        ],
+        COLOURED: [
+            SiteQuery(COLOURED, f"{article}{colour} {thing}", phrase=f" {colour} {thing} ")
+            for article, colour, thing in dice.sample(coloured, count)
+        ],
+    }
 
 
 def _place(dice: random.Random) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from ..memory.errors import InvalidFieldError
 from ..memory.models import Session
 from .desk import Desk
 from .requests import DigestRequest
-from .views import rounded, source
+from .views import note_lines, rounded
 
 _LEAST_TOKENS, _MOST_TOKENS = 100, 8000
 _FACTS, _FAILURES, _OBJECTS, _OBJECTS_OF_TASK, _NOTES, _SESSIONS, _LATEST = 12, 6, 12, 4, 3, 3, 6
@@ -218,7 +218,7 @@ def _objects_of(desk: Desk, task: str, place: Place | None) -> list[Line]:
 
 def _notes(desk: Desk, task: str) -> list[Line]:
     notes = _recall(desk, task, _NOTES, kinds=Kind.NOTE.value).memories if task else ()
-    return [Line(f"[{note.id}] {_short(note.content)} ({source(note)})", note.id) for note in notes]
+    return [Line(f"[{note.id}] {_short(note.content)} ({note_lines(note)})", note.id) for note in notes]
 
 
 def _objects(desk: Desk, place: Place | None) -> list[Line]:

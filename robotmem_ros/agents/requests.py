@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 
 from ..memory.argument import Json, argument
-from ..memory.bounds import MAX_NAMES, MAX_QUERY
+from ..memory.bounds import MAX_NAME, MAX_NAMES, MAX_QUERY
 from ..memory.search.request import MAX_N
 from ..memory.sessions.sessions import LONGEST as LONGEST_SESSION
 
@@ -90,6 +90,38 @@ class ReadNoteRequest:
     path: str = argument(MISSING, "the note, as in the source of a recalled one: handbook/battery.md")
     first_line: int = argument(1, "first line to read", within=(1, 10**9))
     lines: int = argument(50, "largest number of lines", within=(1, 1000))
+
+
+@dataclass(slots=True)
+class TagsRequest:
+    """Whose use of the tags to count."""
+
+    collection: str | None = argument(None, "count only memories of this collection")
+
+
+@dataclass(slots=True)
+class AddTagRequest:
+    """The tag to add, and where it stands."""
+
+    tag: str = argument(MISSING, "the tag, such as fridge; one that is there is moved", limit=MAX_NAME)
+    parent: str = argument("", "tag above it, such as kitchen; empty for the top", limit=MAX_NAME)
+
+
+@dataclass(slots=True)
+class RenameTagRequest:
+    """The tag to rename."""
+
+    tag: str = argument(MISSING, "the tag", limit=MAX_NAME)
+    new_tag: str = argument(MISSING, "its new name; if that is there, the two become one", limit=MAX_NAME)
+    dry_run: bool = argument(False, "only tell how many memories have it")
+
+
+@dataclass(slots=True)
+class RemoveTagRequest:
+    """The tag to remove."""
+
+    tag: str = argument(MISSING, "the tag", limit=MAX_NAME)
+    dry_run: bool = argument(False, "only tell how many memories have it")
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ def opened(path: Path, parameters: Mapping[str, object], *, read_only: bool) -> 
     # Sessions that expire and budgets are the node's to look after.
     options: dict[str, Any] = {"session_maintenance": False, **model, **parameters}
     clock = RobotClock()
-    with open_memory(path, clock=clock, patience=_PATIENCE, read_only=read_only, **options) as memory:
+    with open_memory(path, clock=clock, patience=_PATIENCE, read_only=read_only, source="agent", **options) as memory:
         in_use = CollectionInUse(is_fixed="collection" in parameters)
         yield Toolbox(memory, clock, in_use, read_only=read_only)
 

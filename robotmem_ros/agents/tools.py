@@ -10,6 +10,7 @@ from ..memory.search.request import RecallRequest, TimelineRequest
 from .desk import Desk
 from .digest import IS_OBJECT, digest
 from .requests import (
+    AddTagRequest,
     DigestRequest,
     DoctorRequest,
     EndSessionRequest,
@@ -18,8 +19,11 @@ from .requests import (
     ObjectHistoryRequest,
     ObjectsRequest,
     ReadNoteRequest,
+    RemoveTagRequest,
+    RenameTagRequest,
     RestoreRequest,
     StartSessionRequest,
+    TagsRequest,
 )
 from .tool import Tool
 from .views import Shown, filled, rounded
@@ -116,6 +120,24 @@ def _object_history(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     request = ObjectHistoryRequest(**arguments)
     sightings = desk.memory.object_history(request.memory_id, request.n)
     return {"memory_id": request.memory_id, "sightings": [desk.view.sighting(sighting) for sighting in sightings]}
+
+
+def _tags(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    tags = desk.memory.tags(**arguments)
+    return {"tags": [filled({"tag": tag.tag, "parent": tag.parent, "memories": tag.memories}) for tag in tags]}
+
+
+def _add_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    desk.memory.add_tag(**arguments)
+    return {"added": arguments["tag"]}
+
+
+def _rename_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    return desk.memory.rename_tag(**arguments)._asdict()
+
+
+def _remove_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    return {"memories": desk.memory.remove_tag(**arguments).memories}
 
 
 def _read_note(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
@@ -224,7 +246,7 @@ TOOLS = (
         "read_note",
         "Read what people wrote down",
         "Read lines of a note: what people wrote down for the robot, such as site rules and handbooks. recall finds "
-        "the parts that matter and gives path and lines as `source`.",
+        "the parts that matter and gives path and lines as `note`.",
         ReadNoteRequest,
         _read_note,
         ({"path": "handbook/battery.md"}, {"path": "handbook/battery.md", "first_line": 3, "lines": 2}),
@@ -296,6 +318,46 @@ TOOLS = (
         _restore,
         ({"memory_id": 1},),
         writes=True,
+        idempotent=False,
+    ),
+    Tool(
+        "tags",
+        "Which tags there are",
+        "List the tags, the tag above each, and how many memories a filter by it finds: a filter by a tag also finds "
+        "what has a tag under it. Look here before you give memories a new tag.",
+        TagsRequest,
+        _tags,
+        ({},),
+    ),
+    Tool(
+        "add_tag",
+        "Put a tag into the tree",
+        "Add a tag under another one, or move it there, so that a filter by the upper one finds it.",
+        AddTagRequest,
+        _add_tag,
+        ({"tag": "kitchen"}, {"tag": "pinch point", "parent": "gotcha"}),
+        writes=True,
+    ),
+    Tool(
+        "rename_tag",
+        "Rename or merge a tag",
+        "Rename a tag in all memories that have it; if the new name is a tag already, the two become one.",
+        RenameTagRequest,
+        _rename_tag,
+        ({"tag": "fridge", "new_tag": "icebox"},),
+        writes=True,
+        destructive=True,
+        idempotent=False,
+    ),
+    Tool(
+        "remove_tag",
+        "Remove a tag",
+        "Take a tag away from all memories that have it; the memories stay, and their history tells what they had.",
+        RemoveTagRequest,
+        _remove_tag,
+        ({"tag": "icebox", "dry_run": True},),
+        writes=True,
+        destructive=True,
         idempotent=False,
     ),
     Tool(

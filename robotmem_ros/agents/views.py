@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -21,10 +22,15 @@ Shown = dict[str, Any]
 
 _RENAMED = {
     "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
-    "frame_id", "map_id", "context_json", "similar_ids", "first_seen", "last_seen", "confirmed",
+    "frame_id", "map_id", "context_json", "source", "scope_files", "scope_entities", "similar_ids", "first_seen",
+    "last_seen", "confirmed",
 }  # fmt: skip
 _AS_THEY_ARE = tuple(field.name for field in fields(Memory) if field.name not in _RENAMED)
 """Fields of a memory that are shown under their own names, so that a new one is shown as well."""
+_PARTS = ("params", "spatial", "robot", "task")
+"""Parts of a context that are shown beside it, as filters name them."""
+_SHORT = 500
+"""Characters of a part up to which it is shown in brief."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,8 @@ class View:
             "id": short.id, "kind": short.kind.value, "text": short.snippet, **self.at(short.observed_at),
             "relevance": rounded(short.relevance), "confidence": rounded(memory.confidence),
             "faded": short.faded or None, "label": short.label,
-            "category": memory.category, "source": source(memory), **self.place(short.pose, short.frame_id),
+            "category": memory.category, "source": memory.source, "note": note_lines(memory),
+            **parts(memory.context, limit=_SHORT), **self.place(short.pose, short.frame_id),
             "distance": rounded(short.distance), "times_seen": memory.times_seen,
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
             "similar_ids": list(memory.similar_ids), "folded_count": hit.folded_count,
@@ -79,8 +86,10 @@ class View:
             "id": memory.id, "kind": memory.kind.value, "text": memory.content, "summary": memory.human_summary,
             **self.at(memory.observed_at), "confidence": rounded(memory.confidence), "faded": memory.faded or None,
             "tags": list(memory.tags),
-            **self.place(memory.pose, memory.frame_id), "context": memory.context,
-            "similar_ids": list(memory.similar_ids),
+            **self.place(memory.pose, memory.frame_id), **parts(memory.context),
+            "context": {name: value for name, value in memory.context.items() if name not in _PARTS},
+            "source": memory.source, "scope_files": [*memory.scope_files],
+            "scope_entities": [*memory.scope_entities], "similar_ids": list(memory.similar_ids),
             **{name: getattr(memory, name) for name in _AS_THEY_ARE},
             "first_seen": "" if memory.first_seen is None else self.as_text(memory.first_seen),
             "confirmed": memory.confirmed if memory.times_seen else None,
@@ -139,7 +148,13 @@ class View:
         }  # fmt: skip
 
 
-def source(memory: Memory) -> str:
+def parts(context: Mapping[str, Any], limit: float = math.inf) -> Shown:
+    """Show the parts of a context that have a meaning for all robots, without those of more characters than `limit`."""
+    values = {name: context[name] for name in _PARTS if name in context}
+    return {name: value for name, value in values.items() if len(json.dumps(value)) <= limit}
+
+
+def note_lines(memory: Memory) -> str:
     """Say where a note stands, such as `handbook/battery.md:12-20`; empty for what is no note."""
     note = memory.context.get("note") if memory.kind is Kind.NOTE else None
     return f"{note['path']}:{note['first_line']}-{note['last_line']}" if isinstance(note, dict) else ""

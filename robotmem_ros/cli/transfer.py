@@ -20,7 +20,7 @@ from ..memory.errors import InvalidFieldError
 from ..memory.maps import Move, OccupancyGrid, PathPart, check_moves
 from ..memory.models import Kind, NewMemory, Pose
 from ..memory.new_file import new_file
-from ..memory.new_memory import LEFT_TO_RULES
+from ..memory.new_memory import LEFT_TO_RULES, source_of
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import map_rows, path_rows, rows
 from ..memory.storage.feed import changes_since
@@ -28,6 +28,7 @@ from ..memory.storage.map_rows import unpack
 from ..memory.storage.migrations import exportable, is_before_release
 from ..memory.storage.retention_rows import active_ids, whole_rows
 from ..memory.storage.snapshot import Snapshot
+from ..memory.text.normal_form import tag_key
 from ..memory.validation import check_coordinates, compact_json
 from .command import DATABASE, Command, existing_path, open_memory, option
 from .output import write_notice, write_result
@@ -171,13 +172,14 @@ def _new(row: dict[str, Any]) -> NewMemory:
     data, metadata = row["perception_data"], row["perception_metadata"]
     columns: dict[str, Any] = {name: row[name] for name in rows.COLUMNS if name in row}
     columns["context"] = compact_json(row["context"])
+    columns["source"] = row.get("source") or source_of(row["context"]) or "import"
     columns["perception_data"] = None if data is None else base64.b64decode(data)
     columns["perception_metadata"] = None if metadata is None else compact_json(metadata)
     return NewMemory(
         **columns,
         kind=Kind(row["type"]),
         pose=None if row["x"] is None else _pose(row),
-        tags=tuple(row["tags"]),
+        tags=tuple(sorted({tag_key(tag) for tag in row["tags"]})),
         given=frozenset(name for name in LEFT_TO_RULES if row[name]),
     )
 

@@ -19,6 +19,7 @@ from .errors import (
 )
 from .learning.explanation import Explanation
 from .learning.learning import Learned
+from .learning.vocabulary import Retagged
 from .maps import OccupancyGrid, Origin, PathPoint
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .objects.field_of_view import FieldOfView
@@ -32,6 +33,7 @@ from .search.note_lines import NoteLines, NotesState
 from .search.result import BriefMemory, Mode, RecallResult
 from .search.timeline import Timeline, TimelineEntry
 from .status import Status
+from .storage.tag_rows import Tag
 
 __all__ = [
     "Applied",
@@ -68,6 +70,7 @@ __all__ = [
     "Purged",
     "ReadOnlyError",
     "RecallResult",
+    "Retagged",
     "RewoundError",
     "RobotMemory",
     "RobotMemoryError",
@@ -78,6 +81,7 @@ __all__ = [
     "Status",
     "StorageError",
     "Stored",
+    "Tag",
     "Timeline",
     "TimelineEntry",
     "open_memory",

@@ -63,7 +63,7 @@ class Applied(NamedTuple):
     stored: int = 0
     """Memories that were new, or newer than the version that was there."""
     deleted: int = 0
-    """Memories, sessions and maps that were there and were deleted."""
+    """Memories, sessions, maps and tags that were there and were deleted."""
     known: int = 0
     """Memories that were there in the same or a newer version."""
     refused: int = 0

@@ -199,11 +199,15 @@ class NewMemory:
     category: str = ""
     tags: tuple[str, ...] = ()
     scope_files: str = ""
+    """Files that it is about, each on a line of its own."""
     scope_entities: str = ""
+    """Names that it is about, each on a line of its own."""
     source: str = ""
-    """Source of the perception, such as a topic."""
+    """Who said it, such as `topic` or `agent`; empty if a program did not tell."""
+    stream: str = ""
+    """Stream that the perception came with, such as a topic by its name."""
     identity: str = ""
-    """Which thing it is to `source`, such as a tracking id; empty if the source does not tell."""
+    """Which thing it is to `stream`, such as a tracking id; empty if the stream does not tell."""
     import_key: ImportKey | None = None
     received_at: int = 0
     """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""
@@ -265,6 +269,12 @@ class Memory(Observed):
     tags: tuple[str, ...]
     context_json: str
     """Everything else that came with it, as the text of a JSON object."""
+    source: str
+    """Who said it: `source` of its context, else the door, such as `topic` or `agent`; empty for a program."""
+    scope_files: tuple[str, ...]
+    """Files that a fact is about."""
+    scope_entities: tuple[str, ...]
+    """Names that a fact is about."""
     session_id: str
     collection: str
     first_seen: int | None = None

@@ -7,10 +7,11 @@ from dataclasses import fields
 from typing import Any
 
 from . import validation
-from .bounds import MAX_CONTEXT, MAX_SUMMARY, MAX_TAGS
+from .bounds import MAX_CONTEXT, MAX_NAME, MAX_SUMMARY, MAX_TAGS
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType, Pose
+from .text.normal_form import tag_key
 
 _SPATIAL = "spatial"
 """The part of a context that holds positions, and the name of their frame."""
@@ -32,8 +33,12 @@ def _names(name: str, value: object, parameters: Parameters) -> tuple[str, ...]:
     return validation.names(name, value, limit=MAX_TAGS)
 
 
+def _tags(name: str, value: object, parameters: Parameters) -> tuple[str, ...]:
+    return tuple(sorted({tag_key(tag) for tag in _names(name, value, parameters)} - {""}))
+
+
 def _join(name: str, value: object, parameters: Parameters) -> str:
-    return " ".join(_names(name, value, parameters))
+    return "\n".join(_names(name, value, parameters))
 
 
 def _context(name: str, value: object, parameters: Parameters) -> dict[str, object]:
@@ -87,11 +92,11 @@ _CHECKS: Mapping[str, _Check] = {
     "data": checked_data,
     "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
     "collection": lambda name, value, p: p.own_collection(name, value),
-    "tags": _names,
+    "tags": _tags,
     "scope_files": _join,
     "scope_entities": _join,
-    "add_tags": _names,
-    "remove_tags": _names,
+    "add_tags": _tags,
+    "remove_tags": _tags,
     "clear": _names,
     "confidence": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "decay_rate": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
@@ -134,26 +139,32 @@ TOLD = tuple(column for _, column, *_ in _FACT if column not in {"session_id", "
 """Columns of a fact that hold what callers told, or rules found in it."""
 
 
-def new_fact(parameters: Parameters, fact: NewFact, *, now: Callable[[], int]) -> NewMemory:
+def new_fact(parameters: Parameters, fact: NewFact, *, now: Callable[[], int], source: str = "") -> NewMemory:
     """Check a fact; its positions are in `context.spatial.frame_id`, else in the memory frame.
+
+    `source` says who gives it, unless its context does.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
     clean = _check(parameters, fact, _FACT)
     caller_fields = frozenset(name for name in LEFT_TO_RULES if clean.get(name) not in _EMPTY)
-    return _memory(Kind.FACT, clean, parameters, now, given=caller_fields)
+    return _memory(Kind.FACT, clean, parameters, now, given=caller_fields, source=source)
 
 
-def new_perception(parameters: Parameters, perception: NewPerception, *, now: Callable[[], int]) -> NewMemory:
+def new_perception(
+    parameters: Parameters, perception: NewPerception, *, now: Callable[[], int], source: str = ""
+) -> NewMemory:
     """Check a perception; its pose and positions are in its frame, else `context.spatial.frame_id`, else the memory's.
+
+    `source` says who gives it, unless its context does.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
     clean = _check(parameters, perception, _PERCEPTION)
     clean.setdefault("perception_type", PerceptionType.VISUAL.value)
-    return _memory(Kind.PERCEPTION, clean, parameters, now)
+    return _memory(Kind.PERCEPTION, clean, parameters, now, source=source)
 
 
 def new_values(parameters: Parameters, update: MemoryUpdate) -> dict[str, Any]:
@@ -172,6 +183,8 @@ def new_values(parameters: Parameters, update: MemoryUpdate) -> dict[str, Any]:
         raise InvalidFieldError("memory_id", update.memory_id, "gets no correction; give at least one field to change")
     _set_frame(clean)
     if "context" in clean:
+        if source := source_of(clean["context"]):
+            clean["source"] = source
         clean["context"] = validation.compact_json(clean["context"])
     if "pose" in clean:
         clean |= zip(Pose._fields, clean.pop("pose") or (None,) * len(Pose._fields), strict=True)
@@ -239,10 +252,17 @@ def context_frame(context: Mapping[str, object]) -> str:
     return validation.frame("context.spatial.frame_id", spatial.get("frame_id")) if isinstance(spatial, dict) else ""
 
 
+def source_of(context: Mapping[str, object]) -> str:
+    """Return who said it by the word of a context, `source`; empty if it does not tell."""
+    source = context.get("source")
+    return source.strip() if isinstance(source, str) and len(source) <= MAX_NAME else ""
+
+
 def _memory(
-    kind: Kind, clean: dict[str, Any], parameters: Parameters, now: Callable[[], int], **values: Any
+    kind: Kind, clean: dict[str, Any], parameters: Parameters, now: Callable[[], int], *, source: str, **values: Any
 ) -> NewMemory:
     context = clean.pop("context", None)
+    clean["source"] = source_of(context or {}) or source
     if context:
         clean["context"] = validation.compact_json(context)
     clean["frame_id"] = clean.get("frame_id") or (context and context_frame(context)) or parameters.memory_frame

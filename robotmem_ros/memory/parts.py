@@ -13,7 +13,8 @@ from .background import MaintenanceLoop, Step
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
-from .embedding.providers import choices, load_first
+from .embedding.embedders import Embedders
+from .embedding.providers import Choice, choices, former_choice, load_first
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .objects.objects import Objects
@@ -21,6 +22,7 @@ from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
 from .search.fading import FadedWatch
 from .search.pipeline import Pipeline
+from .search.reranking import Reranker
 from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
@@ -56,7 +58,7 @@ class Parts:
         parameters: Callable[[], Parameters],
         clock: Callable[[], int],
         *,
-        embedder: Embedder | BackgroundEmbedder | None,
+        embedder: Embedder | Embedders | None,
         patience: float,
         read_only: bool = False,
     ) -> None:
@@ -74,15 +76,17 @@ class Parts:
             self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
+            reranker = Reranker(at_start, self._threads)
+            stack.callback(reranker.close)
             stack.callback(self._threads.shutdown)
-            if isinstance(embedder, BackgroundEmbedder):
-                self.embedder = embedder
+            if isinstance(embedder, Embedders):
+                self.embedders = embedder
             else:
-                self.embedder = _in_background(embedder, at_start, patience, self.maintenance, self.database)
-                stack.callback(self.embedder.close)
+                self.embedders = _in_background(embedder, at_start, patience, self.maintenance, self.database)
+                stack.callback(self.embedders.close)
             self.vectors = VectorIndex()
             self.texts = TextIndex(self.database, _MIN_INDEXED)
-            self.backfill = Backfill(self.database, self.embedder)
+            self.backfill = Backfill(self.database, self.embedders.wanted, self.embedders.release_former)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
             self.faded = FadedWatch(lambda: parameters().decay_rate)
@@ -95,12 +99,15 @@ class Parts:
             self.database,
             classifier=classifier,
             areas=self.areas,
-            embedder=self.embedder,
+            embedders=self.embedders,
             vectors=self.vectors,
+            threads=self._threads,
             parameters=parameters,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
-        self.pipeline = Pipeline(self.database, self.embedder, self.texts, self.vectors, self._threads, self.faded)
+        self.pipeline = Pipeline(
+            self.database, self.embedders, self.texts, self.vectors, self._threads, self.faded, reranker
+        )
 
     def warm_up(self) -> None:
         """Load the model, vectors and dictionaries of the texts, so that the first query is as quick as the next."""
@@ -109,15 +116,15 @@ class Parts:
         catch_up(self.database, self.vectors.matrix)
         # There may be no model, or none any more.
         with suppress(ModelUnavailableError):
-            self.embedder.wait()
-            self.embedder.embed_one("warm up")
+            self.embedders.wait()
+            self.embedders.current.embed_one("warm up")
 
     def flush(self) -> None:
         """Return when all that was accepted is committed, indexed and, if there is a model, embedded."""
         self.usage.write()
         if not self.database.read_only:
             self.database.write(lambda transaction: None, background=True).result()
-        self.embedder.wait()
+        self.embedders.wanted.wait()
         self.backfill.retry_refused()
         self.maintenance.flush()
 
@@ -147,8 +154,10 @@ class Parts:
         if self.database.read_only:
             return indexes
         consolidate = Step("consolidate sessions", self.sessions.update, period=1.0, rest=1.0)
+        former = self.embedders.former
+        embedding = [self.backfill] if former is None else [Backfill(self.database, former), self.backfill]
         return [
-            Step("embed texts", self.backfill.update, period=10.0, rest=0.1),
+            *(Step("embed texts", backfill.update, period=10.0, rest=0.1) for backfill in embedding),
             *indexes,
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
@@ -161,15 +170,31 @@ class Parts:
 
 def _in_background(
     embedder: Embedder | None, parameters: Parameters, patience: float, maintenance: MaintenanceLoop, database: Database
-) -> BackgroundEmbedder:
-    if embedder is not None:
-        return BackgroundEmbedder(embedder.name, lambda: embedder, patience=patience, settled=maintenance.notify)
-    chain = choices(parameters)
+) -> Embedders:
+    def in_background(name: str, load: Callable[[], Embedder] | None) -> BackgroundEmbedder:
+        return BackgroundEmbedder(name, load, patience=patience, settled=maintenance.notify)
 
-    def load() -> Embedder:
+    def stored_model() -> str | None:
         with database.snapshot() as snapshot:
-            model = vector_rows.model(snapshot)
-        return load_first(chain, parameters.embedding_threads, model)
+            return vector_rows.model(snapshot)
 
-    name = parameters.embedding_model
-    return BackgroundEmbedder(name, load if chain else None, patience=patience, settled=maintenance.notify)
+    chain, threads, stored_name = choices(parameters), parameters.embedding_threads, stored_model()
+    if embedder is not None:
+        wanted, former = in_background(embedder.name, lambda: embedder), None
+        if stored_name not in (None, embedder.name):
+            former = former_choice((), stored_name)
+    else:
+        load = (lambda: load_first(chain, threads, stored_model())) if chain else None
+        wanted = in_background(parameters.embedding_model, load)
+        former = former_choice(chain, stored_name) if chain and stored_name is not None else None
+    if former is None:
+        return Embedders(wanted)
+    return Embedders(wanted, in_background(former.name, partial(_load_former, former, threads)))
+
+
+def _load_former(choice: Choice, threads: int) -> Embedder:
+    try:
+        return choice.load(threads)
+    except ModelUnavailableError as error:
+        reason = f"the vectors are still those of the model {choice.name!r}, which cannot be used: {error}"
+        raise ModelUnavailableError(reason) from error

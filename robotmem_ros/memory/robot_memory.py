@@ -19,7 +19,8 @@ from .clocks import FIRST_OF_WALL_CLOCKS
 from .conditions.decay import Decay
 from .config.parameters import Parameters
 from .doctor import Finding, examine
-from .embedding.embedder import BackgroundEmbedder, Embedder
+from .embedding.embedder import Embedder
+from .embedding.embedders import Embedders
 from .errors import (
     ForkedMemoryError,
     InvalidFieldError,
@@ -27,9 +28,11 @@ from .errors import (
     ReadOnlyError,
     RobotMemoryError,
 )
+from .learning import vocabulary
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
+from .learning.vocabulary import Retagged
 from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
 from .models import (
     Change,
@@ -64,7 +67,7 @@ from .search.usage import RecallLog
 from .sessions.consolidation import Consolidation
 from .sessions.sessions import OpenSession, SessionReport, SessionStart
 from .status import Status, status
-from .storage import changes, imports, map_rows, note_rows, path_rows, rows
+from .storage import changes, imports, map_rows, note_rows, path_rows, rows, tag_rows
 from .storage.activity import Activity, read_activity
 from .storage.applying import apply
 from .storage.feed import changes_since
@@ -72,6 +75,7 @@ from .storage.map_rows import MapInfo
 from .storage.note_rows import FolderRow, KnownNotes, NoteFile
 from .storage.recall_rows import latest, most_used
 from .storage.snapshot import Snapshot, Transaction
+from .storage.tag_rows import Tag
 from .storage.time_rows import Sighted, read_sighted
 from .times import OtherUnitError, Time, moment
 
@@ -114,6 +118,7 @@ class RobotMemory:
             writes raises ReadOnlyError.
         has_companions: Whether whoever opens it brings what `notes_folders` and `other_memories` need, as `open_memory`
             does; else they are refused.
+        source: Who stores through it, such as `agent`: the `source` of memories whose context names none.
         options: Any parameter of `Parameters` by its name.
 
     Raises:
@@ -126,11 +131,12 @@ class RobotMemory:
         db_path: str | os.PathLike[str] | None = None,
         collection: str = "default",
         *,
-        embedder: Embedder | BackgroundEmbedder | None = None,
+        embedder: Embedder | Embedders | None = None,
         clock: Callable[[], int] = time.time_ns,
         patience: float = _LOAD_PATIENCE,
         read_only: bool = False,
         has_companions: bool = False,
+        source: str = "",
         **options: object,
     ) -> None:
         settings = {} if db_path is None else {"db_path": os.fspath(db_path)}
@@ -139,6 +145,7 @@ class RobotMemory:
             if value := getattr(self.parameters, name):
                 raise InvalidFieldError(name, value, "needs open_memory(...) instead of RobotMemory(...)")
         self._clock: Callable[[], int] = lambda: validation.whole("clock", clock())
+        self._source = source
         self._process = os.getpid()
         self._parts = Parts(
             lambda: self.parameters, self._clock, embedder=embedder, patience=patience, read_only=read_only
@@ -166,7 +173,7 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         fact, parts = NewFact(**arguments_in(locals())), self._writable
-        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock))
+        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock, source=self._source))
         parts.maintenance.notify()
         return result
 
@@ -210,7 +217,8 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         perception = NewPerception(**arguments_in(locals()))
-        return self.store(new_perception(self.parameters, perception, now=self._clock)).result()
+        new = new_perception(self.parameters, perception, now=self._clock, source=self._source)
+        return self.store(new).result()
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue a checked memory, a sighting for its object; the future is done when it is on disk.
@@ -492,6 +500,56 @@ class RobotMemory:
         query = parse_counts(field, collection=collection, n=n)
         return self._query(read_counts, query, self.parameters, self.parts.areas.by_name())
 
+    def tags(self, collection: str | None = None) -> tuple[Tag, ...]:
+        """Return all tags in alphabetical order, with the tag above each and the number of memories under it.
+
+        That is how many active memories a filter by it finds, in a collection or in all.
+
+        Raises:
+            InvalidFieldError: the name of the collection cannot be used.
+            StorageError: the database could not be read.
+        """
+        return tuple(self._read(tag_rows.read, validation.collection("collection", collection, wildcard="")))
+
+    def add_tag(self, tag: str, parent: str = "", display_name: str = "") -> None:
+        """Add a tag to the tree under another one, at the top without `parent`; a tag that is there is moved.
+
+        A filter by a tag also finds what has a tag under it. Tags are the same in whatever case and width they are
+        written; `display_name` is what people read.
+
+        Raises:
+            InvalidFieldError: a name cannot be used, the parent is unknown or stands under the tag, or rules give the
+                tag.
+            StorageError: the database could not be written.
+        """
+        self._write(vocabulary.add, tag, parent, display_name).result()
+
+    def rename_tag(self, tag: str, new_tag: str, *, dry_run: bool = False) -> Retagged:
+        """Rename a tag in the tree and in all memories; if the new one is there, the two become one.
+
+        `history` of a memory keeps the tags that it had. With `dry_run` nothing is changed.
+
+        Raises:
+            InvalidFieldError: a name cannot be used, the tag is unknown or given by rules, or the new one stands under
+                it.
+            StorageError: the database could not be written.
+        """
+        return self._retag(tag, new_tag, dry_run=dry_run)
+
+    def remove_tag(self, tag: str, *, dry_run: bool = False) -> Retagged:
+        """Take a tag away from all memories and out of the tree; those under it move up. With `dry_run` it stays.
+
+        Raises:
+            InvalidFieldError: the name cannot be used, the tag is unknown, or rules give it.
+            StorageError: the database could not be written.
+        """
+        return self._retag(tag, None, dry_run=dry_run)
+
+    def _retag(self, tag: str, new_tag: str | None, *, dry_run: bool) -> Retagged:
+        if validation.flag("dry_run", dry_run):
+            return self._read(vocabulary.preview, tag, new_tag)
+        return self._write(vocabulary.exchange, tag, new_tag).result()
+
     def note(self, path: str, first_line: int = 1, n: int = 100) -> NoteLines:
         """Return `n` lines of a note from `first_line` on, as it was read last.
 
@@ -666,9 +724,16 @@ class RobotMemory:
             raise
         session.report = self.end_session(session.session_id, session.outcome)
 
-    def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
-        """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""
-        return self.parts.sessions.latest(collection, n)
+    def sessions(self, collection: str | None = None, n: int = 20, *, cursor: str | None = None) -> tuple[Session, ...]:
+        """Return the last `n` sessions, of a collection or of all; the one that was started last comes first.
+
+        `cursor` is the id of the last session of a page; then those that were started before it come.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, or there is no such session.
+            StorageError: the database could not be read.
+        """
+        return self.parts.sessions.latest(collection, n, cursor)
 
     def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
         """Group the similar facts of a session, or with `dry_run` tell what the groups would be.
@@ -835,7 +900,7 @@ class RobotMemory:
 
     def wait_for_model(self) -> bool:
         """Wait until the embedding model is loaded or cannot be; return whether it is loaded."""
-        return self.parts.embedder.wait()
+        return self.parts.embedders.wait()
 
     def flush(self) -> None:
         """Wait until all that was accepted is committed, indexed and, if there is a model, embedded."""

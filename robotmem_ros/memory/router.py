@@ -54,6 +54,7 @@ class MemoryRouter(RobotMemory):
     recall = _routed(RobotMemory.recall, OtherMemories.of_request)
     timeline = _routed(RobotMemory.timeline, OtherMemories.of_request)
     counts = _routed(RobotMemory.counts, OtherMemories.of_collection)
+    tags = _routed(RobotMemory.tags, OtherMemories.of_collection)
     density = _routed(RobotMemory.density, OtherMemories.of_collection)
     sessions = _routed(RobotMemory.sessions, OtherMemories.of_collection)
     data = _routed(RobotMemory.data, OtherMemories.of_memory)
@@ -87,5 +88,5 @@ class MemoryRouter(RobotMemory):
             raise DatabaseUnusableError(path, "is the file of this memory", "name that of another robot")
         options = {entry.name: getattr(parameters, entry.name) for entry in fields(Parameters)}
         return RobotMemory(
-            embedder=self.parts.embedder, clock=self._clock, read_only=True, has_companions=True, **options
+            embedder=self.parts.embedders, clock=self._clock, read_only=True, has_companions=True, **options
         )

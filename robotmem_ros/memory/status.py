@@ -10,6 +10,7 @@ from .parts import Parts
 from .search.result import Mode
 from .storage import collection_rows, note_rows, text_rows, vector_rows
 from .storage.connection import exposure
+from .storage.overview import overview
 from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
 from .text import scripts
@@ -64,13 +65,13 @@ def status(parts: Parts, *trouble: str) -> Status:
     Raises:
         StorageError: the database could not be read.
     """
-    database, embedder = parts.database, parts.embedder
+    database, embedder = parts.database, parts.embedders.current
     with database.snapshot() as snapshot:
         counts = collection_rows.totals(snapshot)
         counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
         model = vector_rows.model(snapshot) or ""
-        foreign = _of_another_model(snapshot, embedder)
+        foreign, change = _of_another_model(snapshot, embedder), _change_of_model(snapshot)
         no_text = text_rows.failure(snapshot) or parts.pipeline.failures.text
     no_vectors = parts.pipeline.failures.vector
     has_vectors = embedder.available and not foreign and not no_vectors
@@ -78,8 +79,9 @@ def status(parts: Parts, *trouble: str) -> Status:
     without_vector = counts["memory"] - vectors
     problems = [
         database.trouble,
-        embedder.why_not,
+        *dict.fromkeys((embedder.why_not, parts.embedders.wanted.why_not)),
         foreign,
+        change,
         parts.backfill.refused(without_vector),
         exposure(database.path),
         database.log_loss,
@@ -129,3 +131,15 @@ def _of_another_model(snapshot: Snapshot, embedder: BackgroundEmbedder) -> str:
     except ModelUnavailableError as error:
         return str(error)
     return ""
+
+
+def _change_of_model(snapshot: Snapshot) -> str:
+    # How far the vectors of another model are; empty when none are made.
+    following, memories = vector_rows.next_model(snapshot), overview(snapshot).memories
+    if following is None:
+        return ""
+    count = memories - vector_rows.lacking(snapshot, vector_rows.NEXT)
+    return (
+        f"{count:,} of {memories:,} memories have a vector of the model {following!r}; until all have, those of "
+        f"{vector_rows.model(snapshot)!r} are compared"
+    )

@@ -52,8 +52,12 @@ def learn_fields(request: Learn.Request, clock: Clock) -> dict[str, Any]:
     return {**fields_of(request, but={"stamp"}), "observed_at": _stamp_from("stamp", request.stamp, clock)}
 
 
-def perception_from(message: Perception, parameters: Parameters, clock: Clock, *, received_at: int = 0) -> NewMemory:
+def perception_from(
+    message: Perception, parameters: Parameters, clock: Clock, *, source: str, received_at: int = 0
+) -> NewMemory:
     """Return the perception that a message carries; `received_at` for messages of a stream, see NewPerception.
+
+    `source` says what brought the message, unless its context tells who said it.
 
     Raises:
         InvalidFieldError: a field cannot be used.
@@ -65,7 +69,7 @@ def perception_from(message: Perception, parameters: Parameters, clock: Clock, *
         observed_at=_stamp_from("header.stamp", message.header.stamp, clock),
         received_at=received_at,
     )
-    return new_perception(parameters, perception, now=clock)
+    return new_perception(parameters, perception, now=clock, source=source)
 
 
 def update_fields(request: Update.Request) -> dict[str, Any]:

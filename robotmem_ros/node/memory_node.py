@@ -82,7 +82,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         try:
             options = {name: getattr(self.parameters, name) for name in self.parameters.__dataclass_fields__}
             options["db_path"] = self.parameters.db_path or default_path(self.get_namespace())
-            self._memory = open_memory(clock=self._now, patience=0.0, **options)
+            self._memory = open_memory(clock=self._now, patience=0.0, source="service", **options)
             self._live = LiveIntake(self, self._memory, self._now)
         except RobotMemoryError as error:
             self._close_memory()

@@ -81,7 +81,8 @@ class PerceptionTopic:
                 self._drop(DropReason.QUEUE_FULL, "the writer does not keep up; raise queue_limit or send less")
                 return
             received_at = max(self._clock(), 0)
-            new = perception_from(message, self._memory.parameters, self._clock, received_at=received_at)
+            parameters = self._memory.parameters
+            new = perception_from(message, parameters, self._clock, source="topic", received_at=received_at)
             self._memory.store(new, background=True).add_done_callback(lambda future: self._settle(new, future))
         except InvalidFieldError as error:
             self._drop(DropReason.of_field(error.field), str(error))

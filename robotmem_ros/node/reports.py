@@ -114,7 +114,8 @@ class Diagnostics:
             ]
         values.append(("doctor", _verdict(findings)))
         if worst(findings) is Severity.ERROR:
-            level, words = _ERROR, f"doctor: {_verdict(findings)}"
+            trouble = "" if words == state else words
+            level, words = _ERROR, "; ".join(filter(None, (trouble, f"doctor: {_verdict(findings)}")))
         values += queues.items()
         values += ((f"dropped.{reason.value}", number) for reason, number in sorted(drops.items()))
         return self._status("memory", level, words, values)

@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 
 from robotmem_ros.srv import (
+    AddTag,
     Consolidate,
     Doctor,
     EndSession,
@@ -21,8 +22,11 @@ from robotmem_ros.srv import (
     GetMemories,
     Learn,
     List,
+    ListTags,
     ObjectHistory,
     Recall,
+    RemoveTag,
+    RenameTag,
     Restore,
     SavePerception,
     StartSession,
@@ -86,6 +90,10 @@ class Services:
             (Timeline, "~/timeline", self._calling("timeline"), fill),
             (GetMemories, "~/get_memories", self._calling("get_memories"), conversions.fill_memories),
             (List, "~/list", self._calling("counts"), conversions.fill_counts),
+            (ListTags, "~/list_tags", self._calling("tags"), lambda response, tags: fill(response, tags=tags)),
+            (AddTag, "~/add_tag", self._calling("add_tag"), fill),
+            (RenameTag, "~/rename_tag", self._calling("rename_tag"), fill),
+            (RemoveTag, "~/remove_tag", self._calling("remove_tag"), fill),
             (Forget, "~/forget", self._calling("forget"), fill),
             (Restore, "~/restore", self._calling("restore"), fill),
             (Update, "~/update", self._update, fill),
@@ -126,7 +134,7 @@ class Services:
         return self._submit(methodcaller("update", **conversions.update_fields(request)))
 
     def _save_perception(self, request: SavePerception.Request) -> Future[Stored]:
-        new = conversions.perception_from(request.perception, self._memory().parameters, self._clock)
+        new = conversions.perception_from(request.perception, self._memory().parameters, self._clock, source="service")
         return self._call(lambda memory: memory.store(new))
 
     def _recall(self, request: Recall.Request) -> Future[conversions.RecallResponse]:

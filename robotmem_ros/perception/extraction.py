@@ -11,7 +11,7 @@ from ..memory.bounds import MAX_CONTEXT
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import ImportKey, NewMemory
-from ..memory.new_memory import check_positions, checked_data, context_frame
+from ..memory.new_memory import check_positions, checked_data, context_frame, source_of
 from . import values
 from .counters import DropError, DropReason
 from .images import thumbnail
@@ -133,7 +133,8 @@ class Extractor:
             perception_metadata=validation.compact_json({"format": data_format}) if data_format else None,
             label=label,
             confidence=confidence,
-            source=self._config.topic,
+            source=source_of(context) or ("topic" if whole.origin is None else "import"),
+            stream=self._config.topic,
             identity=self._name("identity", element, message),
             import_key=None if whole.origin is None else ImportKey(*whole.origin, index),
         )

@@ -171,7 +171,7 @@ class Detector:
             horizontal=config.field_of_view_horizontal,
             vertical=config.field_of_view_vertical,
             detections=message.detections(),
-            source=config.topic,
+            stream=config.topic,
             frame_id=message.memory_frame,
             import_key=None if message.origin is None else ImportKey(*message.origin, _FIELD_OF_VIEW),
         )

@@ -22,6 +22,7 @@ from .page import STATIC, add_page, login_routes
 from .parameters import check_query
 from .places import past_routes, place_routes
 from .responses import SafeJSONResponse, add_handlers, describe
+from .tags import tag_routes
 
 EVENTS = "/api/events"
 _OPEN = ("/", "/favicon.ico", "/api/login")
@@ -92,6 +93,7 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
         list_routes(memory),
         detail_routes(memory),
         changing_routes(memory, read_only=settings.read_only),
+        tag_routes(memory, read_only=settings.read_only),
         place_routes(memory, read_only=settings.read_only),
         past_routes(memory),
         event_routes(events),

@@ -67,9 +67,15 @@ def list_routes(memory: RobotMemory) -> APIRouter:
         return Found.model_validate({**about, "memories": result.to_dicts()})
 
     @router.get("/sessions", responses=responses())
-    def sessions(collection: OfCollection = None, n: Limit = 100) -> Sessions:
-        """List sessions, the latest first."""
-        return Sessions.model_validate({"sessions": memory.sessions(collection, n)})
+    def sessions(
+        collection: OfCollection = None,
+        n: Limit = 100,
+        cursor: Annotated[Name, Query(description="As the page before has it.")] = "",
+    ) -> Sessions:
+        """List sessions, the latest first, page by page."""
+        found = memory.sessions(collection, n + 1, cursor=cursor or None)
+        page = found[:n]
+        return Sessions.model_validate({"sessions": page, "cursor": page[-1].session_id if len(found) > n else ""})
 
     @router.get("/sessions/{session_id:path}/memories", responses=responses(), response_model=Timeline)
     def memories_of_session(

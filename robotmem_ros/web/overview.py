@@ -80,12 +80,6 @@ class Categories(Value):
     categories: list[CountOut]
 
 
-class Tags(Value):
-    """Tags, largest first."""
-
-    tags: list[CountOut]
-
-
 class Labels(Value):
     """Labels, largest first."""
 
@@ -191,11 +185,6 @@ def count_routes(memory: RobotMemory) -> APIRouter:
         return Categories.model_validate(
             {"categories": memory.counts(CountField.CATEGORIES, collection=collection, n=n)}
         )
-
-    @router.get("/tags", responses=responses())
-    def tags(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Tags:
-        """Count the memories of each tag."""
-        return Tags.model_validate({"tags": memory.counts(CountField.TAGS, collection=collection, n=n)})
 
     @router.get("/labels", responses=responses())
     def labels(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Labels:

@@ -10,7 +10,16 @@ from collections.abc import Callable, Container
 from enum import Enum
 from typing import Annotated, Any, TypeVar, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema, create_model
+from pydantic import (
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    create_model,
+)
 
 from ..memory.models import Change, Memory, Session, Sighting
 from ..memory.search import result
@@ -83,6 +92,10 @@ def _shape(name: str, hint: Any) -> Any:
     return str if isinstance(hint, type) and issubclass(hint, Enum) else hint
 
 
+def _part(name: str, about: str) -> Any:
+    return Field(None, validation_alias=AliasPath("context", name), description=f"{about} Null if it has none.")
+
+
 class Value(BaseModel):
     """Base of all: reads the attributes of the values of the memory."""
 
@@ -112,6 +125,11 @@ class ScoreExplanationOut(Value):
 @filled_from(Memory)
 class MemoryOut(Value):
     """A memory in full."""
+
+    params: Any = _part("params", "Part of the context: parameters that were used, or that the text names.")
+    spatial: Any = _part("spatial", "Part of the context: positions, and the area.")
+    robot: Any = _part("robot", "Part of the context: the robot, and its state.")
+    task: Any = _part("task", "Part of the context: what the robot did, and how it went.")
 
 
 @filled_from(Hit, without={"memory"})
@@ -143,6 +161,7 @@ class Sessions(Value):
     """Sessions, the latest first."""
 
     sessions: list[SessionOut]
+    cursor: str = Field(description="Of the next page; empty if there is none.")
 
 
 @filled_from(Change)

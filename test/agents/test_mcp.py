@@ -47,7 +47,7 @@ async def test_an_agent_finds_the_mug_and_the_grip_in_three_calls(tmp_path: Path
         grip = (await values(client, "get_memories", {"ids": [found["id"]]}))["memories"][0]
     assert (mug["label"], mug["position"]) == ("mug", [3.0, 1.0, 0.8])
     assert "ago)" in mug["last_seen"]
-    assert grip["context"]["params"] == {"force": 12.5}
+    assert grip["params"] == {"force": 12.5}
 
 
 async def test_the_server_tells_what_it_is_for(db: Path) -> None:

@@ -62,9 +62,10 @@ def test_each_tool_answers_its_examples(tool: Tool, example: dict[str, Any], too
 
 def test_a_tool_that_writes_is_marked_and_a_tool_that_is_not_writes_nothing(toolbox: Toolbox, db: Path) -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {
-        "learn", "save_perception", "update", "forget", "restore", "start_session", "end_session",
+        "learn", "save_perception", "update", "forget", "restore", "add_tag", "rename_tag", "remove_tag",
+        "start_session", "end_session",
     }  # fmt: skip
-    assert {tool.name for tool in TOOLS if tool.destructive} == {"update", "forget"}
+    assert {tool.name for tool in TOOLS if tool.destructive} == {"update", "forget", "rename_tag", "remove_tag"}
     with opened(db, {"embedding_model": ""}, read_only=True) as reading:
         assert {tool.name for tool in reading.tools} == {tool.name for tool in TOOLS if not tool.writes}
         for tool in reading.tools:
@@ -80,6 +81,7 @@ def test_what_is_learned_is_recalled_with_its_time(toolbox: Toolbox) -> None:
     assert found["id"] == learned["memory_id"]
     assert found["text"] == "the **kettle** boils in 180 s"
     assert found["ago"] == "2 h ago"
+    assert (found["source"], found["params"]) == ("agent", {"duration": {"value": 180, "unit": "s"}})
     assert found["at"][-6] in "+-"
     window = {"after": "3 hours ago", "before": "1 hour ago"}
     assert [one["id"] for one in values(toolbox.call("timeline", window))["memories"]] == [found["id"]]
@@ -100,7 +102,7 @@ def test_a_memory_in_full_has_its_context_and_its_changes(toolbox: Toolbox) -> N
     values(toolbox.call("update", {"memory_id": found["id"], "content": changed}))
     answer = values(toolbox.call("get_memories", {"ids": [found["id"], 999]}))
     (full,) = answer["memories"]
-    assert (full["text"], full["context"]["params"]) == (changed, {"force": 12.5})
+    assert (full["text"], full["params"]) == (changed, {"force": 12.5})
     assert full["changes"][0]["was"]["content"] == "a grip force of 12.5 N holds the red mug"
     assert answer["not_found"] == [999]
     values(toolbox.call("forget", {"memory_id": found["id"], "reason": "measured again"}))
@@ -175,7 +177,7 @@ def test_tools_are_found_by_their_names() -> None:
 
 def test_notes_are_found_with_their_lines_and_read(toolbox: Toolbox) -> None:
     (found, *_) = values(toolbox.call("recall", {"query": "battery in winter", "kinds": ["note"]}))["memories"]
-    assert found["source"] == "handbook/battery.md:5-7"
+    assert found["note"] == "handbook/battery.md:5-7"
     read = values(toolbox.call("read_note", {"path": "handbook/battery.md", "first_line": 5, "lines": 3}))
     assert read["text"] == "## Winter\n\nIt lasts 2 hours below 5 °C."
     assert (read["last_line"], read["of_lines"]) == (7, 7)

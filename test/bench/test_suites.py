@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_US = """
 import sys
 sys.modules["robotmem_ros"] = None
-import bench.peers.chroma, bench.peers.emem, bench.peers.lancedb, bench.peers.robotmem, bench.peers.sqlite_vec
+import bench.peers.chroma, bench.peers.emem, bench.peers.lancedb, bench.peers.qdrant_edge, bench.peers.robotmem
+import bench.peers.sqlite_vec, bench.peers.zvec
 """
 
 
@@ -100,10 +101,12 @@ def test_a_peer_in_a_process_of_its_own_is_filled_and_queried(tmp_path: Path) ->
     with closing(Peer("sqlite_vec", Path(sys.executable), tmp_path / "log", str(tmp_path))) as peer:
         loaded = peer.load(tmp_path / "rows.jsonl", tmp_path / "vectors.npy", len(rows))
         assert loaded == LoadReport(4, loaded.seconds)
+        assert peer.call("finish") >= 0.0
         query = {"robot": "r1", "task": None, "label": None, "after": None, "before": None, "target": None}
         assert peer.call("query", query=query, vector=vectors[3].tolist())["found"] == [3, 1]
         nearest = peer.call("query", query={**query, "target": [0, 0]}, vector=vectors[3].tolist())
         assert nearest["found"] == [1, 3]
+        assert peer.call("nearest", query=query, vector=vectors[3].tolist()) == [3, 1]
 
 
 def test_a_peer_that_cannot_start_is_reported_with_its_reason(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> str:
 def test_tools_are_listed_for_agents_without_mcp(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tools", "--json"]) == 0
     tools = json.loads(capsys.readouterr().out)["tools"]
-    assert len(tools) == 15
+    assert len(tools) == 19
     recall = next(tool for tool in tools if tool["name"] == "recall")
     assert recall["input_schema"]["properties"]["query"] == {
         "description": "words, or a question", "maxLength": 2000, "type": "string",
@@ -33,7 +33,7 @@ def test_tools_are_listed_for_agents_without_mcp(capsys: pytest.CaptureFixture[s
     }  # fmt: skip
     assert main(["tools", "--json", "--functions", "--read-only"]) == 0
     functions = json.loads(capsys.readouterr().out)["tools"]
-    assert len(functions) == 8
+    assert len(functions) == 9
     assert {one["type"] for one in functions} == {"function"}
     assert all(one["function"].keys() == {"name", "description", "parameters"} for one in functions)
 

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.memory.text.normal_form import tag_key
 
 SYNTAX = [
     "'; DROP TABLE memories; --", '" OR 1=1 --', 'mug" OR "cup', "NEAR(red mug, 2)", "content:mug", "mug*", "^mug",
@@ -38,7 +39,7 @@ def test_syntax_in_every_text_field_is_kept_and_found_as_text(memory: RobotMemor
         name,
         collection,
         name,
-        (name,),
+        (tag_key(name),),
     )
     assert first.memory.context == context
     assert first.memory.human_summary == text.strip()

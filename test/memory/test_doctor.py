@@ -15,7 +15,9 @@ from robotmem_ros.memory.doctor.checks import CHECKS
 
 from ..support.clock import Clock
 from ..support.consistency import check_file
+from ..support.subprocesses import output_of
 from .conftest import OpenMemory
+from .storage.test_disk_full import small_disk
 
 OK, WARN, ERROR = Severity
 
@@ -113,7 +115,8 @@ def test_damaged_pages_are_seen_and_no_check_ends_the_others(open_memory: OpenMe
     data = bytearray(db.read_bytes())
     with closing(sqlite3.connect(db)) as connection:
         (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'json_values'").fetchone()
-    data[(page - 1) * 4096 : (page - 1) * 4096 + 500] = b"x" * 500
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    data[(page - 1) * size : (page - 1) * size + 500] = b"x" * 500
     db.write_bytes(bytes(data))
     told = findings(open_memory(db, read_only=True))
     assert [*told] == [check.name for check in CHECKS]
@@ -128,6 +131,25 @@ def test_a_file_that_others_may_read_is_closed_to_them(open_memory: OpenMemory, 
     assert (finding.severity, finding.remedy) == (WARN, f"chmod o= '{db}'")
     assert findings(memory, fix=True)["permissions"].severity is OK
     assert db.stat().st_mode & 0o777 == 0o640
+
+
+FILL = """
+import sys
+from pathlib import Path
+from robotmem_ros.memory import RobotMemory
+folder = Path(sys.argv[1])
+with RobotMemory(folder / "memory.db", embedding_model="") as memory:
+    memory.learn("x")
+    for size in (0, 5_200_000):
+        (folder / "ballast").write_bytes(bytes(size))
+        (disk,) = (finding for finding in memory.doctor() if finding.name == "disk")
+        print(disk.severity.value, "left to forgetting" in disk.seen, "robotmem retention" in disk.remedy)
+"""
+
+
+def test_a_disk_with_little_room_is_a_warning_and_a_full_one_an_error(tmp_path: Path) -> None:
+    told = output_of(FILL, tmp_path, before=small_disk(tmp_path)).splitlines()
+    assert told == ["warn False True", "error True True"]
 
 
 def test_a_missing_model_is_seen(open_memory: OpenMemory, tmp_path: Path) -> None:

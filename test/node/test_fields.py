@@ -16,7 +16,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.node.fields import FieldError, field_types, from_field, set_field, to_field
 
 SERVICES = sorted(file.stem for file in (Path(__file__).resolve().parents[2] / "srv").glob("*.srv"))
-VERBS = {"GetData": "data", "List": "counts"}
+VERBS = {"GetData": "data", "List": "counts", "ListTags": "tags"}
 """Verbs that have another name than their service."""
 FIELDS_ALONE = {
     "Learn": {"stamp"},  # `observed_at`, as a time of ROS

@@ -20,6 +20,7 @@ SERVICES = {
     "get_memories": srv.GetMemories, "list": srv.List, "forget": srv.Forget, "restore": srv.Restore,
     "update": srv.Update, "object_history": srv.ObjectHistory, "get_data": srv.GetData,
     "start_session": srv.StartSession, "end_session": srv.EndSession, "consolidate": srv.Consolidate,
+    "doctor": srv.Doctor,
 }  # fmt: skip
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),

@@ -31,9 +31,11 @@ def test_every_published_perception_is_stored_and_the_same_one_twice_is_two(own:
     status = client.until_status(lambda status: status.received == PERCEPTIONS, "all perceptions")
     status = client.until_status(lambda status: status.stored == PERCEPTIONS, "all stored")
     assert (status.dropped, status.memories, status.perceptions, status.facts) == (0, PERCEPTIONS, PERCEPTIONS, 0)
+    from_topic = json.dumps({"source": "topic"})
     found = client.call(
-        Recall, "recall", query="1007", n=100, min_confidence=[0.0], collection="chairs", fold=False
-    ).memories
+        Recall, "recall", query="1007", n=100, min_confidence=[0.0], collection="chairs", fold=False,
+        context_filter=from_topic,
+    ).memories  # fmt: skip
     assert sum(memory.content == "a chair, number 1007" for memory in found) == 2
 
 

@@ -63,6 +63,7 @@ def test_a_learned_fact_comes_back_with_all_that_a_planner_needs(client: Client,
     )
     assert (memory.category, list(memory.tags), memory.session_id) == ("grasp", ["force", "glass"], "s1")
     assert json.loads(memory.context) == context
+    assert memory.source == "service"
     assert (memory.stamp.sec, memory.stamp.nanosec, memory.collection) == (100, 7, collection)
     assert memory.created.sec > 1_700_000_000
     assert memory.confidence == pytest.approx(0.8)

@@ -13,6 +13,7 @@ from sensor_msgs.msg import Image
 from std_msgs.msg import Int32, String
 from visualization_msgs.msg import Marker, MarkerArray
 
+from robotmem_ros.msg import Perception
 from robotmem_ros.srv import GetData, Learn
 
 from ..support.node.configured import CAPTIONS, IN_MEMORY, message, recalled, stored, topic, values
@@ -33,6 +34,28 @@ def test_captions_become_memories_by_topic_and_type_alone(own: Any) -> None:
     assert (list(status.topic_names), list(status.topic_received)) == (["captions"], [50])
     assert (status.received, status.dropped) == (0, 0)
     assert recalled(client, query="place 17", n=1)[0].content == "a mug stands at place 17"
+
+
+def test_what_the_operator_said_is_found_by_words_and_by_speaker(own: Any) -> None:
+    start, connect = own
+    keys = {
+        "topic": "/operator/speech", "type": "std_msgs/msg/String", "perception_type": "auditory",
+        "description": "'operator: {data}'", "context__source": "\"'operator'\"",
+    }  # fmt: skip
+    start(*IN_MEMORY, *topic("operator", **keys))
+    client: Client = connect()
+    client.until_active()
+    said = client.publisher(String, "/operator/speech")
+    for text in ("the lift is out of order", "the kitchen is clean"):
+        said.publish(String(data=text))
+    client.publisher(Perception, "/memory/perception").publish(Perception(description="a lift door, closed"))
+    stored(client, 2)
+    client.until_status(lambda status: status.stored == 1, "the door")
+    question, by_operator = "what did the operator say about the lift", json.dumps({"source": "operator"})
+    first = recalled(client, query=question)[0]
+    assert (first.content, first.source) == ("operator: the lift is out of order", "operator")
+    assert [one.content for one in recalled(client, query="lift", context_filter=by_operator)] == [first.content]
+    assert len(recalled(client, context_filter=by_operator)) == 2
 
 
 def test_the_thumbnail_of_an_image_is_given_back(own: Any) -> None:

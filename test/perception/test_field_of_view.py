@@ -186,7 +186,7 @@ def test_other_detectors_miss_nothing_of_this_one(make: Make) -> None:
         NewPerception(description="keys", label="keys", pose=(2.0, 0.0, 1.0)),
         now=lambda: STAMP_NS,
     )
-    camera.memory.store_sightings([replace(keys, source="/vlm")]).result()
+    camera.memory.store_sightings([replace(keys, stream="/vlm")]).result()
     camera.sees((2.0, 0.5, 0.0))
     camera.sees(times=3)
     found = sorted(camera.memory.objects(include_unconfirmed=True), key=lambda one: one.memory_id)

@@ -58,7 +58,8 @@ def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Mak
     seen = the_one(maker, "vision_msgs/msg/Detection3DArray", values)
     assert seen.new == NewMemory(
         Kind.PERCEPTION, "mug", "default", STAMP_NS, "map", "", context='{"params":{"size":[0.1,0.2,0.3]}}',
-        pose=Pose(1.0, 2.0, 3.0), perception_type="visual", label="mug", confidence=0.8, source="/seen", identity="7",
+        pose=Pose(1.0, 2.0, 3.0), perception_type="visual", label="mug", confidence=0.8, source="topic",
+        stream="/seen", identity="7",
     )  # fmt: skip
     assert seen.has_orientation
 
@@ -234,6 +235,19 @@ def test_a_string_has_the_time_of_its_receipt(maker: Maker) -> None:
     assert (seen.new.content, seen.new.observed_at) == ("桌上有一只红杯子", RECEIPT)
 
 
+def test_what_somebody_said_has_its_speaker_as_source(maker: Maker) -> None:
+    caption = {"speaker_id": "operator", "text": "the lift is out of order", "locale": "en_GB"}
+    seen = the_one(maker, "hri_actions_msgs/msg/ClosedCaption", caption)
+    assert (seen.new.content, seen.new.source) == ("operator: the lift is out of order", "operator")
+    assert (seen.new.perception_type, context_of(seen)["language"]) == ("auditory", "en_GB")
+    speech = {"header": HEADER, "final": "the lift works again", "confidence": 0.7}
+    seen = the_one(maker, "hri_msgs/msg/LiveSpeech", speech, context={"source": "'operator'"})
+    assert (seen.new.content, seen.new.source) == ("the lift works again", "operator")
+    assert context_of(seen)["params"] == {"confidence": 0.7}
+    unfinished = extract(maker, "hri_msgs/msg/LiveSpeech", {"incremental": "the lift"})
+    assert unfinished.drops == {DropReason.NO_DESCRIPTION: 1}
+
+
 def test_a_perception_comes_as_it_is(maker: Maker) -> None:
     values = {
         "header": HEADER, "description": "a mug", "perception_type": "tactile", "pose": [pose(1, 2, 3)], "label": "mug",
@@ -243,7 +257,7 @@ def test_a_perception_comes_as_it_is(maker: Maker) -> None:
     assert the_one(maker, "robotmem_ros/msg/Perception", values).new == NewMemory(
         Kind.PERCEPTION, "a mug", "c", STAMP_NS, "map", "", session_id="s", context='{"task":{"success":true}}',
         pose=Pose(1.0, 2.0, 3.0), perception_type="tactile", perception_data=b"\x00\xff",
-        perception_metadata='{"format":"raw"}', label="mug", confidence=0.3, source="/seen",
+        perception_metadata='{"format":"raw"}', label="mug", confidence=0.3, source="topic", stream="/seen",
     )  # fmt: skip
 
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from robotmem_ros.memory.storage import collection_rows
+from robotmem_ros.memory.storage import collection_rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.fact_index import fact_terms
 from robotmem_ros.memory.storage.snapshot import Transaction
-from robotmem_ros.memory.storage.vector_rows import embedded_text, text_digest
 from robotmem_ros.memory.text.normal_form import digest, label_key, text_key
 from robotmem_ros.memory.text.tokens import indexed_text
 
@@ -72,16 +71,8 @@ def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> Non
 
 
 def _check_vectors(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
-    active = {row["id"] for row in memories if row["status"] == "active"}
-    embedded = dict(transaction.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall())
-    assert embedded.keys() <= active
-    digests = dict(transaction.execute("SELECT id, digest FROM vectors").fetchall())
-    assert digests.keys() == set(embedded.values())
-    for row in memories:
-        if row["id"] in embedded:
-            assert digests[embedded[row["id"]]] == text_digest(
-                embedded_text(row["type"], row["human_summary"], row["content"])
-            )
+    _check_links(transaction, memories, vector_rows.NEXT)
+    embedded = _check_links(transaction, memories, vector_rows.CURRENT)
     types = [row["type"] for row in memories if row["status"] == "active"]
     assert collection_rows.totals(transaction) == {
         "fact": types.count("fact"),
@@ -99,6 +90,20 @@ def _check_vectors(transaction: Transaction, memories: list[dict[str, Any]]) -> 
     assert +found == by_collection
     kept = transaction.execute("SELECT name, vectors FROM collections WHERE vectors <> 0")
     assert dict(kept) == Counter(row["collection"] for row in memories if row["id"] in embedded)
+
+
+def _check_links(
+    transaction: Transaction, memories: list[dict[str, Any]], tables: vector_rows.Tables
+) -> dict[int, int]:
+    embedded = dict(transaction.execute(f"SELECT memory_id, vector_id FROM {tables.links}").fetchall())
+    assert embedded.keys() <= {row["id"] for row in memories if row["status"] == "active"}
+    digests = dict(transaction.execute(f"SELECT id, digest FROM {tables.vectors}").fetchall())
+    assert digests.keys() == set(embedded.values())
+    for row in memories:
+        if row["id"] in embedded:
+            text = vector_rows.embedded_text(row["type"], row["human_summary"], row["content"])
+            assert digests[embedded[row["id"]]] == vector_rows.text_digest(text)
+    return embedded
 
 
 def _check_leaves(transaction: Transaction, memories: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""A local server that speaks the HTTP interfaces of embedding services, and fails in the ways in which they fail."""
+"""A local server that speaks the HTTP interfaces of embedding and rerank services, and fails as they fail."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class EmbeddingService(ThreadingHTTPServer):
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         """Path, headers and body of every request, in order."""
         self.words = WordVectors(DIM, "service")
+        self.models: dict[str, WordVectors] = {}
+        """Models that give other vectors than `words`, by their names."""
         self.scheme = "http"
 
     @property
@@ -48,9 +50,9 @@ class _Handler(BaseHTTPRequestHandler):
         match self.server.failure:
             case "slow":
                 time.sleep(5)
-                self._send(200, self._vectors(body))
+                self._send(200, self._result(body))
             case "drips":
-                self._drip(json.dumps(self._vectors(body)).encode())
+                self._drip(json.dumps(self._result(body)).encode())
             case "cut":
                 self.send_response(200)
                 self.send_header("Content-Length", "1000")
@@ -68,16 +70,43 @@ class _Handler(BaseHTTPRequestHandler):
             case failure if failure.isdigit():
                 self._send(int(failure), {"error": "sk-secret is wrong"})
             case _:
-                self._send(200, self._vectors(body))
+                self._send(200, self._result(body))
 
     def log_message(self, *args: Any) -> None:
         """Print nothing."""
+
+    def _result(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self._scores(body) if self.path.endswith("/rerank") else self._vectors(body)
+
+    def _scores(self, body: dict[str, Any]) -> dict[str, Any]:
+        # The later document is the better one; the best come first.
+        count = len(body["documents"])
+        scores: list[object] = [(index + 1) / count for index in range(count)]
+        results = [{"index": index, "relevance_score": score} for index, score in enumerate(scores)][::-1]
+        match self.server.failure:
+            case "nan":
+                results[0]["relevance_score"] = float("nan")
+            case "null":
+                results[0]["relevance_score"] = None
+            case "few":
+                del results[-1]
+            case "index":
+                results[0]["index"] = count
+            case "negative index":
+                results[0]["index"] = -1
+            case "true":
+                results[0]["index"] = True
+            case "logits":
+                for result in results:
+                    result["relevance_score"] = 10 * float(str(result["relevance_score"])) - 900
+        return {"results": results}
 
     def _vectors(self, body: dict[str, Any]) -> dict[str, Any]:
         # By the path, as each provider writes them, with what is wrong with them.
         is_gemini = "requests" in body
         texts = [item["content"]["parts"][0]["text"] for item in body["requests"]] if is_gemini else body["input"]
-        vectors = self._spoiled([self.server.words.embed_one(text).tolist() for text in texts])
+        model = self.server.models.get(body.get("model", ""), self.server.words)
+        vectors = self._spoiled([model.embed_one(text).tolist() for text in texts])
         if is_gemini:
             return {"embeddings": [{"values": vector} for vector in vectors]}
         if self.path.endswith("/embeddings"):  # in any order

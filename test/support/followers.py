@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,12 @@ SMALL = {
 """Sizes at which a few dozen memories fill several blocks."""
 MINIMUM = 12
 DIM = 8
-FOLLOWERS = 3
+MAKERS: Mapping[str, Callable[[Database], Any]] = {
+    "texts": lambda database: TextIndex(database, MINIMUM),
+    "vectors": lambda database: VectorIndex(),
+    "faded": lambda database: FadedWatch(lambda: 0.5),
+}
+"""Makers of the attributes of a program that are followers, or have one as `matrix`."""
 _QUERIES = [corpus.TextQuery(query, 12) for query in ("red mug", "grip_force", "zebra 12.5", "lamp")]
 _VECTORS = clustered(3, 999, dim=DIM)
 
@@ -39,14 +44,19 @@ _VECTORS = clustered(3, 999, dim=DIM)
 class Program:
     """One program with the file open."""
 
+    texts: TextIndex
+    vectors: VectorIndex
+    faded: FadedWatch
+
     def __init__(self, path: Path) -> None:
         self.database = Database(Parameters(db_path=str(path), synchronous="normal"))
-        self.texts, self.vectors, self.faded = TextIndex(self.database, MINIMUM), VectorIndex(), FadedWatch(lambda: 0.5)
+        for which in range(len(MAKERS)):
+            self.throw_away(which)
 
     @property
     def followers(self) -> Sequence[Follower]:
         """The followers, in an order that stays."""
-        return self.texts, self.vectors.matrix, self.faded
+        return [getattr(held, "matrix", held) for held in (getattr(self, name) for name in MAKERS)]
 
     def save(self, seed: int, count: int) -> None:
         """Store memories, on a new day or not."""
@@ -135,13 +145,9 @@ class Program:
             broken_off(snapshot)
 
     def throw_away(self, which: int) -> None:
-        """Lose a follower."""
-        if which == 0:
-            self.texts = TextIndex(self.database, MINIMUM)
-        elif which == 1:
-            self.vectors = VectorIndex()
-        else:
-            self.faded = FadedWatch(lambda: 0.5)
+        """Lose a follower, and begin another one."""
+        name, make = [*MAKERS.items()][which]
+        setattr(self, name, make(self.database))
 
     def catch_up(self) -> list[bool]:
         """Feed all followers; tell of each whether it is behind no change."""

@@ -159,6 +159,26 @@ def test_objects_have_their_sightings(client: httpx.Client) -> None:
     assert "is the id of no object" in str(get(client, "/api/objects/1", 404)["error"])
 
 
+def test_sessions_come_page_by_page(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        started = [memory.start_session(f"patrol {n}", "ab"[n % 2]).session_id for n in range(5)]
+        assert [session.session_id for session in memory.sessions(n=2, cursor=started[2])] == [started[1], started[0]]
+    with console(path) as server, server.client() as client:
+        pages, cursor = [], None
+        while cursor != "":
+            page = client.get("/api/sessions", params={"n": 2, "cursor": cursor or ""}).json()
+            pages.append([session["session_id"] for session in page["sessions"]])
+            cursor = page["cursor"]
+        latest = started[::-1]
+        assert pages == [latest[:2], latest[2:4], latest[4:]]
+        of_one = client.get("/api/sessions", params={"n": 2, "collection": "a"}).json()
+        ids = [session["session_id"] for session in of_one["sessions"]]
+        assert (ids, of_one["cursor"]) == ([started[4], started[2]], started[2])
+        refused = client.get("/api/sessions", params={"cursor": "nothing"})
+        assert (refused.status_code, refused.json()["field"]) == (400, "cursor")
+
+
 def test_sessions_and_their_memories_and_failures(client: httpx.Client, shared_db: tuple[Path, str]) -> None:
     (session,) = client.get("/api/sessions").json()["sessions"]
     assert (session["session_id"], session["outcome"], session["is_open"]) == (shared_db[1], 0.2, False)
@@ -169,11 +189,33 @@ def test_sessions_and_their_memories_and_failures(client: httpx.Client, shared_d
     assert [one["session_id"] for one in failures["sessions"]] == [shared_db[1]]
 
 
-@pytest.mark.parametrize("field", ["collections", "categories", "tags", "labels"])
+@pytest.mark.parametrize("field", ["collections", "categories", "labels"])
 def test_values_are_counted(client: httpx.Client, shared_db: tuple[Path, str], field: str) -> None:
     with RobotMemory(shared_db[0], embedding_model="", read_only=True) as memory:
         wanted = [{"value": value, "memories": number} for value, number in memory.counts(field)]
     assert client.get(f"/api/{field}").json() == {field: wanted}
+
+
+def test_tags_are_listed_in_their_tree_and_changed(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        learned = memory.learn("milk stands in the fridge", {"task": "tidy", "params": {"t": 4}}, tags=["Fridge"])
+    with console(path) as server, server.client() as client:
+        for body in ({"tag": "Kitchen"}, {"tag": "fridge", "parent": "KITCHEN", "display_name": "The fridge"}):
+            assert client.post("/api/tags", json=body).status_code == 201
+        listed = {tag["value"]: tag for tag in client.get("/api/tags").json()["tags"]}
+        assert listed["fridge"] == {
+            "value": "fridge", "parent": "kitchen", "display_name": "The fridge", "memories": 1,
+        }  # fmt: skip
+        (found,) = client.get("/api/search", params={"tags": "kitchen"}).json()["memories"]
+        assert (found["id"], found["task"], found["params"]) == (learned.memory_id, "tidy", {"t": 4})
+        assert (found["robot"], found["source"]) == (None, "")
+        renamed = client.put("/api/tags/fridge", json={"tag": "Icebox"})
+        assert (renamed.status_code, renamed.json()) == (200, {"memories": 1, "merged": False})
+        removed = client.request("DELETE", "/api/tags/icebox", headers={"Content-Type": "application/json"})
+        assert (removed.status_code, removed.json()["memories"]) == (200, 1)
+        refused = client.put("/api/tags/icebox", json={"tag": "x"})
+        assert (refused.status_code, refused.json()["field"]) == (400, "tag")
 
 
 def test_a_moment_of_the_past_tells_what_was_seen_in_the_minute_before(client: httpx.Client) -> None:

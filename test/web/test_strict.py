@@ -15,9 +15,9 @@ from ..support.web import console
 
 TRIANGLE = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]]
 GETS = [
-    "doctor", "stats", "recent-failures", "collections", "categories", "tags", "labels", "density", "memories",
-    "search?q=mug", "sessions", "sessions/x/memories", "memory/6", "memory/6/image", "areas", "objects", "objects/6",
-    "map", "map.png", "path", "at?time=5", "events",
+    "status", "doctor", "recalls", "stats", "recent-failures", "collections", "categories", "tags", "labels", "density",
+    "memories", "search?q=mug", "sessions", "sessions/x/memories", "memory/6", "memory/6/image", "areas", "objects",
+    "objects/6", "map", "map.png", "path", "at?time=5", "events",
 ]  # fmt: skip
 
 

@@ -1,43 +1,46 @@
-"""Compare with sqlite-vec, Chroma, LanceDB, eMEM and robotmem from 10,000 memories to a million.
+"""Compare with zvec, Qdrant Edge, LanceDB, eMEM, Chroma and sqlite-vec from 10,000 memories to a million.
 
-Writes one table and one plot. Worlds are made from a seed and kept with our databases in a cache folder; the peers are
-installed into virtual environments of their own. A peer that takes too long is cut off, and the table says so.
+All are queried in turns, each in a process: on a quiet machine, and while another program takes a core. Writes one
+table and one plot. Worlds are made from a seed and kept with our databases in a cache folder; the peers are installed
+into a virtual environment. A peer that takes too long to be filled is cut off, and the table says so.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from bench.internals.stages import load_model
+from bench.load import one_core_taken
 from bench.options import add_environments, add_model, add_results
 from bench.peers import environment
-from bench.peers.robotmem_client import Robotmem
 from bench.plot import plot
 from bench.report import Report
 from bench.suites.scale import page
-from bench.suites.scale.ours import measure_ours
-from bench.suites.scale.peers import measure_peer
+from bench.suites.scale.systems import OURS, Ours, Reply, Store
 from bench.suites.scale.truth import Truth
-from bench.worlds.site import VARIED, WORLDS
+from bench.timing import run_in_turns
+from bench.worlds.site import FEW_WORDS, TEMPLATED, VARIED, WORLDS, YEAR
+from bench.worlds.site_queries import SORTS, WARM_UP
 
-OWN_NAME = "ours"
-SYSTEMS = (OWN_NAME, *environment.VECTOR_STORES, Robotmem.name)
+_OWN = next(iter(OURS))
+_SYSTEMS = {
+    VARIED: (_OWN, *environment.VECTOR_STORES), FEW_WORDS: (_OWN,), YEAR: tuple(OURS),
+    TEMPLATED: (_OWN, *environment.WITH_WORDS),
+}  # fmt: skip
 _MILLION = 1_000_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
+    names = (*OURS, *environment.VECTOR_STORES)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="numbers of memories")
-    parser.add_argument("--million", action="store_true", help="a million too: an hour, half of it only once")
+    parser.add_argument("--million", action="store_true", help="a million too: some hours, half of it only once")
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS), help="worlds to measure in")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="systems to measure")
-    parser.add_argument("--go-on", action="store_true", help="keep what earlier runs measured, add what is missing")
-    parser.add_argument("--queries", type=int, default=100, help="queries of each sort")
+    parser.add_argument("--systems", nargs="+", choices=names, default=list(names), help="systems to measure")
+    parser.add_argument("--queries", type=int, default=100, help="queries of each sort, quiet and with load")
     parser.add_argument("--cut-off", type=float, default=300.0, help="seconds that a peer may take to be filled")
-    parser.add_argument("--patience", type=float, default=60.0, help="seconds that a peer may take for one sort")
     parser.add_argument("--peers-up-to", type=int, default=_MILLION, help="largest size that peers are measured at")
     parser.add_argument("--cache", type=Path, default=Path("~/.cache/robotmem-bench").expanduser(), help="cache folder")
     add_model(parser)
@@ -50,27 +53,51 @@ def run(options: argparse.Namespace) -> None:
     python = environment.of_vector_stores(options.environments)
     report = Report(options.results, "scale")
     results = [_measure(world, size, options) for world in options.worlds for size in sizes]
-    report.write(page.title(results), page.table(results), page.NOTES)
-    plot(page.panels(results), 3, report.file(".png"), python)
+    report.write(page.title(results), page.tables(results), page.NOTES)
+    if panels := page.panels(results):
+        plot(panels, 3, report.file(".png"), python)
 
 
 def _measure(world: str, size: int, options: argparse.Namespace) -> page.Result:
-    file = options.cache / "results" / f"{world.replace(' ', '-')}-{size}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    systems: dict[str, Any] = json.loads(file.read_text()) if options.go_on and file.exists() else {}
-    systems_left = [
-        name for name in options.systems if name not in systems and _is_measured(name, world, size, options)
+    names = [
+        name for name in _SYSTEMS[world] if name in options.systems and (name in OURS or size <= options.peers_up_to)
     ]
-    if systems_left:
-        print(f"{size} memories, {world}: {', '.join(systems_left)}", flush=True)
-        with closing(load_model(options.model)) as embedder:
-            truth = Truth.of(world, size, options.queries, embedder, options)
-        for name in systems_left:
-            print(f"  {name}", flush=True)
-            systems[name] = measure_ours(truth, options) if name == OWN_NAME else measure_peer(name, truth, options)
-            file.write_text(json.dumps(systems))
-    return {"world": world, "size": size, "systems": {name: systems[name] for name in SYSTEMS if name in systems}}
+    print(f"{size} memories, {world}", flush=True)
+    with ExitStack() as stack:
+        embedder = stack.enter_context(closing(load_model(options.model)))
+        truth = Truth.of(world, size, options.queries, embedder, options)
+        systems: dict[str, Ours | Store] = {}
+        for name in names:
+            print(f"  {name} is filled", flush=True)
+            system = Ours(name, truth, options) if name in OURS else Store(name, truth, embedder, options)
+            systems[name] = stack.enter_context(closing(system))
+        for sort in SORTS[world]:
+            print(f"  {sort}", flush=True)
+            able = {name: system for name, system in systems.items() if system.has(sort)}
+            for name, measures in _measure_sort(able, sort, truth, options.queries).items():
+                systems[name].measures.setdefault("sorts", {})[sort] = measures
+        for name, system in systems.items():
+            print(f"  {name} at the end", flush=True)
+            system.finish()
+        return {"world": world, "size": size, "systems": {name: system.measures for name, system in systems.items()}}
 
 
-def _is_measured(name: str, world: str, size: int, options: argparse.Namespace) -> bool:
-    return name == OWN_NAME or (world == VARIED and size <= options.peers_up_to)
+def _measure_sort(systems: dict[str, Ours | Store], sort: str, truth: Truth, count: int) -> dict[str, dict[str, Any]]:
+    queries = truth.queries[sort]
+    calls = {name: system.query for name, system in systems.items()}
+    run_in_turns(calls, queries[:WARM_UP])
+    quiet: dict[str, list[Reply]] = run_in_turns(calls, queries[WARM_UP : WARM_UP + count])
+    with one_core_taken():
+        loaded: dict[str, list[Reply]] = run_in_turns(calls, queries[WARM_UP + count :])
+    return {
+        name: {
+            "quiet": [reply.seconds for reply in quiet[name]],
+            "loaded": [reply.seconds for reply in loaded[name]],
+            "right": truth.right_share(sort, [reply.found for reply in quiet[name]]),
+            "recall": truth.recall_at_10(sort, [system.nearest(query) for query in queries[WARM_UP : WARM_UP + count]])
+            if sort in truth.vectors_by_sort
+            else None,
+            "rss": quiet[name][-1].rss,
+        }
+        for name, system in systems.items()
+    }

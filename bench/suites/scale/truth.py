@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.internals.stages import Embedder, Vectors
-from bench.worlds.site import Parts, SiteMemory, make_parts, memories, vectors
+from bench.worlds.site import YEAR, Parts, SiteMemory, make_parts, memories, vectors
 from bench.worlds.site_queries import (
     MEANING,
     NEAREST,
@@ -41,31 +40,45 @@ class Truth:
     """All vectors as one array in a file, float32."""
     queries: dict[str, list[SiteQuery]]
     vectors_by_sort: dict[str, Vectors]
-    embedding_seconds: dict[str, list[float]]
     nearest_rows: dict[str, list[int]]
     nearest_distances: dict[str, list[npt.NDArray[np.float64]]]
     """For each query of a sort in MEANING: the cosine distances of the ten nearest that satisfy its conditions."""
+    contents: list[str]
+    """The texts of the memories."""
 
     @classmethod
     def of(cls, world: str, size: int, count: int, embedder: Embedder, options: argparse.Namespace) -> Truth:
-        """Find the true results of `count` queries of each sort by a scan of all memories."""
+        """Find the true results of the first `count` queries of each sort by a scan of all memories.
+
+        As many more follow, and first some to warm up.
+        """
         parts = make_parts(world, Path(options.model) / "tokenizer.json", embedder, options.cache)
-        queries = {
-            sort: sort_queries[WARM_UP:]
-            for sort, sort_queries in make_queries(world, count + WARM_UP, size, SEED).items()
+        all_queries = make_queries(world, WARM_UP + 2 * count, size, SEED)
+        # What has faded is no true result; of that world only times are measured.
+        sorts = () if world == YEAR else SORTS[world]
+        judged = {sort: all_queries[sort][WARM_UP : WARM_UP + count] for sort in sorts}
+        vectors_by_sort = {
+            sort: np.stack([embedder.embed_one(query.text) for query in judged[sort]])
+            for sort in judged
+            if sort in MEANING
         }
-        vectors_by_sort, seconds = {}, {}
-        for sort in SORTS:
-            vectors_by_sort[sort], seconds[sort] = _embed(embedder, [query.text for query in queries[sort]])
         file = options.cache / f"vectors-{world.replace(' ', '-')}-{size}.npy"
         if not file.exists():
             np.save(file, np.concatenate(list(vectors(parts, size))))
         table = columns(parts, size)
         all_vectors = np.load(file, mmap_mode="r")
         return cls(
-            world, size, embedder.name, parts, file, queries, vectors_by_sort, seconds,
-            {sort: [nearest_row(table, query) for query in queries[sort]] for sort in (NEAREST, NEAREST_TEXT)},
-            {sort: _nearest(all_vectors, table, queries[sort], vectors_by_sort[sort]) for sort in MEANING},
+            world, size, embedder.name, parts, file, all_queries, vectors_by_sort,
+            {
+                sort: [nearest_row(table, query) for query in judged[sort]]
+                for sort in (NEAREST, NEAREST_TEXT)
+                if sort in judged
+            },
+            {
+                sort: _nearest(all_vectors, table, judged[sort], query_vectors)
+                for sort, query_vectors in vectors_by_sort.items()
+            },
+            [memory.content for memory in memories(parts, size)],
         )  # fmt: skip
 
     def memories(self) -> list[SiteMemory]:
@@ -82,18 +95,21 @@ class Truth:
             relevant += len(near)
         return right / max(relevant, 1)
 
-    def right_share(self, sort: str, first: list[int | None]) -> float:
-        """Return the share of queries whose first result is the true one."""
-        return float(np.mean([row == true for row, true in zip(first, self.nearest_rows[sort], strict=True)]))
+    def right_share(self, sort: str, id_lists: list[list[int]]) -> float | None:
+        """Return the share of queries whose first result is the true one, or of true results among the first ten.
 
-
-def _embed(embedder: Embedder, texts: list[str]) -> tuple[Vectors, list[float]]:
-    vectors, took = [], []
-    for text in texts:
-        start = time.perf_counter()
-        vectors.append(embedder.embed_one(text or "nothing"))
-        took.append(time.perf_counter() - start if text else 0.0)
-    return np.stack(vectors), took
+        None if any result may be true.
+        """
+        if true_rows := self.nearest_rows.get(sort):
+            return float(np.mean([rows[:1] == [true] for rows, true in zip(id_lists, true_rows, strict=True)]))
+        phrases = [query.phrase for query in self.queries[sort][WARM_UP:]]
+        if not phrases[0]:
+            return None
+        right = relevant = 0
+        for rows, phrase in zip(id_lists, phrases, strict=False):
+            relevant += min(10, sum(phrase in content for content in self.contents))
+            right += sum(phrase in self.contents[row] for row in rows[:10])
+        return right / relevant
 
 
 def _nearest(

@@ -94,9 +94,18 @@ class OneOf(Condition):
         return (label_key(value) if self.name == "label" else value) in self.values
 
 
+UNDER = """
+    WITH RECURSIVE under (tag) AS (
+        SELECT value FROM json_each(?)
+        UNION SELECT t.tag FROM tag_meta AS t JOIN under ON t.parent = under.tag
+    ) SELECT tag FROM under
+"""
+"""Tags and all that stand under them; the argument is a JSON array of the tags."""
+
+
 @dataclass(frozen=True)
 class Tags(Condition):
-    """All of some tags, or any of them."""
+    """All of some tags, or any of them; those that stand under a tag in the tree count as the tag."""
 
     tags: tuple[str, ...]
     is_any: bool = False
@@ -104,7 +113,7 @@ class Tags(Condition):
     def sql(self) -> Sql:
         """Return it in SQL."""
         if self.is_any or len(self.tags) == 1:
-            return rows("memory_tags", *one_of("tag", self.tags), each_once=len(self.tags) == 1)
+            return rows("memory_tags", f"tag IN ({UNDER})", json.dumps(self.tags), each_once=False)
         return all_of([part.sql() for part in self.parts()])
 
     def matches(self, row: Row) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..text.normal_form import label_key
+from .attributes import Tags
 from .condition import ABSENT, Condition, Row
 from .decay import Decay
 from .sql import Source, Sql, in_source, index_test, rows
@@ -38,6 +39,9 @@ OWN_FIELDS = {
     "label": OwnField("m.label_key", str, lambda row: label_key(row.label)),
     "category": OwnField("m.category", str, lambda row: row.category),
     "tags": OwnField("m.id", list, lambda row: [*row.tags] or None),
+    "source": OwnField("m.source", str, lambda row: row.source),
+    "scope_files": OwnField("m.scope_files", list, lambda row: [*row.scope_files] or None),
+    "scope_entities": OwnField("m.scope_entities", list, lambda row: [*row.scope_entities] or None),
     "confidence": OwnField("m.confidence", float, lambda row: row.confidence),
     "session_id": OwnField("m.session_id", str, lambda row: row.session_id),
     "collection": OwnField("m.collection", str, lambda row: row.collection),
@@ -86,7 +90,7 @@ class Compare(Condition):
         if self.path == "confidence":
             return self._of_confidence()
         if field is not None:
-            return self._of_tags() if field.kind is list else self._of_column(field)
+            return self._of_own_list(field) if field.kind is list else self._of_column(field)
         return self._of_list() if self._is_about_list else self._of_context()
 
     def parts(self) -> Iterable[Condition]:
@@ -179,11 +183,14 @@ class Compare(Condition):
         test, operands = self._test(f"+({column})")
         return Sql(f"{present} AND {test}", operands)
 
-    def _of_tags(self) -> Sql:
+    def _of_own_list(self, field: OwnField) -> Sql:
+        is_tags = self.path == "tags"
         if self.operator == "$exists":
-            has_tag = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)"
-            return Sql(has_tag if self.operand else f"NOT {has_tag}")
-        return rows("memory_tags", "tag = ?", self.operand)
+            has_any = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)" if is_tags else f"{field.sql} <> ''"
+            return Sql(has_any if self.operand else f"NOT {has_any}")
+        if is_tags:
+            return Tags((str(self.operand),)).sql()
+        return Sql(f"instr(char(10) || {field.sql} || char(10), char(10) || ? || char(10)) > 0", (self.operand,))
 
     def _of_confidence(self) -> Sql:
         if self.operator == "$exists":

@@ -41,6 +41,10 @@ class Row:
     category: str = ""
     session_id: str = ""
     tags: tuple[str, ...] = ()
+    """Tags, and those above them in the tree."""
+    source: str = ""
+    scope_files: tuple[str, ...] = ()
+    scope_entities: tuple[str, ...] = ()
     access_count: int = 0
     times_seen: int | None = None
     """Sightings of an object; None for what is no object."""

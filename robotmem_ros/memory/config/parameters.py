@@ -47,6 +47,13 @@ class Parameters:
         "`OPENAI_BASE_URL`, `GEMINI_BASE_URL`), else the provider's own.",
         read_only=True,
     )
+    rerank_url: str = parameter(
+        "",
+        "Address of a service that rereads the best results of a recall and puts them into its order, to which "
+        "`/rerank` is added: `https://api.jina.ai/v1`. Empty disables.",
+        read_only=True,
+    )
+    rerank_model: str = parameter("", "Model that the service of `rerank_url` is asked for.", read_only=True)
     embedding_threads: int = parameter(
         1, "Number of threads that compute one vector.", unit="threads",
         minimum=1, maximum=64, read_only=True,

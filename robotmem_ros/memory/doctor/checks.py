@@ -26,7 +26,7 @@ from ..status import missing_packages
 from ..storage import examination, indexing, note_rows, purge_rows, vector_rows
 from ..storage.activity import read_activity
 from ..storage.connection import LOG_LIMIT, exposure
-from ..storage.disk_room import RESERVE
+from ..storage.disk_room import reserve_of
 from ..storage.log_watch import readers
 from ..storage.recall_rows import latest
 from ..storage.secure_erase import is_read_elsewhere
@@ -121,10 +121,11 @@ def _restrict(patient: Patient) -> None:
 def _disk(patient: Patient) -> Seen:
     if patient.in_memory:
         return _IN_MEMORY
-    free = shutil.disk_usage(patient.path.parent).free
+    disk = shutil.disk_usage(patient.path.parent)
+    free, reserve = disk.free, reserve_of(disk.total)
     words, remedy = f"{free:,} bytes are free", "make room on the disk, or delete memories: `robotmem retention`"
-    if free < RESERVE:
-        return Seen(Severity.ERROR, f"{words}; the last {RESERVE:,} are left to forgetting and purging", remedy)
+    if free < reserve:
+        return Seen(Severity.ERROR, f"{words}; the last {reserve:,} are left to forgetting and purging", remedy)
     return Seen(Severity.WARN, words, remedy) if free < _LITTLE_ROOM else Seen(Severity.OK, words)
 
 
@@ -181,7 +182,7 @@ def _vectors(patient: Patient) -> Seen:
     if lacking <= 0:
         return Seen(Severity.OK, "every active memory has its vector")
     words = f"{lacking:,} active memories have no vector"
-    if patient.parts.embedder.why_not == NOT_CONFIGURED:
+    if patient.parts.embedders.current.why_not == NOT_CONFIGURED:
         return Seen(Severity.OK, f"{words}, and no model is configured")
     if since is None or time.time_ns() - since < _FRESH * 1e9:
         return Seen(Severity.OK, f"{words} yet")
@@ -189,7 +190,7 @@ def _vectors(patient: Patient) -> Seen:
 
 
 def _model(patient: Patient) -> Seen:
-    embedder = patient.parts.embedder
+    embedder = patient.parts.embedders.current
     if embedder.why_not == NOT_CONFIGURED:
         return Seen(Severity.OK, "no model is configured: searches are by words alone")
     embedder.wait(_PATIENCE)

@@ -13,7 +13,9 @@ from itertools import islice
 
 from ..background import piecewise
 from ..storage import Database, codec, vector_rows
-from ..storage.vector_rows import text_digest
+from ..storage.overview import overview
+from ..storage.snapshot import Transaction
+from ..storage.vector_rows import CURRENT, NEXT, replace_model, text_digest
 from .embedder import BackgroundEmbedder, ServiceFailedError
 
 _BATCH = 64
@@ -28,12 +30,19 @@ class Backfill:
 
     That is what was saved, corrected or restored, by other processes too. A text whose vector is kept already is not
     embedded again; one that the model refuses is tried again ever more rarely.
+
+    Args:
+        embedder: Its vectors are the current or the next ones of the file; of any other model, none are made.
+        on_current: Is called when they are the current ones, which they then become; None if they need not.
     """
 
-    def __init__(self, database: Database, embedder: BackgroundEmbedder) -> None:
+    def __init__(
+        self, database: Database, embedder: BackgroundEmbedder, on_current: Callable[[], None] | None = None
+    ) -> None:
         self._database = database
         self._embedder = embedder
-        self._is_adopted = False
+        self._on_current = on_current
+        self._is_adopted = on_current is None
         self._last_id = 0
         self._refusals = Refusals()
         self._retries_all = False
@@ -51,8 +60,10 @@ class Backfill:
     def _embed_missing(self) -> Iterator[None]:
         if not self._embedder.available:
             return
-        if not self._is_adopted:
-            self._adopt_model()
+        # On a full disk, or while another process holds the file, this raises, and the next update tries again.
+        while not self._is_adopted:
+            self._is_adopted = self._database.write(self._adopt).result()
+            yield
         if self._retries_all:
             self._retries_all = False
             self._refusals.may_try_all()
@@ -60,6 +71,29 @@ class Backfill:
         with suppress(ServiceFailedError):
             if (yield from self._embed_after(self._last_id)):
                 yield from self._embed_after(0)  # an older one has lost its vector, or was refused
+            if self._on_current is not None:
+                yield from self._replace_model(self._on_current)
+
+    def _adopt(self, transaction: Transaction) -> bool:
+        return vector_rows.adopt_model(transaction, self._embedder.name)
+
+    def _replace_model(self, on_current: Callable[[], None]) -> Iterator[None]:
+        # Vectors of two models cannot be compared: those of the model before stay until none of the new ones is missing
+        # that the model does not refuse.
+        with self._database.snapshot() as snapshot:
+            name, tables = self._embedder.name, vector_rows.of_model(snapshot, self._embedder.name)
+            rows = vector_rows.without_vector(snapshot, 0, _BATCH, vector_rows.NEXT) if tables is NEXT else []
+            is_enough = 2 * len(rows) <= overview(snapshot).memories
+        refused = [memory_id for memory_id, text in rows if self._refusals.has(text)]
+        if tables is NEXT and is_enough and len(refused) == len(rows):
+            if not self._database.write(lambda transaction: replace_model(transaction, name, refused)).result():
+                return
+            _LOG.info("all vectors are now those of the embedding model %s", name)
+            tables = CURRENT
+        if tables is CURRENT:
+            on_current()
+            while self._database.write(vector_rows.delete_leftovers).result():
+                yield
 
     def _embed_after(self, position: int) -> Generator[None, None, bool]:
         """Embed what has no vector behind an id; return whether something before it has none either."""
@@ -83,24 +117,26 @@ class Backfill:
             yield
 
     def _next(self, last_id: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
-        # Memories without a vector, with their texts and whether these have one; and whether there are more than these.
+        # Memories without a vector, with their texts and whether these have one; and whether any memory has none.
         with self._database.snapshot() as snapshot:
-            lacking = vector_rows.lacking(snapshot)
-            if not lacking:
+            tables = vector_rows.of_model(snapshot, self._embedder.name)
+            if tables is None:
+                return [], False
+            is_complete = tables is CURRENT and not vector_rows.lacking(snapshot)
+            rows = [] if is_complete else vector_rows.without_vector(snapshot, last_id, _BATCH, tables)
+            if not rows and (is_complete or not vector_rows.lacking(snapshot, tables)):
                 self._last_id = vector_rows.newest_memory(snapshot)
                 self._refusals.clear()
-            if not lacking or vector_rows.model(snapshot) != self._embedder.name:
                 return [], False
-            rows = vector_rows.without_vector(snapshot, last_id, _BATCH)
-            texts_with_vectors = vector_rows.known_texts(snapshot, (text for _, text in rows))
-        return [(memory_id, text, text in texts_with_vectors) for memory_id, text in rows], lacking > len(rows)
+            texts_with_vectors = vector_rows.known_texts(snapshot, (text for _, text in rows), tables)
+        return [(memory_id, text, text in texts_with_vectors) for memory_id, text in rows], True
 
     def _embed_texts(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:
         # The vectors of the texts that have none yet, and whether the model refused all that were tried.
         new = dict.fromkeys(text for _, text, is_known in batch if not is_known)
         attempts = [text for text in new if self._refusals.may_try(text)]
-        queue = iter(attempts)
-        vectors: dict[str, bytes] = {}
+        vectors = {text: vector_rows.UNREAD for text in attempts if not self._embedder.reads(text)}
+        queue = (text for text in attempts if text not in vectors)
         while piece := list(islice(queue, self._embedder.batch)):
             self._database.query_priority.yield_to_queries()
             vectors.update(self._encode(piece))
@@ -109,7 +145,12 @@ class Backfill:
 
     def _store(self, batch: Sequence[tuple[int, str, bool]], vectors: Mapping[str, bytes]) -> Future[None]:
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
-        return self._database.write(lambda transaction: vector_rows.store(transaction, rows))
+
+        def store(transaction: Transaction) -> None:
+            if tables := vector_rows.of_model(transaction, self._embedder.name):
+                vector_rows.store(transaction, rows, tables)
+
+        return self._database.write(store)
 
     def _encode(self, texts: Sequence[str]) -> dict[str, bytes]:
         # One that the model refuses does not keep the others waiting.
@@ -123,15 +164,6 @@ class Backfill:
                 _LOG.warning("a text could not be embedded: %s", error)
                 return {}
         return {key: vector for text in texts for key, vector in self._encode([text]).items()}
-
-    def _adopt_model(self) -> None:
-        # Vectors of two models cannot be compared: those of another model are computed again. On a full disk, or while
-        # another process holds the file, this raises, and the next update tries again.
-        model = self._embedder.name
-        before = self._database.write(lambda transaction: vector_rows.adopt_model(transaction, model)).result()
-        self._is_adopted = True
-        if before not in (None, model):
-            _LOG.info("embedding model changed from %s to %s: all vectors are computed again", before, model)
 
 
 @dataclass
@@ -169,6 +201,10 @@ class Refusals:
         """Note that the model embedded some texts."""
         for text in texts if self._refusals else ():
             self._refusals.pop(text_digest(text), None)
+
+    def has(self, text: str) -> bool:
+        """Tell whether the model refused a text."""
+        return text_digest(text) in self._refusals
 
     def may_try(self, text: str) -> bool:
         """Tell whether a text may be given to the model now."""

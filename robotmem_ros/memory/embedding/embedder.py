@@ -6,7 +6,8 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..models import Vector, Vectors
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from .cooldown import Cooldown
+from .reading import reads
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
 _CACHE_SIZE = 4096
@@ -43,6 +45,13 @@ class UnusableVectorError(ModelUnavailableError):
 
     def __init__(self, fault: str) -> None:
         super().__init__(f"the embedding model gave {fault}")
+
+
+class UnreadTextError(ModelUnavailableError):
+    """A model does not read the script of a text, so that its vector would tell nothing."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"the embedding model {model!r} reads Latin script alone")
 
 
 class Embedder(Protocol):
@@ -154,17 +163,35 @@ class BackgroundEmbedder:
         return self.available
 
     def is_at_hand(self, text: str) -> bool:
-        """Tell whether `embed_one` need not compute anything: it remembers the text, or there is no model."""
-        return (self.is_settled and not self.available) or self._recollect(text) is not None
+        """Tell whether `embed_one` need not compute anything: it remembers the text, or gives no vector."""
+        return (self.is_settled and not (self.available and self.reads(text))) or self._recollect(text) is not None
+
+    def reads(self, text: str) -> bool:
+        """Tell whether the model reads a text; a cosine with any other text means nothing."""
+        return reads(self.name, text)
 
     def embed_one(self, text: str) -> Vector:
         """Return the vector of one text.
 
         Raises:
             ModelUnavailableError: there is no model, it is still being loaded after `patience` seconds, or what it
-                gives is no vector.
+                gives is no vector; an UnreadTextError if it does not read the text.
         """
         return self._embed([text], lambda model, texts: [model.embed_one(text)])[text]
+
+    def start(self, text: str, threads: Executor) -> Future[Vector]:
+        """Embed a text in another thread, unless its vector is at hand."""
+        if not self.is_at_hand(text):
+            # The memory may be closed, which the database knows; or the main thread has ended, and Python lets no pool
+            # work any more, while this thread goes on.
+            with suppress(RuntimeError):
+                return threads.submit(self.embed_one, text)
+        embedding: Future[Vector] = Future()
+        try:
+            embedding.set_result(self.embed_one(text))
+        except Exception as error:
+            embedding.set_exception(error)
+        return embedding
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts in their order; equal texts, and recent ones, are computed once."""
@@ -217,6 +244,8 @@ class BackgroundEmbedder:
         vectors = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
         if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
             with self._in_use() as model:
+                if not all(reads(model.name, text) for text in new):
+                    raise UnreadTextError(model.name)
                 new_vectors = dict(zip(new, usable_vectors(embed(model, new), len(new), model.dim), strict=True))
             self._cooldown.succeed()
             self._remember(new_vectors)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 import json
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from .service_key import service_key
 if TYPE_CHECKING:
     import httpx
 
-_QUERY_TIMEOUT = 2.0
+T = TypeVar("T")
+QUERY_TIMEOUT = 2.0
 """Seconds for the vector of a query; words answer it sooner than a planner gives up."""
 _BATCH_TIMEOUT = 30.0
 """Seconds for those of stored texts, and for the first one, before which a service may have to load the model."""
@@ -28,6 +29,74 @@ _LARGEST = 64_000_000
 _WRONG_TEXT = frozenset({400, 413, 422})
 """Status codes that tell that a text cannot be embedded, not that the service fails."""
 _RETRY_AFTER_LIMIT = 3600.0
+
+
+class HttpService:
+    """A service that is sent JSON and returns JSON.
+
+    Args:
+        title: Name of it in messages.
+        address: Address without the path.
+        parameter: Parameter that gives the address.
+        key: Its key; empty if it needs none.
+        headers: Headers that carry the key.
+
+    Raises:
+        ModelUnavailableError: httpx is not installed, or the address cannot be used.
+    """
+
+    def __init__(self, title: str, address: str, parameter: str, key: str, headers: dict[str, str]) -> None:
+        try:
+            with importing:
+                import httpx
+        except ImportError as cause:
+            raise ModelUnavailableError(f"httpx is not installed (pip install httpx); the {title} needs it") from cause
+        self._httpx = httpx
+        self._title = title
+        self._address = address
+        self._place = _checked_url(httpx, parameter, address, key)
+        self._client = httpx.Client(headers=headers)
+
+    def request(self, path: str, body: dict[str, Any], timeout: float, read: Callable[[Any], T], *, content: str) -> T:
+        """Return what `read` makes of a response; it raises LookupError, TypeError or ValueError without content.
+
+        Raises:
+            ServiceFailedError: the service failed, gave nothing usable, or took longer than `timeout` seconds.
+            RefusedTextError: the service refuses a text.
+        """
+        try:
+            return read(json.loads(self._post(path, body, timeout)))
+        except self._httpx.HTTPError as cause:
+            raise self._failure(f"{type(cause).__name__}: {cause}") from cause
+        except UnusableVectorError as cause:
+            raise self._failure(str(cause)) from cause
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as cause:
+            raise self._failure(f"the response holds no {content}") from cause
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _post(self, path: str, body: dict[str, Any], timeout: float) -> bytes:
+        # A service that sends a byte now and then must not hold a query longer than the timeout either.
+        deadline = time.monotonic() + timeout
+        content = bytearray()
+        with self._client.stream("POST", f"{self._address}{path}", json=body, timeout=timeout) as response:
+            if response.status_code in _WRONG_TEXT:
+                raise RefusedTextError(f"{self._place} refuses the text (HTTP {response.status_code})")
+            if response.status_code != self._httpx.codes.OK:
+                status = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+                raise self._failure(status, _retry_after(response))
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > _LARGEST:
+                    raise self._failure(f"the response has more than {_LARGEST:,} bytes")
+                if time.monotonic() > deadline:
+                    raise self._failure(f"no whole response within {timeout:g} s")
+        return bytes(content)
+
+    def _failure(self, reason: str, retry_after: float = 0.0) -> ServiceFailedError:
+        return ServiceFailedError(f"the {self._title} at {self._place} failed: {reason}", retry_after)
 
 
 class HttpEmbedder:
@@ -47,28 +116,21 @@ class HttpEmbedder:
     batch = 64
 
     def __init__(self, provider: str, model: str = "", url: str = "") -> None:
-        try:
-            with importing:
-                import httpx
-        except ImportError as cause:
-            raise ModelUnavailableError(f"httpx is not installed (pip install httpx); {provider} needs it") from cause
-        self._httpx = httpx
         self._api = APIS[provider]
         self._model = model or self._api.model
         self.name = f"{provider}:{self._model}"
         address = chosen_url(self._api, url)
-        key = service_key(self._api)
-        self._place = _checked_url(httpx, address, key)
+        key = service_key(self._api.key_variables)
         if self._api.needs_key and not key and address == self._api.url:
             variables = " or ".join(self._api.key_variables)
             raise ModelUnavailableError(f"embedding_model: {self.name!r} needs a key in the environment ({variables})")
-        self._address = f"{address}{self._api.path(self._model)}"
-        self._client = httpx.Client(headers=self._api.headers(key) if key else {})
+        headers = self._api.headers(key) if key else {}
+        self._service = HttpService(f"embedding service {self.name!r}", address, "embedding_url", key, headers)
         self.dim = 0
         try:
             self.dim = len(self._request(["warm up"], _BATCH_TIMEOUT)[0])
         except BaseException:
-            self._client.close()
+            self.close()
             raise
 
     def embed_one(self, text: str) -> Vector:
@@ -78,7 +140,7 @@ class HttpEmbedder:
             ServiceFailedError: the service failed, gave no vector, or took longer than a query can wait.
             ModelUnavailableError: the service refuses the text.
         """
-        vector: Vector = self._request([text], _QUERY_TIMEOUT)[0]
+        vector: Vector = self._request([text], QUERY_TIMEOUT)[0]
         return vector
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
@@ -92,50 +154,23 @@ class HttpEmbedder:
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._service.close()
 
     def _request(self, texts: Sequence[str], timeout: float) -> Vectors:
-        body = self._api.body(self._model, texts)
-        try:
-            content = self._post(body, timeout)
-            vectors = self._api.vectors(json.loads(content))
-            rows = usable_vectors(vectors, len(texts), self.dim or None)
-        except self._httpx.HTTPError as cause:
-            raise self._failure(f"{type(cause).__name__}: {cause}") from cause
-        except UnusableVectorError as cause:
-            raise self._failure(str(cause)) from cause
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as cause:
-            raise self._failure("the response holds no vectors") from cause
+        def read(response: Any) -> Vectors:
+            return usable_vectors(self._api.vectors(response), len(texts), self.dim or None)
+
+        path, body = self._api.path(self._model), self._api.body(self._model, texts)
+        rows = self._service.request(path, body, timeout, read, content="vectors")
         unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
-
-    def _post(self, body: dict[str, Any], timeout: float) -> bytes:
-        # A service that sends a byte now and then must not hold a query longer than the timeout either.
-        deadline = time.monotonic() + timeout
-        content = bytearray()
-        with self._client.stream("POST", self._address, json=body, timeout=timeout) as response:
-            if response.status_code in _WRONG_TEXT:
-                raise RefusedTextError(f"{self._place} refuses the text (HTTP {response.status_code})")
-            if response.status_code != self._httpx.codes.OK:
-                status = f"HTTP {response.status_code} {response.reason_phrase}".strip()
-                raise self._failure(status, _retry_after(response))
-            for chunk in response.iter_bytes():
-                content += chunk
-                if len(content) > _LARGEST:
-                    raise self._failure(f"the response has more than {_LARGEST:,} bytes")
-                if time.monotonic() > deadline:
-                    raise self._failure(f"no whole response within {timeout:g} s")
-        return bytes(content)
-
-    def _failure(self, reason: str, retry_after: float = 0.0) -> ServiceFailedError:
-        return ServiceFailedError(f"the embedding service {self.name!r} at {self._place} failed: {reason}", retry_after)
 
 
 class RefusedTextError(ModelUnavailableError):
     """A service works, but does not embed this text."""
 
 
-def _checked_url(httpx: Any, address: str, key: str) -> str:
+def _checked_url(httpx: Any, parameter: str, address: str, key: str) -> str:
     """Return an address as it may be shown.
 
     Raises:
@@ -144,13 +179,13 @@ def _checked_url(httpx: Any, address: str, key: str) -> str:
     try:
         url: httpx.URL = httpx.URL(address)
     except (httpx.InvalidURL, TypeError) as cause:
-        raise ModelUnavailableError(f"embedding_url: {address!r} is no address: {cause}") from cause
+        raise ModelUnavailableError(f"{parameter}: {address!r} is no address: {cause}") from cause
     if url.scheme not in {"http", "https"} or not url.host:
-        raise ModelUnavailableError(f"embedding_url: {address!r} must begin with http:// or https:// and name a host")
+        raise ModelUnavailableError(f"{parameter}: {address!r} must begin with http:// or https:// and name a host")
     if url.userinfo or url.query:
-        raise ModelUnavailableError("embedding_url: must hold no user and no query; keys belong into the environment")
+        raise ModelUnavailableError(f"{parameter}: must hold no user and no query; keys belong into the environment")
     if key and url.scheme == "http" and not _is_local(url.host):
-        raise ModelUnavailableError(f"embedding_url: {address!r} would carry the key unencrypted; use https://")
+        raise ModelUnavailableError(f"{parameter}: {address!r} would carry the key unencrypted; use https://")
     return str(url)
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
-from .apis import Api
 from .embedder import ModelUnavailableError
 
 _MAX_BYTES = 4096
 
 
-def service_key(api: Api) -> str:
-    """Return the key for a service; empty if there is none.
+def service_key(variables: Sequence[str]) -> str:
+    """Return the key for a service from the first of some environment variables; empty if there is none.
 
     Raises:
         ModelUnavailableError: a file cannot be read or others may read it, or a key cannot stand in a header.
     """
-    for variable in api.key_variables:
+    for variable in variables:
         if key := os.environ.get(variable, "").strip():
             return _check(variable, key)
         if file := os.environ.get(f"{variable}_FILE", ""):

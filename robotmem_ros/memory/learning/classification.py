@@ -103,8 +103,8 @@ class Classifier:
             category=decisions[0].value,
             confidence=new.confidence if "confidence" in new.given else float(decisions[1].value),
             tags=tuple(decision.value for decision in decisions if decision.field == "tag" and decision.value),
-            scope_files=new.scope_files if "scope_files" in new.given else " ".join(names.files),
-            scope_entities=new.scope_entities if "scope_entities" in new.given else " ".join(names.entities),
+            scope_files=new.scope_files if "scope_files" in new.given else "\n".join(names.files),
+            scope_entities=new.scope_entities if "scope_entities" in new.given else "\n".join(names.entities),
             context=context,
             decisions=(*decisions, *parameter_decisions),
         )

@@ -10,13 +10,14 @@ import json
 import logging
 import math
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
-from ..embedding.embedder import SIMILAR_COSINE, BackgroundEmbedder, check_kept_model
-from ..models import NewMemory, Similarity
+from ..embedding.embedder import SIMILAR_COSINE, BackgroundEmbedder, UnreadTextError, check_kept_model
+from ..models import NewMemory, Similarity, Vector
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_index
 from ..storage.fact_index import Candidate
@@ -56,19 +57,23 @@ class Compared(NamedTuple):
     """Similarity of the vectors; 0 if unknown."""
 
 
-def find_neighbours(database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, text: str) -> Neighbours:
-    """Return the vector of a text and the facts of similar meaning.
+def find_neighbours(
+    database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, embedding: Future[Vector] | None
+) -> Neighbours:
+    """Return the vector of a text and the facts of similar meaning; `embedding` is None if there is no model.
 
-    Does not wait for a model that is still being loaded. If the model fails, the fact is learned without it.
+    If the model fails, the fact is learned without it.
     """
-    if not embedder.available:
+    if embedding is None:
         return Neighbours(reason=f"meanings were not compared: {embedder.why_not}")
     try:
-        vector = embedder.embed_one(text)
+        vector = embedding.result()
         with database.snapshot() as snapshot:
             check_kept_model(snapshot, embedder.name)
             ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
             return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(snapshot))
+    except UnreadTextError as error:
+        return Neighbours(reason=f"meanings were not compared: {error}")
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)
         return Neighbours(reason=f"meanings were not compared: {error}")

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 from ..areas import Areas
 from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder
+from ..embedding.embedders import Embedders
 from ..errors import shown
-from ..models import NewMemory, Similarity, Stored
+from ..models import NewMemory, Similarity, Stored, Vector
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_rows, object_rows, rows, vector_rows
+from ..storage import Database, fact_index, fact_rows, object_rows, rows, tag_rows, vector_rows
 from ..storage.snapshot import Transaction
-from ..text.statement import statement
+from ..text.tokens import indexed_text
 from .classification import Classifier
 from .comparison import (
     Compared,
@@ -74,7 +76,7 @@ class Learning:
         database: The memory's database.
         classifier: Returns the classifier that fills in what a caller leaves open.
         areas: Tag the facts inside them.
-        embedder: Embeds texts, if it has a model, to find facts of similar meaning.
+        embedders: Embed texts, if they have a model, to find facts of similar meaning.
         vectors: The memory's index of vectors.
         parameters: Returns the current parameters.
     """
@@ -85,15 +87,17 @@ class Learning:
         *,
         classifier: Callable[[], Classifier],
         areas: Areas,
-        embedder: BackgroundEmbedder,
+        embedders: Embedders,
         vectors: VectorIndex,
+        threads: Executor,
         parameters: Callable[[], Parameters],
     ) -> None:
         self._database = database
         self._classifier = classifier
         self._areas = areas
-        self._embedder = embedder
+        self._embedders = embedders
         self._vectors = vectors
+        self._threads = threads
         self._parameters = parameters
         self._knows_taxonomy = False
 
@@ -103,10 +107,13 @@ class Learning:
 
     def learn(self, new: NewMemory) -> Learned:
         """Store a fact, or reinforce the one with the same text. When this returns, it is on disk."""
-        # Parsed here, not in the writer, which then finds it in the cache.
-        statement(new.content)
+        embedder = self._embedders.current
+        embedding = self._embedding(embedder, new.content)
+        # Parsed while the text is embedded, not in the writer, which then finds all of this in caches.
+        fact_index.fact_terms(new.collection, new.content)
+        indexed_text(new.content)
         prepared = self._areas.tagged(self._classifier().classify(new))
-        near = self._neighbours(prepared.content)
+        near = self._neighbours(embedder, embedding)
         result = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
@@ -121,15 +128,21 @@ class Learning:
             InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
         """
         content = correction.columns.get("content")
-        near = self._neighbours(content) if isinstance(content, str) else None
+        near, embedder = None, self._embedders.current
+        if isinstance(content, str):
+            near = self._neighbours(embedder, self._embedding(embedder, content))
         self._database.write(lambda transaction: self._correct(transaction, correction, near)).result()
 
-    def _neighbours(self, text: str) -> Neighbours:
-        return find_neighbours(self._database, self._embedder, self._vectors, text)
+    def _embedding(self, embedder: BackgroundEmbedder, text: str) -> Future[Vector] | None:
+        # Does not wait for a model that is still being loaded.
+        return embedder.start(text, self._threads) if embedder.available else None
+
+    def _neighbours(self, embedder: BackgroundEmbedder, embedding: Future[Vector] | None) -> Neighbours:
+        return find_neighbours(self._database, embedder, self._vectors, embedding)
 
     def _store(self, transaction: Transaction, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:
-            fact_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
+            tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
         return store_or_merge(transaction, new, near, self._parameters())
 
     def _correct(self, transaction: Transaction, correction: Correction, near: Neighbours | None) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..storage.fact_rows import TagMeta
+from ..storage.tag_rows import TagMeta
+from ..text.normal_form import tag_key
 from ..validation import expanded_path
 from ..yaml_file import Entry, read_yaml
 from .rules import RULE_KEYS, Rule, RuleSet, read_rule
@@ -55,10 +56,12 @@ def _read(root: Entry, base: Taxonomy) -> Taxonomy:
     categories: dict[str, frozenset[str]] = {} if replace else dict(base.categories)
     if "dimensions" not in parts:
         raise root.wrong("needs `dimensions`, with the tags of each")
-    for dimension, entry in parts["dimensions"].items():
+    for dimension_name, entry in parts["dimensions"].items():
+        dimension = tag_key(dimension_name)
         fields = entry.parts(frozenset({"display_name", "tags"}))
         meta[dimension] = TagMeta(dimension, None, _display_name(dimension, fields, meta))
-        for tag, part in fields["tags"].items() if "tags" in fields else ():
+        for name, part in fields["tags"].items() if "tags" in fields else ():
+            tag = tag_key(name)
             if tag in meta and meta[tag].parent != dimension:
                 raise part.wrong(f"is a tag of {meta[tag].parent} already" if meta[tag].parent else "is a dimension")
             keys = part.parts(RULE_KEYS | _TAG_KEYS)

@@ -217,6 +217,7 @@ class NotesIngestor:
             map_id=self._memory.parameters.map_id,
             human_summary=part.heading,
             context=compact_json({"note": note}),
+            source="note",
             confidence=_CONFIDENCE,
             decay_rate=0.0,
         )

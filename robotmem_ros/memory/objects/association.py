@@ -99,7 +99,7 @@ def cost(sighting: NewSighting, row: Track, *, at: int) -> float | None:
     if price > 1.0:
         return None
     is_recent = abs(at - row.last_seen) <= _MAX_TRACK_AGE_NS
-    if sighting.is_tracked and is_recent and row.sources.get(sighting.new.source) == sighting.new.identity:
+    if sighting.is_tracked and is_recent and row.sources.get(sighting.new.stream) == sighting.new.identity:
         return 0.0
     return price + (0.0 if row.confirmed else _UNCONFIRMED_COST)
 

@@ -61,7 +61,7 @@ class Editor:
             confirmed=probability >= limits.object_min_existence,
             told=sighting.is_told,
             last_kept=new.observed_at,
-            sources={new.source: new.identity} if new.source else {},
+            sources={new.stream: new.identity} if new.stream else {},
         )
         self.changes.created.append((track, new))
         self.changes.sightings.append(KeptSighting(track.memory_id, new, sighting.estimate.position, 0))
@@ -80,8 +80,8 @@ class Editor:
             track.existence = max(track.existence, new.confidence)
         if is_newest:
             track.last_seen = new.observed_at
-        if new.source in track.sources or (new.source and len(track.sources) < _MAX_SOURCES):
-            track.sources[new.source] = new.identity
+        if new.stream in track.sources or (new.stream and len(track.sources) < _MAX_SOURCES):
+            track.sources[new.stream] = new.identity
         if abs(new.observed_at - track.last_kept) < limits.sighting_interval * 1e9:
             track.subsampled += 1
         else:

@@ -50,7 +50,7 @@ class FieldOfView:
     """Detections that are not stored as sightings."""
     labels: frozenset[str] = frozenset()
     """The labels that the detector can give; empty for any."""
-    source: str = ""
+    stream: str = ""
     """Name of the detector: it misses only objects that it saw before. Empty for all objects."""
     frame_id: str = ""
     """Frame of all positions and directions; empty for the memory frame."""

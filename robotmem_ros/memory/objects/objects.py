@@ -45,7 +45,7 @@ class Objects:
         self._retag = areas.retagged if areas.file is not None else None
         self._parameters = parameters
         self._clock = clock
-        self._sources_ahead: set[str] = set()
+        self._streams_ahead: set[str] = set()
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue one sighting that comes by itself, by a call or in a stream, which is `background`."""
@@ -119,14 +119,14 @@ class Objects:
         return replace(clean, observed_at=self._possible_stamp(clean, now))
 
     def _possible_stamp(self, arrived: NewMemory | FieldOfView, now: int) -> int:
-        """Limit the stamp of what arrived to the latest that is possible; log a wrong one once for each source."""
+        """Limit the stamp of what arrived to the latest that is possible; log a wrong one once for each stream."""
         arrived_at = now if arrived.import_key is None else arrived.import_key.recorded_at
         stamp = possible_stamp(arrived.observed_at, arrived_at)
-        if stamp < arrived.observed_at and arrived.source not in self._sources_ahead:
-            self._sources_ahead.add(arrived.source)
+        if stamp < arrived.observed_at and arrived.stream not in self._streams_ahead:
+            self._streams_ahead.add(arrived.stream)
             ahead = (arrived.observed_at - arrived_at) / 1e9
             _LOG.warning(
-                "%s: a stamp %.1f s ahead of the clock was cut (logged once)", arrived.source or "a call", ahead
+                "%s: a stamp %.1f s ahead of the clock was cut (logged once)", arrived.stream or "a call", ahead
             )
         return stamp
 

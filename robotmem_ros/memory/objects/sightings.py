@@ -87,7 +87,7 @@ def new_sighting(element: int, new: NewMemory, covariance: Covariance | None, pa
         radius=radius,
         gate=radius if covariance is None else radius * MAX_RADII,
         is_tracked=bool(new.identity),
-        is_told=not (new.source or new.received_at),
+        is_told=not (new.stream or new.received_at),
     )
 
 
@@ -100,9 +100,9 @@ def _rule(label: str, *rules: Any) -> tuple[frozenset[str], float]:
 
 def _without_shared_tracks(sightings: Sequence[NewSighting]) -> list[NewSighting]:
     """Ignore tracking ids that several things of one message have."""
-    uses = Counter((sighting.new.source, sighting.new.identity) for sighting in sightings)
+    uses = Counter((sighting.new.stream, sighting.new.identity) for sighting in sightings)
     ambiguous = {track for track, count in uses.items() if count > 1}
     return [
-        sighting._replace(is_tracked=False) if (sighting.new.source, sighting.new.identity) in ambiguous else sighting
+        sighting._replace(is_tracked=False) if (sighting.new.stream, sighting.new.identity) in ambiguous else sighting
         for sighting in sightings
     ]

@@ -247,7 +247,7 @@ class Tracker:
 
     def _is_due(self, track: Track, look: NewMemory | FieldOfView, interval: float) -> bool:
         """Tell whether a look may count as a miss: by a detector that saw it before, `interval` seconds later."""
-        if look.source and look.source not in track.sources:
+        if look.stream and look.stream not in track.sources:
             return False
         min_distance = max(interval * 1e9, 1)
         return all(

@@ -21,12 +21,13 @@ from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
 from ..models import Kind
 from ..storage import Database, path_rows, sighting_rows
-from ..storage.file_size import cut_file, file_size, give_back, limit_log, to_give_back
+from ..storage.file_size import cut_file, give_back, limit_log, to_give_back
 from ..storage.retention_rows import (
     EvictionCandidate,
     count_removed,
     evict,
     eviction_candidates,
+    lasting_bytes,
     note_opening,
     overhead,
 )
@@ -125,7 +126,7 @@ class Retention:
         """Return what would be deleted now. For the size of the file it is an estimate."""
         counters, parameters, now = _Counters(), self._parameters(), self._clock()
         with self._database.snapshot() as snapshot:
-            size, ids = file_size(snapshot).used_bytes, set[int]()
+            size, ids = lasting_bytes(snapshot), set[int]()
             for budget in parameters.budgets():
                 while candidates := eviction_candidates(
                     snapshot, budget, now=now, used_bytes=size, limit=_BATCH, excluded_ids=ids
@@ -188,8 +189,8 @@ class Retention:
     def _evict(self, budget: Budget, export: str, now: int, counters: _Counters) -> Iterator[None]:
         while True:
             with self._database.snapshot() as snapshot:
-                used_bytes = file_size(snapshot).used_bytes
-                candidates = eviction_candidates(snapshot, budget, now=now, used_bytes=used_bytes, limit=_BATCH)
+                size = lasting_bytes(snapshot)
+                candidates = eviction_candidates(snapshot, budget, now=now, used_bytes=size, limit=_BATCH)
                 records = lines(snapshot, [candidate.memory_id for candidate in candidates]) if export else []
             if records:
                 append(expanded_path("retention_export", export), records, database=self._database.path)

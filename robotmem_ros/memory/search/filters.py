@@ -9,7 +9,7 @@ from ..conditions.comparison import OPERATORS, OWN_FIELDS, Compare
 from ..conditions.condition import And, Condition, Not, Or
 from ..conditions.decay import Decay
 from ..errors import InvalidFieldError
-from ..text.normal_form import label_key
+from ..text.normal_form import label_key, tag_key
 
 _FIELD = "context_filter"
 MAX_COMPARISONS, MAX_VALUES, MAX_DEPTH = 100, 1000, 8
@@ -103,15 +103,18 @@ def _comparison(field: str, path: str, operator: str, operand: object, decay: De
         problem = "cannot be compared; compare a number, text, boolean, null or list, or name the path of a value in it"
         raise InvalidFieldError(location, operand, problem)
     _check_own(location, path, operator, operand)
+    if path == "tags" and isinstance(operand, str):
+        operand = tag_key(operand)
     return Compare(path, operator, _keyed(operand) if path == "label" else operand, decay)
 
 
 def _check_own(location: str, path: str, operator: str, operand: object) -> None:
     if path not in OWN_FIELDS:
         return
-    if path == "tags":
+    if OWN_FIELDS[path].kind is list:
         if operator not in ("$contains", "$exists") or (operator == "$contains" and not isinstance(operand, str)):
-            problem = 'cannot be compared with tags; use {"$contains": "a tag"}, or the fields `tags` and `any_tags`'
+            other = ", or the fields `tags` and `any_tags`" if path == "tags" else ""
+            problem = f'cannot be compared with {path}, a list; use {{"$contains": "a name"}}{other}'
             raise InvalidFieldError(location, operand, problem)
     elif operator == "$contains" or (operator in ("$eq", "$ne") and isinstance(operand, list)):
         raise InvalidFieldError(location, operand, f"cannot be compared: `{path}` of a memory is no list")

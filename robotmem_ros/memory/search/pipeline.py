@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
 
 from ..conditions.places import Place, within
 from ..conditions.sql import EVERY_MEMORY, Sql
 from ..config.parameters import Parameters
-from ..embedding import Vector
-from ..embedding.embedder import BackgroundEmbedder
+from ..embedding.embedders import Embedders
 from ..errors import StorageError, shown
 from ..models import Memory
 from ..storage import Database
@@ -42,6 +41,7 @@ from .places import unknown_positions
 from .query import Query
 from .reasons import unconfirmed, why_nothing, without_position
 from .relevance import RankedMemories, Relevance
+from .reranking import CANDIDATES, Reranker
 from .result import Mode, RecallResult
 from .scoring import normalise
 from .spatial import find_matches, nearest
@@ -61,11 +61,12 @@ class Pipeline:
     """Answers queries from a database. Safe to use from several threads."""
 
     database: Database
-    embedder: BackgroundEmbedder
+    embedders: Embedders
     texts: TextIndex
     vectors: VectorIndex
-    threads: ThreadPoolExecutor
+    threads: Executor
     faded: FadedWatch
+    reranker: Reranker
     failures: Failures = field(default_factory=Failures)
 
     def run(self, query: Query, parameters: Parameters) -> RecallResult:
@@ -79,37 +80,35 @@ class Pipeline:
             MemoryClosedError: the memory was closed.
             StorageError: the database cannot be read.
         """
-        embedding = self._embed(query.text) if query.text and parameters.vector_weight else None
+        started, n = time.monotonic(), query.n
+        reranks = self.reranker.is_on and bool(query.text) and query.spatial_sort is None
+        if reranks:
+            query = replace(query, n=max(n, CANDIDATES))
+        embedder = self.embedders.current
+        embeds = bool(query.text and parameters.vector_weight)
+        embedding = embedder.start(query.text, self.threads) if embeds else None
         if embedding is not None and self.database.in_memory:
             wait([embedding])  # there the snapshot is the only snapshot, and writers need it
         blocks = self.texts.blocks  # before the snapshot, never newer than it
         analysis = analyse(query.text)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as snapshot:
+            if embedder is not (embedder := self.embedders.of(overview(snapshot).model)) and embeds:
+                embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
             text = TextReader(snapshot, blocks, analysis, parameters, searched(snapshot, query.collections))
             relevance = Relevance(
-                snapshot, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
-                self.embedder.name, times.lap, self.failures,
+                snapshot, parameters, text, self.database.tokens_missing, self.vectors, embedding,
+                embedder.name, times.lap, self.failures,
             )  # fmt: skip
             result = _Recall(snapshot, query, parameters, relevance, times, self.faded).result()
+        if reranks and len(result) > 1:
+            result = self.reranker.rerank(query.text, result, n, started)
+            times.lap("reranking")
         if times.is_on:
             reason = f", {result.reason}" if result.reason else ""
             ids = [hit.id for hit in result]
             _LOG.debug("recall %s: %s, %s%s; %s", shown(query.text), ids, result.mode.value, reason, times)
         return result
-
-    def _embed(self, text: str) -> Future[Vector]:
-        if not self.embedder.is_at_hand(text):
-            # The memory may be closed, which the database knows; or the main thread has ended, and Python lets no pool
-            # work any more, while this thread goes on.
-            with suppress(RuntimeError):
-                return self.threads.submit(self.embedder.embed_one, text)
-        embedding: Future[Vector] = Future()
-        try:
-            embedding.set_result(self.embedder.embed_one(text))
-        except Exception as error:
-            embedding.set_exception(error)
-        return embedding
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,7 @@ def parse_place(argument: str, value: object, parameters: Parameters) -> Place |
         InvalidFieldError: it cannot be used.
     """
     if value is not None and not isinstance(value, (str, Mapping)):
-        rule = (
-            "must be two or three numbers in metres, or an object with `target` and `max_distance`"
-        )
+        rule = "must be two or three numbers in metres, or an object with `target` and `max_distance`"
         value = {"target": validation.coordinates(argument, value, rule=rule)}
     fields = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
     if fields is None:

@@ -32,7 +32,7 @@ from ..conditions.spatial import Box, Circle, InAreas, SinceLastVisit
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind
-from ..text.normal_form import label_key
+from ..text.normal_form import label_key, tag_key
 from ..validation import ALL_COLLECTIONS
 from .filters import parse_filter
 from .places import parse_corners, parse_place, pose_field
@@ -179,6 +179,10 @@ class Reader:
         """Return the names in a field, in alphabetical order."""
         return _names(field, getattr(self.request, field))
 
+    def tags(self, field: str) -> tuple[str, ...]:
+        """Return the tags in a field, as they are stored."""
+        return tuple(sorted({tag_key(name) for name in self.names(field)} - {""}))
+
     def place(self, field: str) -> Place | None:
         """Return the place in a field, if there is one."""
         value = getattr(self.request, field)
@@ -263,12 +267,12 @@ def _window(reader: Reader) -> Condition | None:
 
 
 def _tags(reader: Reader) -> Condition | None:
-    names = reader.names("tags")
+    names = reader.tags("tags")
     return Tags(names) if names else None
 
 
 def _any_tags(reader: Reader) -> Condition | None:
-    names = reader.names("any_tags")
+    names = reader.tags("any_tags")
     return Tags(names, is_any=True) if names else None
 
 

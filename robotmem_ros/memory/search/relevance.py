@@ -45,7 +45,6 @@ from .scoring import (
     relevance,
     rrf_depth,
     scoring_steps,
-    tells_meaning,
 )
 from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
 from .text_index import TextReader
@@ -131,7 +130,6 @@ class Relevance:
 
     snapshot: Snapshot
     parameters: Parameters
-    query: str
     text: TextReader
     tokens_missing: str
     """Reason why the text search is worse than it could be; empty if it is not."""
@@ -292,8 +290,7 @@ class Relevance:
         ids: list[int] = measures.ids.tolist()
         if not ids:
             return {}
-        cosine = measures.cosine if tells_meaning(self.query) else np.full(len(ids), math.nan)
-        probable = relevance(cosine, self.text.shares(measures.words), is_unknown=self._is_unknown)
+        probable = relevance(measures.cosine, self.text.shares(measures.words), is_unknown=self._is_unknown)
         words = [tuple(compress(self.text.words, row)) for row in measures.words.tolist()]
         rows = zip(probable.tolist(), measures.cosine.tolist(), words, map(explanations.get, ids), strict=True)
         return {memory_id: Evidence(*row) for memory_id, row in zip(ids, rows, strict=True)}

@@ -26,7 +26,6 @@ _COSINE, _SHARE, _BIAS = 7.3, 3.1, -4.1
 _SHARE_ALONE, _NOTHING = 7.3, -1.7
 UNKNOWN = 0.035
 """By how much less a cosine counts if no memory contains a word of the query."""
-_LAST_LATIN = "\u024f"
 
 Floats = npt.NDArray[np.float64]
 
@@ -249,14 +248,3 @@ def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, *, is_unknown: bo
     )
     probable: Floats = 1.0 / (1.0 + np.exp(-x))
     return probable
-
-
-def tells_meaning(query: str) -> bool:
-    """Return whether cosines tell anything of a query: not if most of its letters are beyond Latin script.
-
-    To the default model, which reads English, any two Chinese texts are about as near as a question and its answer.
-    """
-    if query.isascii():
-        return True
-    letters = [letter for letter in query if letter.isalpha()]
-    return 2 * sum(letter > _LAST_LATIN for letter in letters) <= len(letters)

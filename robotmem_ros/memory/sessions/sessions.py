@@ -8,6 +8,7 @@ without consolidation, because they expired or because of a crash, are consolida
 from __future__ import annotations
 
 import logging
+import sys
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +18,7 @@ from .. import validation
 from ..background import piecewise
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
-from ..errors import SessionNotFoundError
+from ..errors import InvalidFieldError, SessionNotFoundError
 from ..models import ENDED, Session
 from ..search.hits import Hit
 from ..storage import Database, session_rows, session_stats
@@ -197,11 +198,19 @@ class Sessions:
                 raise SessionNotFoundError(key, "there is no such session, nor a memory of it")
         return self._consolidate(key, name, parameters, dry_run=dry_run)
 
-    def latest(self, collection: object, n: object) -> tuple[Session, ...]:
-        """Return the last `n` sessions of a collection or of all, the latest first."""
+    def latest(self, collection: object, n: object, cursor: object = None) -> tuple[Session, ...]:
+        """Return the last `n` sessions of a collection or of all, the latest first; those before one, if it is named.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, or there is no such session.
+        """
         name, count = validation.collection("collection", collection, wildcard=""), validation.whole("n", n)
+        session_id = validation.name("cursor", cursor)
         with self._database.snapshot() as snapshot:
-            return session_rows.latest(snapshot, name, max(count, 0))
+            row_id = session_rows.row_id(snapshot, session_id) if session_id else sys.maxsize
+            if row_id is None:
+                raise InvalidFieldError("cursor", session_id, "is the id of no session")
+            return session_rows.latest(snapshot, name, max(count, 0), row_id)
 
     def _maintain(self) -> Iterator[None]:
         self._unconsolidated.extend(self._close_expired())

@@ -15,8 +15,9 @@ from ..batch import Applied, Batch
 from ..conditions.decay import LATEST_DAY
 from ..errors import MALFORMED, InvalidFieldError
 from ..models import Kind, NewMemory, Pose, Similarity
+from ..text.normal_form import tag_key
 from ..validation import check_coordinates, compact_json
-from . import fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, units
+from . import fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
 from .snapshot import Transaction
 
 Row = Mapping[str, Any]
@@ -65,7 +66,7 @@ def _delete(transaction: Transaction, uuid: bytes) -> int:
         raise ValueError("a UUID has 16 bytes")
     memory_id = revisions.memory_of(transaction, uuid)
     deletions = rows.delete(transaction, [memory_id]) if memory_id is not None else 0
-    for table in ("sessions", "occupancy_grids"):
+    for table in ("sessions", "occupancy_grids", "tag_meta"):
         deletions += revisions.bury(transaction, table, "uuid = ?", (uuid,))
     transaction.execute(f"INSERT OR IGNORE INTO deleted VALUES (?, {revisions.NEXT})", (uuid,))
     return deletions
@@ -100,7 +101,13 @@ class _Writer:
 
     def store(self, row: Row) -> None:
         """Store a row without its links."""
-        {"memory": self._store_memory, "session": self._store_session, "map": self._store_map}[row["unit"]](row)
+        stores = {
+            "memory": self._store_memory,
+            "session": self._store_session,
+            "map": self._store_map,
+            "tag": self._store_tag,
+        }
+        stores[row["unit"]](row)
 
     def link(self, row: Row) -> None:
         """Link a memory with the memories that it names, as far as the file has them."""
@@ -111,6 +118,7 @@ class _Writer:
 
     def _is_newer(self, row: Row, uuid: bytes) -> bool:
         version = int(row["revision"]), str(row["robot"])
+        key: object
         if row["unit"] == "memory":
             source, key = "memories WHERE id = ?", revisions.memory_of(self._transaction, uuid)
             changed_at = "iif(updated_at = '', created_at, updated_at)"
@@ -118,6 +126,11 @@ class _Writer:
         elif row["unit"] == "session":
             source, key = "sessions WHERE external_id = ?", row["external_id"]
             changed_at, row_time = "coalesce(ended_at, started_at)", row["ended_at"] or row["started_at"]
+        elif row["unit"] == "tag":
+            # By its UUID, if it was renamed since.
+            source = "tag_meta WHERE uuid IS NOT NULL AND ? IN (uuid, tag)"
+            key = uuid if self._transaction.row("SELECT 1 FROM tag_meta WHERE uuid = ?", (uuid,)) else row["tag"]
+            changed_at, row_time = "updated_at", row["updated_at"]
         else:
             source, key = "occupancy_grids WHERE map_id = ?", row["map_id"]
             changed_at, row_time = "observed_at", row["observed_at"]
@@ -252,6 +265,17 @@ class _Writer:
         self._transaction.execute(
             "UPDATE occupancy_grids SET uuid = ?, origin = ? WHERE map_id = ?",
             (bytes.fromhex(row["uuid"]), _origin(row), grid.map_id),
+        )
+
+    def _store_tag(self, row: Row) -> None:
+        uuid, tag, parent = bytes.fromhex(row["uuid"]), tag_key(row["tag"]), row["parent"] and tag_key(row["parent"])
+        if parent is not None and tag in tag_rows.above(self._transaction, parent):
+            parent = None  # two files turned a branch around
+        self._transaction.execute("DELETE FROM tag_meta WHERE uuid = ? OR tag = ?", (uuid, tag))
+        self._transaction.execute(
+            "INSERT INTO tag_meta (tag, parent, display_name, updated_at, uuid, origin, revision) "
+            f"VALUES (?, ?, ?, ?, ?, ?, {revisions.NEXT})",
+            (tag, parent, str(row["display_name"]), str(row["updated_at"]), uuid, _origin(row)),
         )
 
 

@@ -18,7 +18,7 @@ from .value_rows import points, values_of
 
 MAX_CHANGES = 100
 """Number of changes kept of a memory, the latest."""
-_UPDATABLE = {*TOLD, "frame_id", "label", "perception_type", "decay_rate", *Pose._fields}
+_UPDATABLE = {*TOLD, "source", "frame_id", "label", "perception_type", "decay_rate", *Pose._fields}
 
 
 def update(

@@ -18,7 +18,7 @@ from pathlib import Path
 from ..errors import StorageError
 from .connection import IN_MEMORY, LOG_LIMIT
 
-RESERVE = 1 << 22
+_RESERVE = 1 << 22
 """Bytes of a disk that only jobs that free room may use."""
 _SHARE = 8
 """Divisor of the size of the disk that limits the reserve."""
@@ -36,7 +36,7 @@ class DiskRoom:
     def refusal(self) -> sqlite3.OperationalError | None:
         """Return an error for jobs that free no room; None if all jobs may write."""
         total, free = self._disk()
-        reserve = min(RESERVE, total // _SHARE)
+        reserve = reserve_of(total)
         if free >= reserve:
             return None
         return sqlite3.OperationalError(
@@ -61,6 +61,11 @@ class DiskRoom:
                 disk = shutil.disk_usage(self._folder)
                 return disk.total, disk.free
         return _SCARCE, _SCARCE
+
+
+def reserve_of(total: int) -> int:
+    """Return the bytes of a disk of this size that only jobs that free room may use."""
+    return min(_RESERVE, total // _SHARE)
 
 
 def is_full(error: BaseException | None) -> bool:

@@ -1,25 +1,15 @@
-"""Store decisions about facts, the taxonomy of tags, repetitions, and links between facts."""
+"""Store decisions about facts, repetitions, and links between facts."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from ..clocks import iso
 from ..models import Contradiction, Decision, Kind, Similarity
 from . import lived_days, revisions
 from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction, json_array
-
-
-class TagMeta(NamedTuple):
-    """A row of `tag_meta`."""
-
-    tag: str
-    parent: str | None
-    """Dimension of a tag; None for a dimension."""
-    display_name: str
 
 
 def set_decisions(transaction: Transaction, memory_id: int, decisions: Iterable[Decision]) -> None:
@@ -38,14 +28,6 @@ def decisions_of(snapshot: Snapshot, memory_id: int) -> tuple[Decision, ...]:
     """Return the decisions about a memory, in the order in which they were made."""
     rows = snapshot.rows("SELECT field, value, rule FROM decisions WHERE memory_id = ? ORDER BY place", (memory_id,))
     return tuple(Decision(*row) for row in rows)
-
-
-def set_taxonomy(transaction: Transaction, tags: Collection[TagMeta]) -> None:
-    """Replace the rows of `tag_meta` if they differ from these tags."""
-    new_rows: set[tuple[object, ...]] = set(tags)
-    if new_rows != set(transaction.rows("SELECT tag, parent, display_name FROM tag_meta")):
-        transaction.execute("DELETE FROM tag_meta")
-        transaction.executemany("INSERT INTO tag_meta (tag, parent, display_name) VALUES (?, ?, ?)", new_rows)
 
 
 def reinforce(transaction: Transaction, memory_id: int, confidence: float, observed_at: int) -> None:

@@ -44,6 +44,7 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int) -> Batch | None:
     ids = sorted(_with_references(snapshot, {*ids}, last))
     rows = units.memories(snapshot, ids)
     rows += units.sessions(snapshot, first, last) + units.maps(snapshot, first, last)
+    rows += units.tags(snapshot, first, last)
     deletions = snapshot.rows(
         "SELECT lower(hex(uuid)) FROM deleted WHERE revision > ? AND revision <= ? ORDER BY revision, uuid",
         (first, last),
@@ -60,7 +61,7 @@ def _last(snapshot: Snapshot, collections: list[str], first: int, n: int) -> int
     ]
     sources += [
         snapshot.rows(f"SELECT revision FROM {table} WHERE revision > ? ORDER BY revision LIMIT ?", (first, n))
-        for table in ("sessions", "occupancy_grids", "deleted")
+        for table in ("sessions", "occupancy_grids", "tag_meta", "deleted")
     ]
     last = None
     for number, (revision,) in enumerate(merge(*sources), start=1):

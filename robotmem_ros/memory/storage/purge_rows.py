@@ -308,7 +308,7 @@ def reduce_object(transaction: Transaction, memory_id: int, label: str, context:
 
 def delete_description(transaction: Transaction, memory_id: int, label: str) -> None:
     """Describe an object by its label alone until it is seen again."""
-    nothing = {"human_summary": "", "perception_data": None, "perception_metadata": None}
+    nothing = {"human_summary": "", "source": "", "perception_data": None, "perception_metadata": None}
     rows.update(transaction, memory_id, {"content": label, **nothing})
     transaction.execute(
         "UPDATE objects SET described_at = first_seen, described_in = '' WHERE memory_id = ?", (memory_id,)

@@ -19,7 +19,7 @@ from .snapshot import Snapshot, Transaction, json_array
 from .traits import CONTRADICTED_BY
 
 _ELSEWHERE = frozenset({
-    "kind", "pose", "tags", "as_object", "source", "identity", "import_key", "given", "decisions",
+    "kind", "pose", "tags", "as_object", "stream", "identity", "import_key", "given", "decisions",
 })  # fmt: skip
 """Fields of NewMemory that are no columns of `memories`."""
 COLUMNS = tuple(field.name for field in fields(NewMemory) if field.name not in _ELSEWHERE)
@@ -63,6 +63,7 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "float": float,
     "bool": bool,
     "Kind": Kind,
+    "tuple[str, ...]": lambda value: tuple(str(value).splitlines()),
     "tuple[int, ...]": lambda value: tuple(sorted(json.loads(value))),
 }
 """Conversions of column values, which have any type in a damaged file, to fields."""

@@ -22,13 +22,14 @@ CREATE TABLE memories (
     human_summary TEXT NOT NULL DEFAULT '',
     text_key INTEGER NOT NULL,  -- of the content, the same for all contents of the same normal form, see normal_form.py
     context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
+    source TEXT NOT NULL DEFAULT '',  -- who said it, such as `topic` or `agent`; '' if a program did not tell
     label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
     label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see normal_form.py
     perception_type TEXT,  -- NULL for facts and notes
     -- Facts only
     category TEXT NOT NULL DEFAULT '',
-    scope_files TEXT NOT NULL DEFAULT '',
-    scope_entities TEXT NOT NULL DEFAULT '',
+    scope_files TEXT NOT NULL DEFAULT '',  -- each on a line of its own
+    scope_entities TEXT NOT NULL DEFAULT '',  -- each on a line of its own
     times_learned INTEGER NOT NULL DEFAULT 1,
     content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions and notes
     -- How sure it is: see decay.py
@@ -105,17 +106,26 @@ CREATE TABLE lived_days (
 
 CREATE TABLE memory_tags (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    tag TEXT NOT NULL,
+    tag TEXT NOT NULL,  -- in the form by which tags are compared: see normal_form.py
     source TEXT NOT NULL DEFAULT 'user' CHECK (source IN ('auto', 'user')),  -- by a rule, or by the caller
     PRIMARY KEY (memory_id, tag)
 ) WITHOUT ROWID;
 CREATE INDEX idx_memory_tags_tag ON memory_tags (tag);
 
+-- The tree of tags: those of the taxonomy, and those that callers added. A tag without a row stands at the top.
 CREATE TABLE tag_meta (
-    tag TEXT PRIMARY KEY,
+    id INTEGER PRIMARY KEY,
+    tag TEXT NOT NULL UNIQUE,
     parent TEXT,  -- NULL for a tag at the top
-    display_name TEXT NOT NULL
-) WITHOUT ROWID;
+    display_name TEXT NOT NULL,
+    updated_at TEXT NOT NULL DEFAULT '',
+    -- Identity and change: see "Feed"
+    uuid BLOB UNIQUE,  -- NULL for a tag of the taxonomy, which each file has from its own program
+    revision INTEGER NOT NULL DEFAULT 0,
+    origin BLOB
+);
+CREATE INDEX idx_tag_meta_parent ON tag_meta (parent) WHERE parent IS NOT NULL;
+CREATE INDEX idx_tag_meta_revision ON tag_meta (revision);
 
 -- Each collection, and what its memories come to: counting a million rows takes too long. An index of `memories` to count
 -- by would tempt the query planner away from better ones.
@@ -190,6 +200,18 @@ CREATE TABLE memories_vec (
     vector_id INTEGER NOT NULL REFERENCES vectors (id)
 );
 CREATE INDEX idx_memories_vec_vector ON memories_vec (vector_id);
+-- The same of the next model, if `settings` name one. When no memory lacks a vector of it, the tables exchange their
+-- names, and what the earlier model left is deleted.
+CREATE TABLE next_vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest INTEGER NOT NULL UNIQUE,
+    embedding BLOB NOT NULL
+);
+CREATE TABLE next_memories_vec (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    vector_id INTEGER NOT NULL REFERENCES next_vectors (id)
+);
+CREATE INDEX idx_next_memories_vec_vector ON next_memories_vec (vector_id);
 
 
 -- Context values ------------------------------------------------------------------------------------------------------
@@ -483,7 +505,7 @@ CREATE TABLE path_points (
 
 -- Feed ----------------------------------------------------------------------------------------------------------------
 
--- Memories, sessions and maps are its units: see revisions.py. Each has
+-- Memories, sessions, maps and tags are its units: see revisions.py. Each has
 --   uuid      16 bytes of version 7, the same in every file that has the unit,
 --   revision  the number of the transaction of this file that changed it last, or what hangs on it,
 --   origin    robot and revision that the version is from, if another file made it: 16 bytes, and 8, highest first.
@@ -549,7 +571,7 @@ CREATE TABLE openings (
 );
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
--- migrations.py that made it), `embedding_model`, `tokens` and `statements` (how its indexes read texts, see
+-- migrations.py that made it), `embedding_model`, `next_model`, `tokens` and `statements` (how its indexes read texts, see
 -- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,

@@ -128,11 +128,18 @@ def find(snapshot: Snapshot, session_id: str) -> Session | None:
     return None if row is None else Session(*row)
 
 
-def latest(snapshot: Snapshot, collection: str, n: int) -> tuple[Session, ...]:
-    """Return the last `n` sessions of a collection, or of all if it is empty, the latest first."""
+def row_id(snapshot: Snapshot, session_id: str) -> int | None:
+    """Return the number of a session in the order in which sessions were started; None if there is none."""
+    row = snapshot.row("SELECT id FROM sessions WHERE external_id = ?", (session_id,))
+    return row and int(row[0])
+
+
+def latest(snapshot: Snapshot, collection: str, n: int, before: int) -> tuple[Session, ...]:
+    """Return the last `n` sessions before one, of a collection, or of all if it is empty, the latest first."""
     rows = snapshot.rows(
-        f"SELECT {_COLUMNS} FROM sessions AS s WHERE ?1 IN ('', s.collection) ORDER BY s.id DESC LIMIT ?2",
-        (collection, n),
+        f"SELECT {_COLUMNS} FROM sessions AS s WHERE ?1 IN ('', s.collection) AND s.id < ?3 "
+        "ORDER BY s.id DESC LIMIT ?2",
+        (collection, n, before),
     )
     return tuple(Session(*row) for row in rows)
 

@@ -36,14 +36,15 @@ def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits
     """Read the traits of memories by one statement, or none if no memory in the database has any."""
     summary = overview(snapshot)
     columns = (
-        _IS_REAL if summary.has_real else "0",
-        CONTRADICTED_BY if summary.has_contradictions else "NULL",
-        _OUTCOME if summary.has_outcomes else "NULL",
+        _IS_REAL if summary.has_real else "",
+        CONTRADICTED_BY if summary.has_contradictions else "",
+        _OUTCOME if summary.has_outcomes else "",
     )
-    if not ids or columns == ("0", "NULL", "NULL"):
+    if not ids or not any(columns):
         return {}
+    values = ", ".join(column or "NULL" for column in columns)
     rows = snapshot.rows(
-        f"SELECT m.id, {', '.join(columns)} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
+        f"SELECT m.id, {values} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
         (json.dumps(list(ids)),),
     )
     return {memory_id: Traits(bool(real), by or 0, outcome) for memory_id, real, by, outcome in rows}

@@ -1,4 +1,4 @@
-"""The units of the feed as JSON: memories, sessions and maps, each with its dependent rows.
+"""The units of the feed as JSON: memories, sessions, maps and tags, each with its dependent rows.
 
 References to other units are UUIDs. Derived data are left out, and so are notes, which belong to their files.
 """
@@ -43,7 +43,7 @@ _LOCAL = {
     "digest",
 }  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""
-_TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids"}
+_TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids", "tag": "tag_meta"}
 _IN_IDS = "IN (SELECT value FROM json_each(?))"
 
 
@@ -97,6 +97,12 @@ def sessions(snapshot: Snapshot, first: int, last: int) -> list[Row]:
 def maps(snapshot: Snapshot, first: int, last: int) -> list[Row]:
     """Return the maps of which the last change has a revision in (first, last]."""
     return _units(snapshot, "map", "revision > ? AND revision <= ?", (first, last))
+
+
+def tags(snapshot: Snapshot, first: int, last: int) -> list[Row]:
+    """Return the tags that callers added of which the last change has a revision in (first, last]."""
+    units = _units(snapshot, "tag", "revision > ? AND revision <= ?", (first, last))
+    return [{name: value for name, value in row.items() if name != "id"} for row in units]
 
 
 def origin_of(snapshot: Snapshot, origin: bytes | None, revision: int) -> tuple[str, int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +19,9 @@ from .snapshot import Snapshot, Transaction, json_array
 
 Ids = npt.NDArray[np.int64]
 
-_LACKING = "SELECT coalesce(sum(facts + perceptions + notes - vectors), 0) FROM collections"
-_WITHOUT_VECTOR = """
-    SELECT m.id, m.type, m.human_summary, m.content
-    FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
-    WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?
-"""
+UNREAD = b""
+"""Vector of a text that the model does not read: such a memory lacks none, and no search by meaning finds it."""
 _TEXT = "SELECT type, human_summary, content, collection FROM memories WHERE id = ? AND status = 'active'"
-_VECTORS_BY_DIGEST = "SELECT v.digest, v.id FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.digest = j.value"
-_DELETE_UNUSED = """
-    DELETE FROM vectors WHERE id IN (SELECT value FROM json_each(?))
-    AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE vector_id = vectors.id)
-"""
 _VECTORS_OF_FACTS = """
     SELECT mv.vector_id AS id FROM memories AS m INDEXED BY idx_mem_hash
     CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id WHERE m.content_hash IS NOT NULL
@@ -40,6 +32,23 @@ ENTRIES = """
 """
 """The vectors of memories, see `indexing.Index`."""
 _COUNT = "UPDATE collections SET vectors = vectors + ?2 WHERE name = ?1"
+_MODEL, _NEXT_MODEL = "embedding_model", "next_model"
+_PIECE = 4096
+"""Vectors of an earlier model that are deleted at once."""
+
+
+class Tables(NamedTuple):
+    """The tables of the vectors of one model."""
+
+    vectors: str
+    links: str
+    """Which memory has which vector."""
+
+
+CURRENT = Tables("vectors", "memories_vec")
+"""Those that queries are compared with."""
+NEXT = Tables("next_vectors", "next_memories_vec")
+"""Those of the next model, while they are made; or what is left of the model before this one."""
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
@@ -47,17 +56,35 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
 
     Texts without a stored vector get theirs later.
     """
-    returning = "RETURNING memory_id, vector_id"
-    outdated = dict(transaction.delete("memories_vec", "memory_id", [row.id for row in old], returning=returning))
-    texts = {row.id: embedded_text(row.type, row.human_summary, row.content) for row in new if row.status == "active"}
-    digests = {text: text_digest(text) for text in {*texts.values()}}
-    vector_ids = dict(transaction.rows(_VECTORS_BY_DIGEST, (json_array(digests.values()),))) if digests else {}
-    links = {memory_id: vector_ids[digests[text]] for memory_id, text in texts.items() if digests[text] in vector_ids}
-    transaction.insert("memories_vec (memory_id, vector_id)", "(?, ?)", list(links.items()))
+    outdated, links = _exchange_links(transaction, old, new, CURRENT)
     _count(transaction, Counter(row.collection for row in new if row.id in links))
     _count(transaction, Counter(row.collection for row in old if row.id in outdated), -1)
+    if transaction.row("SELECT EXISTS (SELECT 1 FROM next_vectors)")[0]:
+        _exchange_links(transaction, old, new, NEXT)
+
+
+def _exchange_links(
+    transaction: Transaction, old: Rows, new: Rows, tables: Tables
+) -> tuple[dict[int, int], dict[int, int]]:
+    # The vectors by memory from which old rows were unlinked, and to which new ones were linked.
+    returning = "RETURNING memory_id, vector_id"
+    outdated = dict(transaction.delete(tables.links, "memory_id", [row.id for row in old], returning=returning))
+    texts = {row.id: embedded_text(row.type, row.human_summary, row.content) for row in new if row.status == "active"}
+    digests = {text: text_digest(text) for text in {*texts.values()}}
+    vector_ids = dict(transaction.rows(_by_digest(tables, "digest, v.id"), (json_array(digests.values()),)))
+    links = {memory_id: vector_ids[digests[text]] for memory_id, text in texts.items() if digests[text] in vector_ids}
+    transaction.insert(f"{tables.links} (memory_id, vector_id)", "(?, ?)", list(links.items()))
     if unused_ids := {*outdated.values()} - {*links.values()}:
-        transaction.execute(_DELETE_UNUSED, (json_array(unused_ids),))
+        transaction.execute(
+            f"DELETE FROM {tables.vectors} WHERE id IN (SELECT value FROM json_each(?)) "
+            f"AND NOT EXISTS (SELECT 1 FROM {tables.links} WHERE vector_id = {tables.vectors}.id)",
+            (json_array(unused_ids),),
+        )
+    return outdated, links
+
+
+def _by_digest(tables: Tables, columns: str) -> str:
+    return f"SELECT v.{columns} FROM json_each(?) AS j CROSS JOIN {tables.vectors} AS v ON v.digest = j.value"
 
 
 def clear_links(transaction: Transaction) -> None:
@@ -76,10 +103,10 @@ def _count(transaction: Transaction, numbers: Counter[str], sign: int = 1) -> No
         transaction.execute(_COUNT, (name, sign * number))
 
 
-def lacking(snapshot: Snapshot) -> int:
+def lacking(snapshot: Snapshot, tables: Tables = CURRENT) -> int:
     """Return how many active memories have no vector."""
-    count: int = snapshot.row(_LACKING)[0]
-    return count
+    vectors = "total(vectors)" if tables is CURRENT else f"(SELECT count(*) FROM {tables.links})"
+    return int(snapshot.row(f"SELECT total(facts) + total(perceptions) + total(notes) - {vectors} FROM collections")[0])
 
 
 def newest_memory(snapshot: Snapshot) -> int:
@@ -94,26 +121,89 @@ def newest(snapshot: Snapshot) -> int:
 
 def model(snapshot: Snapshot) -> str | None:
     """Return the model of the vectors; None if there never was a vector."""
-    row = snapshot.row("SELECT value FROM settings WHERE name = 'embedding_model'")
+    return _setting(snapshot, _MODEL)
+
+
+def next_model(snapshot: Snapshot) -> str | None:
+    """Return the model whose vectors are being made to replace them; None if there is none."""
+    return _setting(snapshot, _NEXT_MODEL)
+
+
+def _setting(snapshot: Snapshot, name: str) -> str | None:
+    row = snapshot.row("SELECT value FROM settings WHERE name = ?", (name,))
     return str(row[0]) if row else None
 
 
-def adopt_model(transaction: Transaction, name: str) -> str | None:
-    """Note the model of new vectors, and delete vectors of another model; return the model until now."""
+def of_model(snapshot: Snapshot, name: str) -> Tables | None:
+    """Return the tables of the vectors of a model; None if the file is to have none."""
+    if model(snapshot) == name:
+        return CURRENT
+    return NEXT if next_model(snapshot) == name else None
+
+
+def adopt_model(transaction: Transaction, name: str) -> bool:
+    """Note the model that the vectors shall be of; return whether its vectors may be made, else adopt it again.
+
+    Those of a third model are deleted before, piece by piece.
+    """
+    if of_model(transaction, name) is NEXT:
+        return True
+    transaction.execute("DELETE FROM settings WHERE name = ?", (_NEXT_MODEL,))
     before = model(transaction)
-    if before != name:
-        clear(transaction)
-        transaction.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (name,))
-    return before
+    if before is None:
+        transaction.execute("INSERT INTO settings VALUES (?, ?)", (_MODEL, name))
+    elif before != name:
+        if delete_leftovers(transaction):
+            return False
+        # No id is used again in the file: an index in RAM may have seen vectors of an earlier model.
+        (greatest_id,) = transaction.row(
+            "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name IN ('vectors', 'next_vectors')"
+        )
+        transaction.execute("DELETE FROM sqlite_sequence WHERE name = 'next_vectors'")
+        transaction.execute("INSERT INTO sqlite_sequence VALUES ('next_vectors', ?)", (greatest_id,))
+        transaction.execute("INSERT INTO settings VALUES (?, ?)", (_NEXT_MODEL, name))
+    return True
 
 
-def without_vector(snapshot: Snapshot, last_id: int, limit: int) -> list[tuple[int, str]]:
+def replace_model(transaction: Transaction, name: str, without: Collection[int]) -> bool:
+    """Let the vectors of the next model be the current ones, if it is this one and no other memories lack one.
+
+    Return whether that was done.
+    """
+    rows = without_vector(transaction, 0, len(without) + 1, NEXT)
+    if next_model(transaction) != name or not {memory_id for memory_id, _ in rows} <= {*without}:
+        return False
+    for current, following in zip(CURRENT, NEXT, strict=True):
+        for source, target in ((current, "earlier"), (following, current), ("earlier", following)):
+            transaction.execute(f"ALTER TABLE {source} RENAME TO {target}")
+    transaction.execute("DELETE FROM settings WHERE name = ?", (_NEXT_MODEL,))
+    transaction.execute("UPDATE settings SET value = ? WHERE name = ?", (name, _MODEL))
+    transaction.execute("UPDATE collections SET vectors = facts + perceptions + notes")
+    _count(transaction, Counter(transaction.row(_TEXT, (memory_id,))[3] for memory_id, _ in rows), -1)
+    return True
+
+
+def delete_leftovers(transaction: Transaction) -> bool:
+    """Delete some vectors of a model that is neither the current nor the next one; return whether there were any."""
+    if next_model(transaction) is not None:
+        return False
+    ids = [number for (number,) in transaction.rows("SELECT id FROM next_vectors LIMIT ?", (_PIECE,))]
+    transaction.delete(NEXT.links, "vector_id", ids)
+    transaction.delete(NEXT.vectors, "id", ids)
+    return bool(ids)
+
+
+def without_vector(snapshot: Snapshot, last_id: int, limit: int, tables: Tables = CURRENT) -> list[tuple[int, str]]:
     """Return active memories after `last_id` without a vector, and their texts, oldest first."""
-    rows = snapshot.rows(_WITHOUT_VECTOR, (last_id, limit))
+    rows = snapshot.rows(
+        f"SELECT m.id, m.type, m.human_summary, m.content FROM memories AS m LEFT JOIN {tables.links} AS v "
+        "ON v.memory_id = m.id WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?",
+        (last_id, limit),
+    )
     return [(memory_id, embedded_text(*texts)) for memory_id, *texts in rows]
 
 
-def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]]) -> None:
+def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]], tables: Tables = CURRENT) -> None:
     """Store vectors of memories: id, text, and the vector, or None if the text should have one already.
 
     A memory that was corrected since its text was read gets none, nor does a memory whose vector should be stored but
@@ -127,13 +217,15 @@ def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | No
         digest = text_digest(text)
         if embedding is not None:
             transaction.execute(
-                "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, embedding)
+                f"INSERT INTO {tables.vectors} (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (digest, embedding),
             )
-        vector = transaction.row("SELECT id FROM vectors WHERE digest = ?", (digest,))
+        vector = transaction.row(f"SELECT id FROM {tables.vectors} WHERE digest = ?", (digest,))
         if vector is not None:
-            sql = "INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING"
+            sql = f"INSERT INTO {tables.links} VALUES (?, ?) ON CONFLICT DO NOTHING"
             counts[row[3]] += transaction.execute(sql, (memory_id, vector[0])).rowcount
-    _count(transaction, counts)
+    if tables is CURRENT:
+        _count(transaction, counts)
 
 
 def add(transaction: Transaction, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
@@ -157,19 +249,10 @@ def text_digest(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def known_texts(snapshot: Snapshot, texts: Iterable[str]) -> set[str]:
+def known_texts(snapshot: Snapshot, texts: Iterable[str], tables: Tables) -> set[str]:
     """Return the texts that have a stored vector."""
     digests = {text_digest(text): text for text in texts}
-    rows = snapshot.rows(
-        "SELECT digest FROM vectors WHERE digest IN (SELECT value FROM json_each(?))", (json.dumps(list(digests)),)
-    )
-    return {digests[digest] for (digest,) in rows}
-
-
-def clear(transaction: Transaction) -> None:
-    """Forget all vectors."""
-    for sql in ("DELETE FROM memories_vec", "DELETE FROM vectors", "UPDATE collections SET vectors = 0"):
-        transaction.execute(sql)
+    return {digests[digest] for (digest,) in snapshot.rows(_by_digest(tables, "digest"), (json_array(digests),))}
 
 
 def after(snapshot: Snapshot, low: int, limit: int) -> list[tuple[int, bytes]]:
@@ -253,5 +336,5 @@ def all_ids(snapshot: Snapshot) -> Ids:
 
 def dimension(snapshot: Snapshot) -> int:
     """Return the length of the newest vector; 0 if there is none."""
-    row = snapshot.row("SELECT embedding FROM vectors ORDER BY id DESC LIMIT 1")
+    row = snapshot.row("SELECT embedding FROM vectors WHERE length(embedding) > 0 ORDER BY id DESC LIMIT 1")
     return codec.dimension(row[0]) if row else 0

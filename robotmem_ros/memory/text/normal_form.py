@@ -1,4 +1,4 @@
-"""Compute the normal form of a text, and the key of a label: what is the same in all ways to write it.
+"""Compute the normal form of a text, and the keys of labels and tags: what is the same in all ways to write it.
 
 Letter case, white space, punctuation outside of numbers and names, width and composition of characters, articles and
 the few fillers listed here do not count in a text. Everything else does: every number as it is written, prepositions,
@@ -25,6 +25,12 @@ def label_key(label: str) -> str:
     # Canonical caseless matching of the Unicode Standard (3.13, D145), composed so that it is short.
     caseless = unicodedata.normalize("NFD", label).casefold()
     return unicodedata.normalize("NFC", " ".join(caseless.split()))
+
+
+def tag_key(tag: str) -> str:
+    """Return the form in which a tag is stored: without case, extra spaces and width, so that Kitchen is kitchen."""
+    caseless = unicodedata.normalize("NFKC", tag).casefold()
+    return " ".join(unicodedata.normalize("NFKC", caseless).split())
 
 
 _FILLERS = (

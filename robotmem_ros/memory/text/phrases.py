@@ -1,7 +1,7 @@
 """Find the phrases of a query: words that stand together, which count once more where a memory holds them so.
 
 A phrase is a compound (`grip_force`, `12.5`, `src/arm.py`), a word with the letter or number that tells it from others
-of its kind (`dock A`, `room 3.14`, `x axis`, `3号`), or a longer word of a script without spaces.
+of its kind (`dock A`, `room 3.14`, `x axis`, `3号`), or a longer word of a script without spaces, except Chinese.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class _Unit:
         return not self.is_number and _UNNUMBERED.isdisjoint(words)
 
     def long_words(self) -> Iterator[list[str]]:
-        for word in scripts.words(self.pieces[0]):
+        # The pairs of a Chinese word weigh more than the word would already.
+        for word in scripts.words(self.pieces[0]) if self.pieces[0].kind != "han" else ():
             pairs = [] if word in _UNNUMBERED else terms(word)
             if 1 < len(pairs) < _LONGEST:
                 yield pairs

@@ -24,11 +24,11 @@ _LONG_VOWEL = "\u30fc"
 _HANGUL = "\uac00-\ud7a3"
 _CHAINED = "\u0e01-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1050-\u109d\u1780-\u17d3\ua9e0-\ua9fe\uaa60-\uaa7f"
 """Thai, Lao, Burmese, Khmer: letters and marks without digits."""
-_UNSPACED = f"{HAN}{_KATAKANA}{_HIRAGANA}{_HANGUL}{_CHAINED}"
+UNSPACED = f"{HAN}{_KATAKANA}{_HIRAGANA}{_HANGUL}{_CHAINED}"
 _PIECE = re.compile(
     rf"(?P<han>[{HAN}]+)|(?P<katakana>[{_KATAKANA}][{_KATAKANA}{_LONG_VOWEL}]*)"
     rf"|(?P<hiragana>[{_HIRAGANA}][{_HIRAGANA}{_LONG_VOWEL}]*)|(?P<hangul>[{_HANGUL}]+)|(?P<chained>[{_CHAINED}]+)"
-    rf"|(?P<word>−?(?:\d+٫\d+|[^\W_{_UNSPACED}])(?:[^\W_{_UNSPACED}]|(?![{_CHAINED}])[{MARKS}])*)"
+    rf"|(?P<word>−?(?:\d+٫\d+|[^\W_{UNSPACED}])(?:[^\W_{UNSPACED}]|(?![{_CHAINED}])[{MARKS}])*)"
 )
 # A consonant below another one belongs to the same syllable.
 _CLUSTER = re.compile(rf"(?s:.)(?:[{MARKS}]|(?<=[\u17d2\u1039]).)*")

@@ -26,7 +26,7 @@ _SPELLING = re.compile(rf"-?\d+\.\d+|-?[^\W_](?:[^\W_]|[{MARKS}])*")
 _MIXED = re.compile(r"(−?\d+)(?:st|nd|rd|th)|(−?\d+(?:٫\d+)?)([^\d٫]+)|([^\d−]+)(\d+)")
 _NEGATIVE = re.compile(r"(?<![^\s(\[{=:<>,;|])-(?=\d)")
 # The Arabic point is no other thing in any text, so it makes one word of 3.14 while 3.14.1 remains three.
-_DECIMAL = re.compile(r"(?<![\w.])(\d+)\.(\d+)(?!\d|\.\d)")
+_DECIMAL = re.compile(rf"(?:(?<![\w.])|(?<=[{scripts.UNSPACED}]))(\d+)\.(\d+)(?!\d|\.\d)")
 _HAN_NUMERAL = re.compile("[一二两三四五六七八九十百]+(?=[号楼层室区栋排])")
 """A Chinese numeral that numbers something: 二号 is 2号."""
 _AFTER_A = "few further more one saw show thing use used very"

@@ -69,7 +69,7 @@ def test_sightings_confirm_an_object_again_that_was_missed_for_long(memory: Robo
         replace(VIEW, max_range=0.0),
         replace(VIEW, direction=(1.0, 0.0, 0.6)),
         replace(VIEW, vertical=0.0, origin=(0.0, 0.0, 0.1)),
-        replace(VIEW, source="/camera"),
+        replace(VIEW, stream="/camera"),
         replace(VIEW, detections=(Detection("chair", (2.2, 0.2, 0.0)),)),
     ],
 )
@@ -85,9 +85,9 @@ def test_an_object_is_missed_at_most_once_in_an_absence_interval(memory: RobotMe
 
 
 def test_a_detector_misses_only_what_it_saw_before(memory: RobotMemory) -> None:
-    (lamp,) = see(memory, replace(sighting(2.0, 0.5, label="lamp"), source="/camera"))
-    assert memory.store_field_of_view(replace(VIEW, source="/camera")).result() == (lamp,)
-    assert memory.store_field_of_view(replace(VIEW, source="/laser")).result() == ()
+    (lamp,) = see(memory, replace(sighting(2.0, 0.5, label="lamp"), stream="/camera"))
+    assert memory.store_field_of_view(replace(VIEW, stream="/camera")).result() == (lamp,)
+    assert memory.store_field_of_view(replace(VIEW, stream="/laser")).result() == ()
 
 
 @pytest.mark.parametrize("detection", [Detection("mug", (2.0, 0.0, 0.0)), Detection("chair", (2.5, 0.0, 0.0))])

@@ -170,7 +170,7 @@ def test_what_a_caller_saves_at_the_place_of_another_thing_is_no_wrong_label(mem
 def with_neighbour(t: float, *, with_mug: bool) -> list[NewMemory]:
     """A message of a camera that shows a laptop, and a mug half a metre beside it."""
     seen = [sighting(1.0, t=t, label="laptop"), *([sighting(1.5, t=t, label="mug")] if with_mug else [])]
-    return [replace(one, source="/camera") for one in seen]
+    return [replace(one, stream="/camera") for one in seen]
 
 
 def test_what_was_moved_is_not_believed_once_its_neighbours_were_seen_without_it(memory: RobotMemory) -> None:
@@ -180,7 +180,7 @@ def test_what_was_moved_is_not_believed_once_its_neighbours_were_seen_without_it
         see(
             memory,
             *with_neighbour(100 + 10 * t, with_mug=False),
-            replace(sighting(9.0, t=100 + 10 * t, label="mug"), source="/camera"),
+            replace(sighting(9.0, t=100 + 10 * t, label="mug"), stream="/camera"),
         )
     (mug,) = memory.recall(context_filter={"label": "mug"})
     assert mug.memory.pose is not None
@@ -190,7 +190,7 @@ def test_what_was_moved_is_not_believed_once_its_neighbours_were_seen_without_it
 @pytest.mark.parametrize(
     "change",
     [
-        lambda new: [replace(one, source="/other") for one in new],
+        lambda new: [replace(one, stream="/other") for one in new],
         lambda new: [replace(one, pose=one.pose._replace(x=9.0)) for one in new],
         lambda new: [replace(one, collection="lab") for one in new],
         lambda new: [],

@@ -51,7 +51,7 @@ def test_a_stamp_from_the_future_is_logged_once_for_each_source(
 ) -> None:
     memory = open_memory(clock=Clock(NOW * SECOND))
     for source in ("/camera", "/camera", ""):
-        see(memory, replace(at(NOW + 30), source=source), replace(at(NOW + 9), source="/laser"))
+        see(memory, replace(at(NOW + 30), stream=source), replace(at(NOW + 9), stream="/laser"))
     look(memory, NOW + 30)
     assert [record.getMessage() for record in caplog.records] == [
         f"{source}: a stamp 30.0 s ahead of the clock was cut (logged once)" for source in ("/camera", "a call")

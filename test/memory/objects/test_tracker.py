@@ -35,7 +35,7 @@ class Seen(NamedTuple):
     def at(self, seconds: float) -> NewMemory:
         label = LABELS[self.thing % len(LABELS)]
         new = sighting(STEP * self.thing + self.x, self.y, t=seconds, label=label, confidence=self.confidence)
-        return replace(new, source="/detections", received_at=new.observed_at)
+        return replace(new, stream="/detections", received_at=new.observed_at)
 
 
 THINGS = st.lists(

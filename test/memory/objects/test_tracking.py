@@ -15,7 +15,7 @@ from ..conftest import OpenMemory
 
 
 def tracked(x: float, identity: str, t: float = 100.0, source: str = "/detections") -> NewMemory:
-    return replace(sighting(x, t=t), identity=identity, source=source)
+    return replace(sighting(x, t=t), identity=identity, stream=source)
 
 
 def two_chairs(open_memory: OpenMemory) -> RobotMemory:

@@ -27,7 +27,7 @@ NO_TEXT = {
     "memories": {"type", "perception_type", "status", "content_hash", "last_accessed", "created_at", "updated_at",
                  "superseded_at", "uuid", "origin"},
     "memory_tags": {"source"},
-    "tag_meta": {"tag", "parent", "display_name"},
+    "tag_meta": {"tag", "parent", "display_name", "updated_at", "uuid", "origin"},
     "sessions": {"external_id", "status", "client_type", "end_reason", "uuid", "origin"},
     "session_outcomes": {"session_id"},
     "session_recalls": {"session_id"},
@@ -42,6 +42,7 @@ NO_TEXT = {
     "similar_facts": {"method"},
     "contradictions": {"reason"},
     "vectors": {"embedding"},
+    "next_vectors": {"embedding"},
     "note_folders": {"name", "path", "collection", "error"},
     "path_points": {"session_id"},
     "occupancy_grids": {"frame_id", "digest", "cells", "uuid", "origin"},
@@ -117,7 +118,7 @@ def sighting(memory: RobotMemory, second: int, label: str, mark: str, **others: 
         ),
         now=lambda: 1,
     )
-    return replace(new, source=f"{mark}source", identity=f"{mark}track")
+    return replace(new, source=f"{mark}said", stream=f"{mark}source", identity=f"{mark}track")
 
 
 def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memory: OpenMemory) -> None:

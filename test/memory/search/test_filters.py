@@ -152,7 +152,10 @@ def test_filters_are_joined(memory: RobotMemory) -> None:
         ({"a": {"$not": 5}}, r"context_filter.a.\$not: 5 must be an operator"),
         ({"a": {"$prefix": 5}}, r"context_filter.a.\$prefix: 5 must be a text"),
         ({"a": {"$eq": {"b": 1}}}, "context_filter.a: .* cannot be compared; compare a number"),
-        ({"tags": "kitchen"}, "context_filter.tags: 'kitchen' cannot be compared with tags; .* `tags` and `any_tags`"),
+        (
+            {"tags": "kitchen"},
+            "context_filter.tags: 'kitchen' cannot be compared with tags, .* `tags` and `any_tags`",
+        ),
         ({"label": {"$contains": "mug"}}, r"context_filter.label.\$contains: 'mug' .*`label` of a memory is no list"),
         ({"label": ["mug"]}, "context_filter.label: .*`label` of a memory is no list"),
         ({"observed_at": 5}, "context_filter: 'observed_at' is no key of any context. .* `after` and `before`"),

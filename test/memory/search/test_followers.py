@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 
 from ...support import corpus
-from ...support.followers import FOLLOWERS, SMALL, Program
+from ...support.followers import MAKERS, SMALL, Program
 from ...support.subprocesses import running
 
 ORDERS = """
@@ -110,18 +110,18 @@ class Life(RuleBasedStateMachine):
     @rule(
         own=st.booleans(),
         verb=st.sampled_from(("feed", "feed_twice", "throw_away")),
-        which=st.integers(0, FOLLOWERS - 1),
+        which=st.integers(0, len(MAKERS) - 1),
     )
     def follow(self, own: bool, verb: str, which: int) -> None:
         self.run(own, verb, which)
 
-    @rule(own=st.booleans(), which=st.integers(0, FOLLOWERS - 1), steps=st.sampled_from((1, 30, 200, 3000)))
+    @rule(own=st.booleans(), which=st.integers(0, len(MAKERS) - 1), steps=st.sampled_from((1, 30, 200, 3000)))
     def break_off(self, own: bool, which: int, steps: int) -> None:
         self.run(own, "feed_half", which, steps)
 
     @rule(own=st.booleans())
     def catch_up(self, own: bool) -> None:
-        assert self.run(own, "catch_up") == [True] * FOLLOWERS
+        assert self.run(own, "catch_up") == [True] * len(MAKERS)
         found, anew = self.run(own, "found"), self.anew()
         assert found == anew
 
@@ -146,7 +146,7 @@ class Life(RuleBasedStateMachine):
     def anew(self) -> Any:
         """Return what followers find that begin now."""
         with closing(Program(self.path)) as program:
-            assert program.catch_up() == [True] * FOLLOWERS
+            assert program.catch_up() == [True] * len(MAKERS)
             return json.loads(json.dumps(program.found()))
 
     def teardown(self) -> None:

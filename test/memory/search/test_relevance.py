@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.search.result import Mode
-from robotmem_ros.memory.search.scoring import relevance, tells_meaning
+from robotmem_ros.memory.search.scoring import relevance
 
 from ...support.embedders import WordVectors
 
@@ -41,20 +41,6 @@ def test_relevance_is_the_documented_formula() -> None:
 def test_a_cosine_counts_less_if_no_memory_contains_a_word_of_the_query(cosine: float, share: float) -> None:
     assert relevance(cosine, share, is_unknown=True) == pytest.approx(relevance(cosine - 0.035, share))
     assert relevance(math.nan, 0.0, is_unknown=True) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("query", "tells"),
-    [
-        ("red mug", True),
-        ("grüne Tasse, 12 µm", True),
-        ("红杯子在哪里", False),
-        ("P-101 压力表的读数", False),
-        ("12.5", True),
-    ],
-)
-def test_cosines_tell_nothing_of_queries_that_the_model_cannot_read(query: str, tells: bool) -> None:
-    assert tells_meaning(query) is tells
 
 
 @pytest.fixture

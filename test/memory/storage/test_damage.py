@@ -16,7 +16,7 @@ from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.embedders import WordVectors
 
-PAGE = 4096
+PAGE = 2048
 VIEW = FieldOfView((0.0, 3.0, 0.0), (1.0, 0.0, 0.0), 1, max_range=5.0, horizontal=1.0, vertical=0.5)
 
 Damage = Callable[[bytearray, random.Random], None]

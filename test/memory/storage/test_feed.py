@@ -155,6 +155,9 @@ VERBS: dict[str, Callable[[World, int, int], object]] = {
     "retag": lambda world, one, two: world.source.update(
         world.some(one, two), add_tags=[f"x{two}"], confidence=0.5 + two / 20
     ),
+    "add tag": lambda world, one, two: world.source.add_tag(f"t{one % 4}", ("", f"t{two % 4}")[two % 2]),
+    "rename tag": lambda world, one, two: world.source.rename_tag(f"t{one % 4}", f"t{two % 4}"),
+    "remove tag": lambda world, one, two: world.source.remove_tag(f"t{one % 4}"),
     "forget": lambda world, one, two: world.source.forget(world.some(one, two), "a test"),
     "restore": lambda world, one, two: world.source.restore(world.some(one, two)),
     "start": lambda world, one, two: world.source.start_session({"task": one}),
@@ -171,7 +174,9 @@ VERBS: dict[str, Callable[[World, int, int], object]] = {
     "feed": lambda world, one, two: world.feed(one + 1, times=1 + two % 2),
     "break off": World.break_off,
 }
-MAY_FAIL = {"reword", "retag", "forget", "restore", "merge", "consolidate", "purge"}
+MAY_FAIL = {
+    "reword", "retag", "forget", "restore", "merge", "consolidate", "purge", "add tag", "rename tag", "remove tag",
+}  # fmt: skip
 STEPS = st.tuples(st.sampled_from(sorted(VERBS)), st.integers(0, 9), st.integers(0, 9))
 
 
@@ -210,6 +215,7 @@ def stored(memory: RobotMemory, *, but: frozenset[str] | set[str] = frozenset())
     rows = units_of(memory)
     with memory.parts.database.snapshot() as snapshot:
         rows += units.sessions(snapshot, 0, 2**62) + units.maps(snapshot, 0, 2**62)
+        rows += units.tags(snapshot, 0, 2**62)
     found = {row["uuid"]: {name: value for name, value in row.items() if name not in but} for row in rows}
     for row in found.values():
         for links in units.LINKS.keys() & row.keys():

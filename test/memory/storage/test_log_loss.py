@@ -28,7 +28,7 @@ if len(sys.argv) > 3:
     memory.close()
 os._exit(0)
 """
-_FRAME = 24 + 4096
+_FRAME = 24 + 2048
 
 
 def killed(path: Path, saved: int = 20, *how: str) -> Path:
@@ -56,7 +56,7 @@ LOSSES: dict[str, Callable[[Path], object]] = {
     "emptied": lambda log: log.write_bytes(b""),
     "without its head": lambda log: zero(log, 0, 4096),
     "zeroed": lambda log: zero(log, 0),
-    "cut off in its first page": lambda log: log.write_bytes(log.read_bytes()[:5000]),
+    "cut off in its first page": lambda log: log.write_bytes(log.read_bytes()[:3000]),
 }
 
 

@@ -113,11 +113,11 @@ def broken_header(good: bytes) -> bytes:
 
 
 def broken_schema(good: bytes) -> bytes:
-    return good[:100] + bytes(3996) + good[4096:]
+    return good[:100] + bytes(1948) + good[2048:]
 
 
 def truncated(good: bytes) -> bytes:
-    return good[:4096]
+    return good[:2048]
 
 
 def cut_in_a_page(good: bytes) -> bytes:

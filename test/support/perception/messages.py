@@ -38,6 +38,8 @@ DEFINITIONS = {
     "vision_msgs/BoundingBox2D bbox\nstring id",
     "vision_msgs/msg/Detection3DArray": "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
     "vision_msgs/msg/Detection2DArray": "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
+    "hri_actions_msgs/msg/ClosedCaption": "string speaker_id\nstring text\nstring locale",
+    "hri_msgs/msg/LiveSpeech": "std_msgs/Header header\nstring incremental\nstring final\nfloat64 confidence",
 }
 """Of types that rosbags does not bring along."""
 RECEIPT = 1_700_000_000_000_000_000

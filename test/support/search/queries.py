@@ -45,7 +45,7 @@ _NAMES = {
     "kinds": ("fact", "perception", "note"),
     "categories": ("grasp", "place", "constraint", "unknown"),
     "labels": ("mug", "MUG", "desk lamp", "unknown"),
-    "tags": (*TAGS, *TAGS, "unknown"),
+    "tags": (*TAGS, *TAGS, "FRAGILE", "unknown"),
     "any_tags": (*TAGS, "unknown"),
     "areas": (*AREAS, *AREAS, "attic", "unknown"),
 }
@@ -186,8 +186,10 @@ def _comparisons(draw: st.DrawFn, world: World) -> Mapping[str, object]:
     scalars = [value for value in VALUES if not isinstance(value, list | dict)]
     operands = st.sampled_from([values.get(path), *scalars]) | st.integers(0, 30).map(lambda half: half / 2)
     ordered = st.sampled_from([value for value in scalars if type(value) in (int, float, str)]) | st.floats(-1, 16)
-    if path == "tags":
-        return {path: {"$contains": draw(st.sampled_from((*TAGS, "unknown")))}}
+    if path in OWN_FIELDS and OWN_FIELDS[path].kind is list:
+        names = TAGS if path == "tags" else ("grip_forc lamp", "lamp", "rug")
+        operations = st.sampled_from([{"$contains": name} for name in (*names, "unknown")])
+        return {path: draw(operations | st.booleans().map(lambda is_there: {"$exists": is_there}))}
     comparison = draw(
         st.one_of(
             operands,

@@ -98,6 +98,8 @@ class ReferenceMemory:
             stored_confidence=new.confidence, position=self.position("position"), content=new.content,
             human_summary=new.human_summary, perception_type=new.perception_type or "", label=new.label,
             category=new.category, session_id=new.session_id, tags=new.tags,
+            source=new.source, scope_files=tuple(new.scope_files.splitlines()),
+            scope_entities=tuple(new.scope_entities.splitlines()),
         )  # fmt: skip
 
     def position(self, path: str) -> tuple[float, ...] | None:

@@ -35,7 +35,7 @@ BORN = START - 450 * DAY
 """When the memory is opened first."""
 COLLECTIONS = (DEFAULT_COLLECTION, "lab", "O'Hara\"; DROP TABLE memories;--")
 SESSIONS = ("", "morning", "evening", "rare 100%")
-TAGS = ("kitchen", "fragile", "Fragile", "rare 50%")
+TAGS = ("kitchen", "fragile", "loud", "rare 50%")
 AREAS: Mapping[str, Polygon] = {
     "kitchen": ((-6.3, -5.7), (2.6, -7.1), (3.3, 2.2), (-1.4, 0.3), (-5.2, 4.6)),
     "O'Hara's hall": ((-200.1, -3.2), (150.3, -3.2), (150.3, 90.9), (-200.1, 91.7)),

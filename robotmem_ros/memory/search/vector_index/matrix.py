@@ -20,6 +20,7 @@ from ...errors import RobotMemoryError
 from ...storage import codec, vector_rows
 from ...storage.codec import Bytes
 from ...storage.followers import Place
+from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from .products import products
 from .room import available_bytes
@@ -55,7 +56,7 @@ class Block(NamedTuple):
     ids: Ids
     rows: Bytes
     scales: npt.NDArray[np.float32]
-    """1 / length of each row, in units of the bytes; 0 masks it, as it does a vector of zeros."""
+    """1 / length of each row, in units of the bytes; 0 masks it."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class MatrixFollower:
         self._lock = threading.Lock()
         self._blocks: list[_GrowingBlock] = []
         self._dim = 0
+        self._model: str | None = None
         self.no_room = ""
         """Why the vectors are not in RAM; empty if they may be."""
 
@@ -122,7 +124,7 @@ class MatrixFollower:
             VectorsUnreadError: too many are not read yet.
         """
         with self._lock:
-            self._begin(dim)
+            self._begin(snapshot, dim)
             newest = vector_rows.newest(snapshot)
             unread = self._count_unread(newest)
             if unread > _AT_ONCE and not self.no_room:
@@ -134,8 +136,7 @@ class MatrixFollower:
     def apply(self, snapshot: Snapshot, place: Place) -> bool:
         """Read a few thousand vectors that the matrix lacks, or mask those that are gone."""
         with self._lock:
-            # The length that queries have is the right one; what stands in the file may be anything.
-            self._begin(self._dim or vector_rows.dimension(snapshot))
+            self._begin(snapshot)
             if self._count_unread(place.vector) and not self.no_room and self._read(snapshot, place.vector):
                 return True
             # A vector goes with the last memory of its text. A search may have read newer ones than this place has.
@@ -145,9 +146,14 @@ class MatrixFollower:
                 self.progress = self.progress._replace(revision=place.revision)
             return False
 
-    def _begin(self, dim: int) -> None:
-        if dim != self._dim:
-            self._blocks, self._dim, self.progress = [], dim, Place()
+    def _begin(self, snapshot: Snapshot, dim: int = 0) -> None:
+        # The length that queries have is the right one; what stands in the file may be anything.
+        model = overview(snapshot).model
+        if not dim:
+            dim = self._dim if model == self._model else 0
+        dim = dim or vector_rows.dimension(snapshot)
+        if (model, dim) != (self._model, self._dim):
+            self._blocks, self._model, self._dim, self.progress = [], model, dim, Place()
 
     def _count_unread(self, newest: int) -> int:
         # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.
@@ -161,7 +167,7 @@ class MatrixFollower:
     def _read(self, snapshot: Snapshot, newest: int) -> bool:
         # Returns whether there may be more to read.
         rows = vector_rows.after(snapshot, self.progress.vector, _PIECE)
-        if rows:
+        if rows and self._dim:
             # What is no vector of this model keeps its row, so that the rows can be counted.
             size = codec.size(self._dim)
             codes = codec.upper_bytes([blob if len(blob) == size else bytes(size) for _, blob in rows], self._dim)
@@ -239,6 +245,7 @@ def _distances(block: Block, code: Bytes, scale: float) -> Distances:
     distances *= block.scales
     distances *= np.float32(-scale)
     distances += np.float32(1.0)
+    distances[block.scales == 0] = np.inf
     return distances
 
 

@@ -39,7 +39,7 @@ export const forgetOffers = () => offers.clear();
 /** Returns the names that a field may have, with the number of memories. */
 export function offered(name) {
   if (!offers.has(name)) {
-    const asked = get(`/api/${name}`).then((body) => (body[name] ?? []).map(offer));
+    const asked = get(`/api/${name}`).then((body) => (body[name] ?? []).map(offer).filter(({ memories }) => memories || name !== "tags"));
     asked.catch(() => offers.delete(name));
     offers.set(name, asked);
   }

@@ -115,7 +115,7 @@ function doctor() {
 }
 
 function used() {
-  const open = (id) => h("button.link", { type: "button", onclick: () => change({ memory: String(id) }) }, `#${id}`);
+  const open = (id) => h("button.link", { type: "button", onclick: () => change({ memory: String(id), panel: "memory" }) }, `#${id}`);
   return listed("most_used", ["", "used", ""], log.most_used.map((one) => [open(one.id), t("used_times", { n: one.access_count, last: brief(one.last_accessed) }), one.snippet]));
 }
 

@@ -153,6 +153,8 @@ function fields(memory, details) {
     ["collection", memory.collection && link(memory.collection, add("collections", memory.collection))],
     ["contradicted_by", memory.contradicted_by > 0 && other(memory.contradicted_by)],
     ["similar", memory.similar_ids?.length ? memory.similar_ids.map((id) => [other(id), " "]) : null],
+    ["said_by", memory.source],
+    ["scope", [...(memory.scope_files ?? []), ...(memory.scope_entities ?? [])].join(", ")],
     ["note_source", memory.context?.note && `${memory.context.note.path}:${memory.context.note.first_line}–${memory.context.note.last_line}`],
     ["used", details.access_count > 0 && t("used_times", { n: details.access_count, last: brief(details.last_accessed) })],
     ["stored", memory.created_at && full(memory.created_at)],

@@ -210,6 +210,8 @@ export const english = {
   contradicted_by: "contradicted by",
   similar: "similar",
   note_source: "note",
+  said_by: "said by",
+  scope: "about",
   stored: "stored",
   content: "Text",
   human_summary: "Summary",

@@ -201,6 +201,8 @@ export const chinese = {
   contradicted_by: "被反驳于",
   similar: "相似",
   note_source: "笔记",
+  said_by: "来源",
+  scope: "涉及",
   stored: "存储于",
   content: "文字",
   human_summary: "摘要",

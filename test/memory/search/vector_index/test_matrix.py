@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.search.vector_index import VectorIndex, VectorsUnreadError, matrix
-from robotmem_ros.memory.storage import codec, vector_rows
+from robotmem_ros.memory.storage import codec
 from robotmem_ros.memory.storage.candidates import Candidates
 from robotmem_ros.memory.storage.followers import catch_up, feed
+from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ....support.subprocesses import output_of, running, without
 from ....support.vector_corpus import DIM, QUERIES, VECTORS, clustered, delete, fill, nearest, opened, recall_at_10
@@ -82,11 +83,16 @@ def test_a_snapshot_sees_what_was_deleted_after_it(tmp_path: Path) -> None:
         assert nearest(database, index, VECTORS[6], 1) != [7]
 
 
+def _delete_vectors(transaction: Transaction) -> None:
+    for sql in ("DELETE FROM memories_vec", "DELETE FROM vectors", "UPDATE collections SET vectors = 0"):
+        transaction.execute(sql)
+
+
 def test_vectors_of_another_model_replace_all(tmp_path: Path) -> None:
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS[:200])
         catch_up(database, index.matrix)
-        database.write(vector_rows.clear).result()
+        database.write(_delete_vectors).result()
         assert nearest(database, index, QUERIES[0], 5) == []
         larger = clustered(200, 4, dim=2 * DIM)
         fill(database, larger, 5000)

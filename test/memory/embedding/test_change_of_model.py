@@ -1,0 +1,284 @@
+"""The vectors of one model answer until those of the next are complete; then the file changes over at once."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
+from robotmem_ros.memory.embedding.backfill import Backfill
+from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
+from robotmem_ros.memory.storage.overview import overview
+
+from ...support.consistency import check, check_file
+from ...support.embedders import HeldVectors, WordVectors
+from ...support.embedding_service import DIM, EmbeddingService, embedding_service
+from ...support.subprocesses import running
+from ...support.waiting import until
+from ..conftest import OpenMemory
+
+FORMER = "ollama:former"
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingService]:
+    """Run the service of the former model."""
+    with embedding_service() as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        yield server
+
+
+@pytest.fixture
+def path(tmp_path: Path, service: EmbeddingService) -> Path:
+    """Make a file with 200 memories and the vectors of the former model."""
+    made = tmp_path / "memory.db"
+    with RobotMemory(made, embedding_model=FORMER, synchronous="normal") as memory:
+        for number in range(200):
+            memory.save_perception(f"thing {number} stands here")
+        memory.flush()
+        assert memory.status().pending_vectors == 0
+    return made
+
+
+def similarity(model: WordVectors, query: str, text: str) -> float:
+    """The cosine of two texts."""
+    return float(model.embed_one(query) @ model.embed_one(text))
+
+
+def numbers(path: Path, *tables: str) -> list[int]:
+    """The numbers of rows of some tables."""
+    with closing(sqlite3.connect(path)) as connection:
+        return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+
+
+def test_the_former_vectors_answer_until_the_new_ones_are_complete(
+    path: Path, service: EmbeddingService, open_memory: OpenMemory
+) -> None:
+    model = HeldVectors("thing 150 ")
+    memory = open_memory(path, embedder=model)
+    progress = "128 of 200 memories have a vector of the model 'word-vectors'; until all have, those of 'ollama:former'"
+    until(lambda: progress in memory.status().reason, "two batches of new vectors")
+
+    query, text = "thing 7", "thing 7 stands here"
+    result = memory.recall(query, n=1)
+    assert (result.mode, result.reason) == (Mode.HYBRID, "")
+    assert result[0].similarity == pytest.approx(similarity(service.words, query, text), abs=1e-3)
+    assert memory.status().embedding_model == FORMER
+
+    new = memory.save_perception("thing 999 is new").memory_id
+    assert memory.recall("thing 999", n=1)[0].id == new
+    memory.update(3, "thing 2 was corrected")
+    memory.forget(4, "gone")
+    memory.purge(ids=[5])
+    check_file(path)
+
+    model.release.set()
+    memory.flush()
+    for query, text in (("thing 7", "thing 7 stands here"), ("thing 999", "thing 999 is new")):
+        result = memory.recall(query, n=1)
+        assert (result.mode, result.reason) == (Mode.HYBRID, "")
+        assert result[0].similarity == pytest.approx(similarity(model, query, text), abs=1e-3)
+    status = memory.status()
+    assert (status.embedding_model, status.model_of_vectors, status.pending_vectors) == (model.name, model.name, 0)
+    assert FORMER not in status.reason
+    assert numbers(path, "vectors", "memories_vec", "next_vectors", "next_memories_vec") == [199, 199, 0, 0]
+    check_file(path)
+
+
+def test_without_the_former_model_words_answer_and_the_reason_says_why(path: Path, open_memory: OpenMemory) -> None:
+    model = HeldVectors("thing 150 ")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE settings SET value = 'lost' WHERE name = 'embedding_model'")
+    memory = open_memory(path, embedder=model)
+    until(lambda: "128 of 200 memories" in memory.status().reason, "two batches of new vectors")
+    until(lambda: "'lost', which cannot be used" in memory.status().reason, "word that the former model is missing")
+    result = memory.recall("thing 7", n=1)
+    assert (result.mode, result[0].memory.content) == (Mode.BM25_ONLY, "thing 7 stands here")
+    assert "the vectors are still those of the model 'lost', which cannot be used" in result.reason
+    model.release.set()
+    memory.flush()
+    assert memory.recall("thing 7", n=1).mode is Mode.HYBRID
+
+
+_CHANGE = """
+import sys
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1], embedding_model="ollama:new") as memory:
+    memory.flush()
+"""
+
+
+def test_a_change_that_was_killed_goes_on_where_it_was(
+    path: Path, service: EmbeddingService, open_memory: OpenMemory
+) -> None:
+    held = HeldVectors("thing 150 ")
+    service.models["new"] = held
+    with running(_CHANGE, path) as process:
+        until(lambda: numbers(path, "next_memories_vec") == [128], "two batches of new vectors")
+        process.kill()
+        process.wait()
+    held.release.set()
+    with RobotMemory(path, embedding_model=FORMER, read_only=True) as reader:
+        assert reader.recall("thing 7", n=1).mode is Mode.HYBRID
+    service.models["new"] = model = WordVectors(DIM, "new")
+    memory = open_memory(path, embedder=None, embedding_model="ollama:new")
+    memory.flush()
+    assert not {f"thing {number} stands here" for number in range(128)} & {*model.embedded}
+    result = memory.recall("thing 150", n=1)
+    assert result[0].memory.content == "thing 150 stands here"
+    status = memory.status()
+    assert (status.model_of_vectors, status.pending_vectors) == ("ollama:new", 0)
+    check_file(path)
+
+
+def test_a_change_back_half_way_keeps_the_vectors_that_are_there(
+    path: Path, service: EmbeddingService, open_memory: OpenMemory
+) -> None:
+    model = HeldVectors("thing 150 ")
+    memory = open_memory(path, embedder=model)
+    until(lambda: numbers(path, "next_memories_vec") == [128], "two batches of new vectors")
+    model.release.set()
+    memory.close()
+    with closing(sqlite3.connect(path)) as connection, connection:  # as if it had been closed earlier
+        connection.execute("DELETE FROM next_memories_vec WHERE memory_id > 128")
+        connection.execute("DELETE FROM next_vectors WHERE id NOT IN (SELECT vector_id FROM next_memories_vec)")
+    before = len(service.requests)
+    memory = open_memory(path, embedder=None, embedding_model=FORMER)
+    memory.flush()
+    assert len(service.requests) == before + 1  # it is asked for a vector when it is opened
+    assert numbers(path, "vectors", "next_vectors") == [200, 0]
+    assert memory.recall("thing 7", n=1).mode is Mode.HYBRID
+
+
+def test_a_text_that_the_new_model_refuses_does_not_keep_the_others_waiting(
+    path: Path, open_memory: OpenMemory
+) -> None:
+    class Picky(WordVectors):
+        def embed_batch(self, texts: list[str]) -> np.ndarray:  # type: ignore[override]
+            if any("thing 150 " in text for text in texts):
+                raise ValueError("no such thing")
+            return super().embed_batch(texts)
+
+    memory = open_memory(path, embedder=Picky(name="picky"))
+    memory.flush()
+    status = memory.status()
+    assert (status.model_of_vectors, status.pending_vectors) == ("picky", 1)
+    assert memory.recall("thing 7", n=1).mode is Mode.HYBRID
+    assert memory.recall("thing 150", n=1)[0].memory.content == "thing 150 stands here"
+    check_file(path)
+
+
+MODELS = {model.name: model for model in (WordVectors(6, "first"), WordVectors(6, "second"), WordVectors(9, "third"))}
+TEXTS = st.sampled_from([f"{word} {thing}" for word in ("red", "blue", "red blue") for thing in ("mug", "cup", "box")])
+NUMBERS = st.integers(0, 50)
+
+
+class Changes(RuleBasedStateMachine):
+    """Memories come, change and go, while programs with other models start, stop half way and go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.database = Database(Parameters(db_path=":memory:"))
+        self.ids: list[int] = []
+        self.backfill: Backfill | None = None
+        self.embedder: BackgroundEmbedder | None = None
+        self.model: str | None = None
+        self.were_linked: set[int] = set()
+
+    @initialize(name=st.sampled_from([*MODELS]))
+    def begin(self, name: str) -> None:
+        self.start(name)
+
+    @rule(text=TEXTS)
+    def save(self, text: str) -> None:
+        new = NewMemory(Kind.FACT, text, "default", len(self.ids) + 1, "map", "")
+        self.ids.append(self.database.write(lambda transaction: rows.insert(transaction, new)).result())
+
+    @rule(number=NUMBERS, text=TEXTS)
+    def correct(self, number: int, text: str) -> None:
+        if self.ids:
+            memory_id = self.ids[number % len(self.ids)]
+            self.database.write(lambda transaction: rows.update(transaction, memory_id, {"content": text})).result()
+            self.were_linked.discard(memory_id)
+
+    @rule(number=NUMBERS)
+    def delete(self, number: int) -> None:
+        if self.ids:
+            memory_id = self.ids.pop(number % len(self.ids))
+            self.database.write(lambda transaction: rows.delete(transaction, [memory_id])).result()
+            self.were_linked.discard(memory_id)
+
+    @rule(name=st.sampled_from([*MODELS]))
+    def start(self, name: str) -> None:
+        self.stop()
+        self.embedder = BackgroundEmbedder(name, lambda: MODELS[name], patience=60)
+        self.embedder.wait()
+        self.backfill = Backfill(self.database, self.embedder, lambda: None)
+
+    @rule(steps=st.integers(1, 4))
+    def work(self, steps: int) -> None:
+        if self.backfill is not None:
+            for _ in range(steps):
+                self.backfill.update()
+
+    @rule()
+    def finish(self) -> None:
+        if self.backfill is not None and self.embedder is not None:
+            while self.backfill.update():
+                pass
+            with self.database.snapshot() as snapshot:
+                assert vector_rows.model(snapshot) == self.embedder.name
+                assert vector_rows.next_model(snapshot) is None
+                assert not vector_rows.lacking(snapshot)
+                assert not snapshot.rows("SELECT 1 FROM next_vectors")
+
+    @rule()
+    def stop(self) -> None:
+        if self.embedder is not None:
+            self.embedder.close()
+        self.backfill = self.embedder = None
+
+    @invariant()
+    def vectors_are_those_of_their_model(self) -> None:
+        with self.database.snapshot() as snapshot:
+            model, following = overview(snapshot).model, vector_rows.next_model(snapshot)
+            assert model is None or model != following
+            for name, tables in ((model, vector_rows.CURRENT), (following, vector_rows.NEXT)):
+                if name is not None:
+                    self.check_vectors(
+                        MODELS[name],
+                        snapshot.rows(
+                            f"SELECT m.content, v.embedding FROM {tables.links} AS l "
+                            f"JOIN {tables.vectors} AS v ON v.id = l.vector_id JOIN memories AS m ON m.id = l.memory_id"
+                        ),
+                    )
+            linked = {memory_id for (memory_id,) in snapshot.rows("SELECT memory_id FROM memories_vec")}
+        if self.model in (None, model):
+            assert self.were_linked <= linked, "a memory lost its vector before the new ones were complete"
+        else:
+            assert linked == {*self.ids}, "the file changed over before the new vectors were complete"
+        self.model, self.were_linked = model, linked
+        self.database.write(check).result()
+
+    @staticmethod
+    def check_vectors(model: WordVectors, pairs: list[tuple[str, bytes]]) -> None:
+        for text, code in pairs:
+            assert code == codec.encode(model.embed_one(text)[np.newaxis])[0]
+
+    def teardown(self) -> None:
+        self.stop()
+        self.database.close()
+
+
+TestChanges = Changes.TestCase
+TestChanges.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)

@@ -34,6 +34,7 @@ OPTIONAL = {
     "rosbags",
     "sqlite_vec",
     "starlette",
+    "tokenizers",
     "numkong",
     "onnx",
     "uvicorn",

@@ -33,6 +33,7 @@ LINES = {
     "note": "note handbook/page.md",
     "notes": "notes --files",
     "recalls": "recalls",
+    "tag": "tag list",
     "update": "update 1 --add-tags new",
     "forget": "forget 1 --reason mistake",
     "restore": "restore 3",

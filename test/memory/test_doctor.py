@@ -136,11 +136,12 @@ def test_a_file_that_others_may_read_is_closed_to_them(open_memory: OpenMemory, 
 FILL = """
 import sys
 from pathlib import Path
+from shutil import disk_usage
 from robotmem_ros.memory import RobotMemory
 folder = Path(sys.argv[1])
 with RobotMemory(folder / "memory.db", embedding_model="") as memory:
     memory.learn("x")
-    for size in (0, 5_200_000):
+    for size in (0, disk_usage(folder).free - 300_000):
         (folder / "ballast").write_bytes(bytes(size))
         (disk,) = (finding for finding in memory.doctor() if finding.name == "disk")
         print(disk.severity.value, "left to forgetting" in disk.seen, "robotmem retention" in disk.remedy)

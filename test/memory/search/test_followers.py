@@ -109,11 +109,15 @@ class Life(RuleBasedStateMachine):
 
     @rule(
         own=st.booleans(),
-        verb=st.sampled_from(("feed", "feed_twice", "throw_away")),
+        verb=st.sampled_from(("feed", "throw_away")),
         which=st.integers(0, len(MAKERS) - 1),
     )
     def follow(self, own: bool, verb: str, which: int) -> None:
         self.run(own, verb, which)
+
+    @rule(own=st.booleans(), which=st.integers(0, len(MAKERS) - 1))
+    def feed_twice(self, own: bool, which: int) -> None:
+        self.run(own, "feed_twice", which)
 
     @rule(own=st.booleans(), which=st.integers(0, len(MAKERS) - 1), steps=st.sampled_from((1, 30, 200, 3000)))
     def break_off(self, own: bool, which: int, steps: int) -> None:

@@ -33,9 +33,11 @@ def main() -> None:
     panels, columns = request["panels"], request["columns"]
     import_module("matplotlib").use("Agg")
     pyplot: Any = import_module("matplotlib.pyplot")
-    rows = len(panels) // columns
+    rows = -(-len(panels) // columns)
     figure, grid = pyplot.subplots(rows, columns, figsize=(4 + 4 * columns, 4 * rows), squeeze=False)
-    for axes, (lines, properties) in zip(grid.flat, panels, strict=True):
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    for axes, (lines, properties) in zip(grid.flat, panels, strict=False):
         for line in lines:
             axes.plot(line.pop("x"), line.pop("y"), **line)
         axes.set(**properties)

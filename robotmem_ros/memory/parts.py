@@ -86,7 +86,7 @@ class Parts:
                 stack.callback(self.embedders.close)
             self.vectors = VectorIndex()
             self.texts = TextIndex(self.database, _MIN_INDEXED)
-            self.backfill = Backfill(self.database, self.embedders.wanted, self.embedders.release_former)
+            self.backfill = Backfill(self.database, self.embedders.configured, self.embedders.release_former)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
             self.faded = FadedWatch(lambda: parameters().decay_rate)
@@ -101,7 +101,6 @@ class Parts:
             areas=self.areas,
             embedders=self.embedders,
             vectors=self.vectors,
-            threads=self._threads,
             parameters=parameters,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
@@ -124,7 +123,7 @@ class Parts:
         self.usage.write()
         if not self.database.read_only:
             self.database.write(lambda transaction: None, background=True).result()
-        self.embedders.wanted.wait()
+        self.embedders.configured.wait()
         self.backfill.retry_refused()
         self.maintenance.flush()
 
@@ -180,16 +179,16 @@ def _in_background(
 
     chain, threads, stored_name = choices(parameters), parameters.embedding_threads, stored_model()
     if embedder is not None:
-        wanted, former = in_background(embedder.name, lambda: embedder), None
+        configured, former = in_background(embedder.name, lambda: embedder), None
         if stored_name not in (None, embedder.name):
             former = former_choice((), stored_name)
     else:
         load = (lambda: load_first(chain, threads, stored_model())) if chain else None
-        wanted = in_background(parameters.embedding_model, load)
+        configured = in_background(parameters.embedding_model, load)
         former = former_choice(chain, stored_name) if chain and stored_name is not None else None
     if former is None:
-        return Embedders(wanted)
-    return Embedders(wanted, in_background(former.name, partial(_load_former, former, threads)))
+        return Embedders(configured)
+    return Embedders(configured, in_background(former.name, partial(_load_former, former, threads)))
 
 
 def _load_former(choice: Choice, threads: int) -> Embedder:

@@ -79,7 +79,7 @@ def status(parts: Parts, *trouble: str) -> Status:
     without_vector = counts["memory"] - vectors
     problems = [
         database.trouble,
-        *dict.fromkeys((embedder.why_not, parts.embedders.wanted.why_not)),
+        *dict.fromkeys((embedder.why_not, parts.embedders.configured.why_not)),
         foreign,
         change,
         parts.backfill.refused(without_vector),

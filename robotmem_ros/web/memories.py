@@ -73,9 +73,9 @@ def list_routes(memory: RobotMemory) -> APIRouter:
         cursor: Annotated[Name, Query(description="As the page before has it.")] = "",
     ) -> Sessions:
         """List sessions, the latest first, page by page."""
-        found = memory.sessions(collection, n + 1, cursor=cursor or None)
-        page = found[:n]
-        return Sessions.model_validate({"sessions": page, "cursor": page[-1].session_id if len(found) > n else ""})
+        latest = memory.sessions(collection, n + 1, cursor=cursor or None)
+        page = latest[:n]
+        return Sessions.model_validate({"sessions": page, "cursor": page[-1].session_id if len(latest) > n else ""})
 
     @router.get("/sessions/{session_id:path}/memories", responses=responses(), response_model=Timeline)
     def memories_of_session(

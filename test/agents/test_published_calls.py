@@ -41,7 +41,7 @@ def test_the_calls_of_robotmem(toolbox: Toolbox) -> None:
 def test_those_of_openclaw_and_mcb_under_our_names(toolbox: Toolbox) -> None:
     asked = {"query": "how long does the battery last in winter", "n": 1, "kinds": ["note"]}
     (note,) = called(toolbox, "recall", **asked)["memories"]
-    path, _, line = note["source"].partition(":")
+    path, _, line = note["note"].partition(":")
     lines = called(toolbox, "read_note", path=path, first_line=int(line.partition("-")[0]), lines=3)
     assert "Winter" in lines["text"]
     entries = called(toolbox, "timeline", after="2026-01-01", before="2100-01-01")["memories"]

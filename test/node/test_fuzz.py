@@ -20,7 +20,8 @@ SERVICES = {
     "get_memories": srv.GetMemories, "list": srv.List, "forget": srv.Forget, "restore": srv.Restore,
     "update": srv.Update, "object_history": srv.ObjectHistory, "get_data": srv.GetData,
     "start_session": srv.StartSession, "end_session": srv.EndSession, "consolidate": srv.Consolidate,
-    "doctor": srv.Doctor,
+    "doctor": srv.Doctor, "add_tag": srv.AddTag, "list_tags": srv.ListTags, "rename_tag": srv.RenameTag,
+    "remove_tag": srv.RemoveTag,
 }  # fmt: skip
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),

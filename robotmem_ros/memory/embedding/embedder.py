@@ -129,7 +129,7 @@ class BackgroundEmbedder:
 
     @property
     def name(self) -> str:
-        """Name of the model; of the wanted one while none is loaded."""
+        """Name of the model; of the configured one while none is loaded."""
         return self._model.name if self._model else self._configured_name
 
     @property

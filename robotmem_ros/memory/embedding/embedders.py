@@ -1,4 +1,4 @@
-"""Embed queries by the model whose vectors the database has, while those of the wanted model are made."""
+"""Embed queries by the model whose vectors the database has, while those of the configured model are made."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ class Embedders:
     """The model whose vectors a database shall have, and the one whose vectors it has until then.
 
     Args:
-        wanted: The model that the parameters name.
-        former: Another one, whose vectors answer until those of the wanted one are complete; None if there is none.
+        configured: The model that the parameters name.
+        former: Another one, whose vectors answer until those of the configured one are complete; None if there is none.
     """
 
-    def __init__(self, wanted: BackgroundEmbedder, former: BackgroundEmbedder | None = None) -> None:
-        self.wanted = wanted
+    def __init__(self, configured: BackgroundEmbedder, former: BackgroundEmbedder | None = None) -> None:
+        self.configured = configured
         self.former = former
 
     @property
     def current(self) -> BackgroundEmbedder:
         """Return the one for the vectors that the database has, as far as is known."""
-        return self.former or self.wanted
+        return self.former or self.configured
 
     def of(self, model: str | None) -> BackgroundEmbedder:
-        """Return the one for the vectors of a model; the wanted one if neither is."""
+        """Return the one for the vectors of a model; the configured one if neither is."""
         former = self.former
-        return former if former is not None and former.name == model else self.wanted
+        return former if former is not None and former.name == model else self.configured
 
     def wait(self) -> bool:
         """Wait until all are loaded or cannot be; return whether the one for the vectors of the database is."""
-        self.wanted.wait()
+        self.configured.wait()
         return self.current.wait()
 
     def release_former(self) -> None:
-        """Release the former model, once the vectors are those of the wanted one."""
+        """Release the former model, once the vectors are those of the configured one."""
         former, self.former = self.former, None
         if former is not None:
             former.close()
@@ -41,4 +41,4 @@ class Embedders:
     def close(self) -> None:
         """Release all models."""
         self.release_former()
-        self.wanted.close()
+        self.configured.close()

@@ -10,14 +10,13 @@ import json
 import logging
 import math
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
 from ..embedding.embedder import SIMILAR_COSINE, BackgroundEmbedder, UnreadTextError, check_kept_model
-from ..models import NewMemory, Similarity, Vector
+from ..models import NewMemory, Similarity
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_index
 from ..storage.fact_index import Candidate
@@ -57,17 +56,15 @@ class Compared(NamedTuple):
     """Similarity of the vectors; 0 if unknown."""
 
 
-def find_neighbours(
-    database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, embedding: Future[Vector] | None
-) -> Neighbours:
-    """Return the vector of a text and the facts of similar meaning; `embedding` is None if there is no model.
+def find_neighbours(database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, text: str) -> Neighbours:
+    """Return the vector of a text and the facts of similar meaning.
 
-    If the model fails, the fact is learned without it.
+    Does not wait for a model that is still being loaded. If the model fails, the fact is learned without it.
     """
-    if embedding is None:
+    if not embedder.available:
         return Neighbours(reason=f"meanings were not compared: {embedder.why_not}")
     try:
-        vector = embedding.result()
+        vector = embedder.embed_one(text)
         with database.snapshot() as snapshot:
             check_kept_model(snapshot, embedder.name)
             ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 from ..areas import Areas
 from ..config.parameters import Parameters
-from ..embedding.embedder import BackgroundEmbedder
 from ..embedding.embedders import Embedders
 from ..errors import shown
-from ..models import NewMemory, Similarity, Stored, Vector
+from ..models import NewMemory, Similarity, Stored
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_index, fact_rows, object_rows, rows, tag_rows, vector_rows
+from ..storage import Database, fact_rows, object_rows, rows, tag_rows, vector_rows
 from ..storage.snapshot import Transaction
-from ..text.tokens import indexed_text
+from ..text.statement import statement
 from .classification import Classifier
 from .comparison import (
     Compared,
@@ -89,7 +87,6 @@ class Learning:
         areas: Areas,
         embedders: Embedders,
         vectors: VectorIndex,
-        threads: Executor,
         parameters: Callable[[], Parameters],
     ) -> None:
         self._database = database
@@ -97,7 +94,6 @@ class Learning:
         self._areas = areas
         self._embedders = embedders
         self._vectors = vectors
-        self._threads = threads
         self._parameters = parameters
         self._knows_taxonomy = False
 
@@ -107,13 +103,10 @@ class Learning:
 
     def learn(self, new: NewMemory) -> Learned:
         """Store a fact, or reinforce the one with the same text. When this returns, it is on disk."""
-        embedder = self._embedders.current
-        embedding = self._embedding(embedder, new.content)
-        # Parsed while the text is embedded, not in the writer, which then finds all of this in caches.
-        fact_index.fact_terms(new.collection, new.content)
-        indexed_text(new.content)
+        # Parsed here, not in the writer, which then finds it in the cache.
+        statement(new.content)
         prepared = self._areas.tagged(self._classifier().classify(new))
-        near = self._neighbours(embedder, embedding)
+        near = self._neighbours(prepared.content)
         result = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
@@ -128,17 +121,11 @@ class Learning:
             InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
         """
         content = correction.columns.get("content")
-        near, embedder = None, self._embedders.current
-        if isinstance(content, str):
-            near = self._neighbours(embedder, self._embedding(embedder, content))
+        near = self._neighbours(content) if isinstance(content, str) else None
         self._database.write(lambda transaction: self._correct(transaction, correction, near)).result()
 
-    def _embedding(self, embedder: BackgroundEmbedder, text: str) -> Future[Vector] | None:
-        # Does not wait for a model that is still being loaded.
-        return embedder.start(text, self._threads) if embedder.available else None
-
-    def _neighbours(self, embedder: BackgroundEmbedder, embedding: Future[Vector] | None) -> Neighbours:
-        return find_neighbours(self._database, embedder, self._vectors, embedding)
+    def _neighbours(self, text: str) -> Neighbours:
+        return find_neighbours(self._database, self._embedders.current, self._vectors, text)
 
     def _store(self, transaction: Transaction, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:

@@ -96,7 +96,7 @@ def check_timeline(world: World, data: st.DataObject) -> None:
     values = {name: getattr(question.request, name) for name in shared if hasattr(question.request, name)}
     values["min_confidence"] = values["min_confidence"] or 0.0
     request = TimelineRequest(n=n, oldest_first=oldest_first, include_forgotten=forgotten, **values)
-    world.clock.now = question.now
+    world.live(question.now)
 
     def page(cursor: str = "") -> Timeline:
         return world.memory.timeline(
@@ -137,6 +137,7 @@ def is_covered(world: World) -> bool:
 
 def check(world: World, question: Question) -> None:
     """Assert that the real memory and the oracle give the same result."""
+    world.live(question.now)
     query = world.plan(question)
     instead = of_faded(query)
     try:

@@ -51,7 +51,7 @@ class Oracle:
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
     def recall(self, query: Query) -> Result:
-        """Compute the exact result; the day of the query is lived from then on, since recalls are counted.
+        """Compute the exact result.
 
         Raises:
             InvalidQueryError: a path goes into a list, or the target is in a frame that cannot be compared.
@@ -69,8 +69,11 @@ class Oracle:
         found = [self._by_id[memory_id] for memory_id in expected.ids]
         expected.confidences.extend(memory.confidence(self.lived_days) for memory in found)
         expected.faded.extend(memory.has_faded(self.lived_days) for memory in found)
-        self._lived.add(query.decay.now // DAY)
         return expected
+
+    def live(self, now: int) -> None:
+        """Let the memory be awake at a time in nanoseconds."""
+        self._lived.add(now // DAY)
 
     @property
     def lived_days(self) -> int:

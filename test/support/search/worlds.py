@@ -76,9 +76,14 @@ class World:
         """Return a question checked, as this memory does."""
         return question.plan(self.memory.parameters, self.areas)
 
+    def live(self, now: int) -> None:
+        """Let it be a time in nanoseconds, whose day is lived from then on, whatever commits in the background."""
+        self.clock.now = now
+        self.memory.parts.database.write(lambda connection: None).result()
+        self.oracle.live(now)
+
     def recall(self, question: Question) -> RecallResult:
         """Ask the real memory and wait until its result counts as recalled."""
-        self.clock.now = question.now
         self.memory.parameters = self.memory.parameters.changed(min_relevance=question.min_relevance)
         request = question.request
         result = self.memory.recall(**{field.name: getattr(request, field.name) for field in fields(request)})

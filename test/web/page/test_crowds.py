@@ -12,8 +12,7 @@ from robotmem_ros.memory import RobotMemory
 
 from ...support.clock import NOW, Clock
 from ...support.page.console import console
-from ...support.page.map import pixel
-from ...support.waiting import until
+from ...support.page.map import hover, pixel
 from .conftest import OpenPage
 
 VASES = 20
@@ -56,18 +55,10 @@ def test_objects_that_cannot_be_told_apart_are_one_mark_that_a_click_takes_apart
     see(tmp_path / "memory.db", vases=VASES, tools=len(TOOLS))
     with console(tmp_path / "memory.db") as address:
         page = open_page(address, "/?include_unconfirmed=1", reduced_motion="reduce")
-        tip = page.locator(".leaflet-tooltip.tip")
-        page.mouse.move(*pixel(page, 9.22, 1.0))
-        expect(tip).to_contain_text("12 objects")
-        expect(tip).to_contain_text("1 tool ")
+        hover(page, 9.22, 1.0, "12 objects")
+        hover(page, 9.22, 1.0, "1 tool ")
         page.mouse.click(*pixel(page, 9.22, 1.0))
-
-        def is_apart() -> bool:
-            page.mouse.move(*pixel(page, 9.0, 1.2))
-            page.mouse.move(*pixel(page, 9.44, 1.0))
-            return any("tool 11" in text for text in tip.all_inner_texts())
-
-        until(is_apart, "tip of one tool")
+        hover(page, 9.44, 1.0, "tool 11")
 
 
 def test_what_no_zoom_parts_is_listed_nearest_first(open_page: OpenPage, tmp_path: Path) -> None:
@@ -76,5 +67,6 @@ def test_what_no_zoom_parts_is_listed_nearest_first(open_page: OpenPage, tmp_pat
             memory.save_perception(f"a tool {nth}", pose=(1.0, 1.0, 0.5), label=f"tool {nth}", observed_at=NOW)
     with console(tmp_path / "memory.db") as address:
         page = open_page(address, "/?include_unconfirmed=1&view=1,1,9", reduced_motion="reduce")
+        hover(page, 1.0, 1.0, "6 objects")
         page.mouse.click(*pixel(page, 1.0, 1.0))
         expect(page.locator("#summary")).to_contain_text("6 results, nearest first")

@@ -13,7 +13,7 @@ import yaml
 from playwright.sync_api import Page, expect
 
 from ...support.page.accessible import assert_accessible
-from ...support.page.map import VISIBLE, drag, pixel
+from ...support.page.map import VISIBLE, drag, hover, pixel
 from .conftest import OpenPage
 
 KETTLE = (0.4, 0.9)
@@ -38,9 +38,8 @@ def nearest_mug(address: str, place: list[float]) -> str:
 def test_an_object_tells_what_it_is_and_a_click_shows_its_sightings(open_page: OpenPage, shared_console: str) -> None:
     page = open_page(shared_console)
     expect(page.get_by_label(re.compile("Map of 40 objects"))).to_be_visible()
-    page.mouse.move(*pixel(page, *KETTLE))
-    expect(page.locator(".leaflet-tooltip.tip")).to_contain_text("kettle")
-    expect(page.locator(".leaflet-tooltip.tip")).to_contain_text("seen 4 times")
+    hover(page, *KETTLE, "kettle")
+    hover(page, *KETTLE, "seen 4 times")
     page.mouse.click(*pixel(page, *KETTLE))
     expect(page.locator("#panel .content")).to_have_text("a kettle on the stove")
     expect(page.get_by_text("4 sightings")).to_be_visible()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 
-from ..memory.argument import argument
+from ..memory.argument import Json, argument
 from ..memory.bounds import MAX_NAME, MAX_NAMES, MAX_QUERY
 from ..memory.search.request import MAX_N
 from ..memory.sessions.sessions import LONGEST as LONGEST_SESSION
@@ -35,7 +35,7 @@ class RestoreRequest:
 class StartSessionRequest:
     """The episode that begins."""
 
-    context: Mapping[str, object] | str | None = argument(
+    context: Json = argument(
         None, 'what the episode is about, such as {"task": "clear the table", "place": "kitchen"}, or plain text'
     )
     collection: str | None = argument(None, "namespace of the episode and of what is recalled in it")
@@ -71,7 +71,7 @@ class ObjectsRequest:
     query: str = argument("", "words that describe the object, such as `red mug`", limit=MAX_QUERY)
     n: int = argument(10, "largest number of objects", within=(1, MAX_N))
     labels: Iterable[str] = argument((), "objects with these labels", entries=MAX_NAMES)
-    nearest_to: Mapping[str, object] | str | None = argument(None, "place; the nearest object comes first")
+    nearest_to: Json = argument(None, "place; the nearest object comes first")
     include_unconfirmed: bool = argument(False, "also objects that were seen too seldom to be sure of")
 
 

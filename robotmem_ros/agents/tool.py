@@ -180,7 +180,7 @@ _BY_TYPE: Mapping[str, Schema] = {
     "Iterable[int]": _IDS,
     "Iterable[int] | int | None": _IDS,
     "Time | None": _TIME,
-    "Mapping[str, object] | str | None": {"type": ["object", "string"]},
+    "Json": {"type": ["object", "string"]},
 }
 """Shapes of the other arguments, by the type of their field."""
 

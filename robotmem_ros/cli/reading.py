@@ -211,7 +211,7 @@ def request_option(argument: dataclasses.Field[object]) -> Option:
         settings["default"] = argument.default
     about = argument.metadata["about"]
     if argument.default is True:
-        return option(f"--no-{argument.name}", dest=argument.name, action="store_false", help=about)
+        return option(f"--no-{argument.name}", dest=argument.name, action="store_false", help=f"not: {about}")
     if settings.get("action") == "append":
         about += "; may be given several times"
     return option(f"--{argument.name.replace('_', '-')}", help=about, **settings)
@@ -227,7 +227,8 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "str | None": {"metavar": "NAME"},
     "Names": {"action": "append", "metavar": "NAME"},
     "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},
-    "Mapping[str, object] | str | None": {"metavar": "JSON"},
+    "Json": {"metavar": "JSON"},
+    "Where": {"metavar": "JSON"},
 }
 """Settings of an option by the type of its argument in a request."""
 NO_MODEL = option("--no-model", action="store_true", help="search by words alone")

@@ -1,17 +1,26 @@
-"""Declare the arguments of verbs as fields of a request, with what doors tell about them, and let verbs take them."""
+"""Declare the arguments of verbs as fields of a request, with what doors and `help` tell about them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, field, fields
 from functools import wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast
+from textwrap import fill
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from .errors import did_you_mean
 
+Json = Mapping[str, object] | str | None
+"""A JSON object, or its text; none is an empty one."""
 _TIMES = frozenset({"after", "before", "observed_at", "received_at"})
 """Arguments that are times."""
+_SHAPES = {
+    "Time | None": "nanoseconds since the epoch, a datetime, a text, or a timedelta before now",
+    "Where": "x, y and z in metres, or an object with `target`, `max_distance`, `frame_id` and `field`",
+}
+"""What values look like, by the type of an argument in Python, where `about` tells every door's."""
+_WIDTH = 100
 
 
 class _Clocked(Protocol):
@@ -21,10 +30,7 @@ class _Clocked(Protocol):
         """Return a time in nanoseconds since the epoch."""
 
 
-P = ParamSpec("P")
-S = TypeVar("S", bound=_Clocked)
-T = TypeVar("T")
-V = TypeVar("V")
+V = TypeVar("V", bound=Callable[..., Any])
 
 
 class Range(NamedTuple):
@@ -35,50 +41,66 @@ class Range(NamedTuple):
 
 
 def argument(
-    default: object, about: str, *, within: tuple[float, float] | None = None, limit: str | int = "", entries: int = 0
-) -> Any:
+    default: object, about: str, example: str = "", *, within: tuple[float, float] | None = None, limit: str | int = "",
+    entries: int = 0, only_python: bool = False, in_repr: bool = True,
+) -> Any:  # fmt: skip
     """Declare an argument with what is told about it; the default `MISSING` makes it a required one.
 
-    `within` are the least and the greatest value of a number, `limit` is the largest length of a text or the parameter
-    that has it, `entries` is the largest number of entries of a list. The room that checks the argument knows them as
-    well: here they are for the doors to describe.
+    `example` is a value as Python writes it. `within` are the least and the greatest value of a number, `limit` is the
+    largest length of a text or the parameter that has it, `entries` is the largest number of entries of a list. The
+    room that checks the argument knows them as well: here they are for the doors to describe. What is `only_python` is
+    offered by no door.
     """
+    told = {"about": about, "example": example, "only_python": only_python}
     bounds = {"range": within and Range(*within), "limit": limit, "entries": entries}
-    return field(default=default, metadata={"about": about, **bounds})
+    return field(default=default, repr=in_repr, metadata={**told, **bounds})
 
 
 def arguments_of(request: type) -> list[Field[Any]]:
     """Return the fields of a request that doors offer, those first that a caller may give without their names."""
-    return sorted(
-        (entry for entry in fields(request) if "about" in entry.metadata), key=lambda entry: bool(entry.kw_only)
-    )
+    offered = (entry for entry in fields(request) if not entry.metadata.get("only_python", True))
+    return sorted(offered, key=lambda entry: bool(entry.kw_only))
 
 
-def takes(value: Callable[P, V]) -> Callable[[Callable[[S, V], T]], Callable[Concatenate[S, P], T]]:
-    """Let a method that takes a value take the fields of the value as its arguments.
+def arguments_in(names: Mapping[str, object]) -> dict[str, Any]:
+    """Return the arguments of a method that has bound no other names yet, of its `locals()`."""
+    return {name: value for name, value in names.items() if name != "self"}
 
-    With `@takes(NewFact) def learn(self, fact)`, `memory.learn(insight="...")` calls it with `NewFact(insight="...")`.
-    `help()` and type checkers show the fields. Times are read as `moment` does.
+
+def takes(request: type) -> Callable[[V], V]:
+    """Let a method with the arguments of a request read times by the clock, and tell about them.
+
+    The signature is written out, for people, editors and type checkers; a test holds it to the fields of the request.
+    Times are read as `moment` does, `help()` tells about each argument, and an unknown one gets a near name.
     """
-    of_value = inspect.signature(value)
 
-    def taking_fields(method: Callable[[S, V], T]) -> Callable[Concatenate[S, P], T]:
+    def reading_times(method: V) -> V:
+        signature = inspect.signature(method)
+
         @wraps(method)
-        def call(self: S, /, *arguments: P.args, **keywords: P.kwargs) -> T:
+        def call(self: _Clocked, /, *arguments: Any, **keywords: Any) -> Any:
             try:
-                fields_of_value: dict[str, Any] = of_value.bind(*arguments, **keywords).arguments
+                values = signature.bind(self, *arguments, **keywords).arguments
             except TypeError as error:
-                unknown = next((name for name in keywords if name not in of_value.parameters), None)
-                guess = did_you_mean(unknown, of_value.parameters) if unknown else ""
+                unknown = next((name for name in keywords if name not in signature.parameters), None)
+                guess = did_you_mean(unknown, signature.parameters) if unknown else ""
                 raise TypeError(f"{method.__name__}(): {error}{guess}") from None
-            for name in _TIMES & fields_of_value.keys():
-                if (value_of_time := fields_of_value[name]) is not None:
-                    fields_of_value[name] = self.moment(name, value_of_time)
-            return method(self, cast(Callable[..., V], value)(**fields_of_value))
+            for name in _TIMES & values.keys():
+                if (value := values[name]) is not None:
+                    values[name] = self.moment(name, value)
+            return method(**values)
 
-        of_method = inspect.signature(method)
-        parameters = [next(iter(of_method.parameters.values())), *of_value.parameters.values()]
-        call.__signature__ = of_method.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return call
+        text, raises, errors = inspect.cleandoc(method.__doc__ or "").partition("\nRaises:")
+        by_name = {entry.name: entry for entry in fields(request)}
+        lines = [_line(by_name[name]) for name in signature.parameters if name in by_name]
+        call.__doc__ = "\n".join((text.rstrip(), "", "Args:", *lines, "")) + raises + errors
+        return cast(V, call)
 
-    return taking_fields
+    return reading_times
+
+
+def _line(entry: Field[Any]) -> str:
+    shape = _SHAPES.get(str(entry.type))
+    about = f"{entry.metadata['about']}{f' ({shape})' if shape else ''}"
+    text = f"{entry.name}: {about}. Example: {entry.name}={entry.metadata['example']}"
+    return fill(text, _WIDTH, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)

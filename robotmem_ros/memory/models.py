@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .argument import argument
+from .argument import Json, argument
 from .bounds import MAX_SUMMARY, MAX_TAGS
 from .clocks import utc
 from .display import json_values, place_text, time_text
@@ -80,78 +80,97 @@ class NewFact:
     Classification fills in a confidence of None and what is empty of category, tags and scope.
     """
 
-    insight: str = argument(MISSING, "the fact, in a sentence that stands alone", limit="content_limit")
-    context: Mapping[str, object] | str | None = argument(
-        None, 'what else belongs to it, such as {"task": {"name": "pick", "success": true}, "params": {"force": 12.5}}'
+    insight: str = argument(
+        MISSING,
+        "the fact, in a sentence that stands alone",
+        '"a grip force of 12.5 N holds the red mug"',
+        limit="content_limit",
+    )
+    context: Json = argument(
+        None,
+        'what else belongs to it, such as {"task": {"name": "pick", "success": true}, "params": {"force": 12.5}}',
+        '{"task": {"success": True}, "params": {"force": 12.5}}',
     )
     """A JSON object, or plain text, which becomes `{"user_context": text}`. Its positions are in `spatial.frame_id`."""
-    session_id: str | None = argument(None, "the session that it belongs to")
-    collection: str | None = argument(None, "its collection, if not the default one")
+    session_id: str | None = argument(None, "the session that it belongs to", "session.session_id")
+    collection: str | None = argument(None, "its collection, if not the default one", '"kitchen"')
     _: KW_ONLY
-    human_summary: str | None = argument(None, "a short text for people", limit=MAX_SUMMARY)
-    category: str | None = argument(None, "its category; left out, rules find it")
-    tags: Iterable[str] = argument((), "its tags; left out, rules find them", entries=MAX_TAGS)
+    human_summary: str | None = argument(None, "a short text for people", '"mug: 12.5 N"', limit=MAX_SUMMARY)
+    category: str | None = argument(None, "its category; left out, rules find it", '"constraint"')
+    tags: Iterable[str] = argument((), "its tags; left out, rules find them", '["gripper"]', entries=MAX_TAGS)
     confidence: float | None = argument(
-        None, "how sure it is, in [0, 1]; left out, rules estimate it", within=(0.0, 1.0)
+        None, "how sure it is, in [0, 1]; left out, rules estimate it", "0.8", within=(0.0, 1.0)
     )
-    observed_at: Time | None = argument(None, "when it was observed, if not now")
+    observed_at: Time | None = argument(None, "when it was observed, if not now", '"3 minutes ago"')
     """Nanoseconds since the epoch; None for now by the robot's clock."""
-    scope_files: Iterable[str] = argument((), "files that it is about; left out, rules find them", entries=MAX_TAGS)
-    scope_entities: Iterable[str] = argument((), "names that it is about; left out, rules find them", entries=MAX_TAGS)
+    scope_files: Iterable[str] = argument(
+        (), "files that it is about; left out, rules find them", '["grasp.yaml"]', entries=MAX_TAGS
+    )
+    scope_entities: Iterable[str] = argument(
+        (), "names that it is about; left out, rules find them", '["mug"]', entries=MAX_TAGS
+    )
 
 
 @dataclass(slots=True)
 class NewPerception:
     """A perception as its caller gives it, with the arguments of `RobotMemory.save_perception`."""
 
-    description: str = argument(MISSING, "what was perceived, in words", limit="content_limit")
-    perception_type: str = argument("visual", "the sense that it came by")
-    data: bytes | None = field(default=None, repr=False)
-    metadata: Mapping[str, object] | str | None = None
-    context: Mapping[str, object] | str | None = argument(None, 'what else belongs to it, such as {"task": "patrol"}')
+    description: str = argument(
+        MISSING, "what was perceived, in words", '"a red mug on the table"', limit="content_limit"
+    )
+    perception_type: str = argument("visual", "the sense that it came by", '"tactile"')
+    data: bytes | None = argument(
+        None, "raw data or a thumbnail, at most `data_limit` bytes", "jpeg_bytes", in_repr=False, only_python=True
+    )
+    metadata: Json = argument(None, "what is to be known of the data", '{"format": "jpeg"}', only_python=True)
+    context: Json = argument(None, 'what else belongs to it, such as {"task": "patrol"}', '{"task": "patrol"}')
     _: KW_ONLY
-    session_id: str | None = argument(None, "the session that it belongs to")
-    collection: str | None = argument(None, "its collection, if not the default one")
+    session_id: str | None = argument(None, "the session that it belongs to", "session.session_id")
+    collection: str | None = argument(None, "its collection, if not the default one", '"kitchen"')
     pose: Iterable[float] | None = argument(
-        None, "where it is: x, y, z in metres, and a quaternion x, y, z, w if there is one"
+        None, "where it is: x, y, z in metres, and a quaternion x, y, z, w if there is one", "(3.0, 1.0, 0.8)"
     )
     """In `frame_id`."""
-    frame_id: str | None = argument(None, "frame of the pose, if not the memory frame")
+    frame_id: str | None = argument(None, "frame of the pose, if not the memory frame", '"odom"')
     """Frame of the pose and of positions in the context; None for its `spatial.frame_id`, else the memory frame."""
-    label: str | None = argument(None, "what kind of thing it is, such as mug")
-    as_object: bool = argument(True, "whether it may be a sighting of an object")
+    label: str | None = argument(None, "what kind of thing it is, such as mug", '"mug"')
+    as_object: bool = argument(True, "whether it may be a sighting of an object", "False")
     """Whether it is a sighting of an object if it has a label and a pose in the memory frame."""
-    confidence: float = argument(0.9, "how sure it is, in [0, 1]", within=(0.0, 1.0))
-    observed_at: Time | None = argument(None, "when it was perceived, if not now")
+    confidence: float = argument(0.9, "how sure it is, in [0, 1]", "0.7", within=(0.0, 1.0))
+    observed_at: Time | None = argument(None, "when it was perceived, if not now", "datetime(2026, 1, 31, 12)")
     """Nanoseconds since the epoch; None for now by the robot's clock."""
-    received_at: int = 0
-    """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""
+    received_at: int = argument(
+        0, "when it came in with a stream, by the robot's clock; 0 for what was told in a call", "message_time",
+        only_python=True,
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
 class MemoryUpdate:
     """New values for fields of a memory, with the arguments of `RobotMemory.update`; None leaves a field as it is."""
 
-    memory_id: int = argument(MISSING, "the memory")
-    content: str | None = argument(None, "new text", limit="content_limit")
+    memory_id: int = argument(MISSING, "the memory", "7")
+    content: str | None = argument(None, "new text", '"a grip force of 11 N holds the red mug"', limit="content_limit")
     _: KW_ONLY
-    human_summary: str | None = argument(None, "new short text", limit=MAX_SUMMARY)
-    context: Mapping[str, object] | str | None = argument(None, "new context")
-    category: str | None = argument(None, "new category")
-    tags: Iterable[str] | None = argument(None, "new tags, instead of all old ones", entries=MAX_TAGS)
+    human_summary: str | None = argument(None, "new short text", '"mug: 11 N"', limit=MAX_SUMMARY)
+    context: Json = argument(None, "new context", '{"params": {"force": 11}}')
+    category: str | None = argument(None, "new category", '"preference"')
+    tags: Iterable[str] | None = argument(None, "new tags, instead of all old ones", '["gripper"]', entries=MAX_TAGS)
     """`add_tags` and `remove_tags` leave the others."""
-    add_tags: Iterable[str] | None = argument(None, "tags to add", entries=MAX_TAGS)
-    remove_tags: Iterable[str] | None = argument(None, "tags to remove", entries=MAX_TAGS)
-    confidence: float | None = argument(None, "new confidence, from 0 to 1", within=(0.0, 1.0))
-    decay_rate: float | None = argument(None, "share of the confidence that it loses per day", within=(0.0, 1.0))
+    add_tags: Iterable[str] | None = argument(None, "tags to add", '["checked"]', entries=MAX_TAGS)
+    remove_tags: Iterable[str] | None = argument(None, "tags to remove", '["guess"]', entries=MAX_TAGS)
+    confidence: float | None = argument(None, "new confidence, from 0 to 1", "0.9", within=(0.0, 1.0))
+    decay_rate: float | None = argument(
+        None, "share of the confidence that it loses per day", "0.01", within=(0.0, 1.0)
+    )
     """On which nothing confirms it, instead of the parameter."""
-    label: str | None = argument(None, "new label of a perception")
-    perception_type: str | None = argument(None, "new sense of a perception")
-    pose: Iterable[float] | None = argument(None, "new x y z, and qx qy qz qw if there is one")
+    label: str | None = argument(None, "new label of a perception", '"cup"')
+    perception_type: str | None = argument(None, "new sense of a perception", '"visual"')
+    pose: Iterable[float] | None = argument(None, "new x y z, and qx qy qz qw if there is one", "(3.0, 1.0, 0.8)")
     """In metres in `frame_id`, the quaternion as x, y, z, w."""
-    frame_id: str | None = argument(None, "frame of the pose; by default that of the memory")
-    clear: Iterable[str] = argument((), "fields to empty, by their names")
-    reason: str | None = argument(None, "why, for the history", limit="content_limit")
+    frame_id: str | None = argument(None, "frame of the pose; by default that of the memory", '"odom"')
+    clear: Iterable[str] = argument((), "fields to empty, by their names", '["category"]')
+    reason: str | None = argument(None, "why, for the history", '"measured again"', limit="content_limit")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from . import validation
-from .argument import takes
+from .argument import Json, arguments_in, takes
 from .batch import BEGINNING, Applied, Batch, Cursor
 from .clocks import FIRST_OF_WALL_CLOCKS
 from .conditions.decay import Decay
@@ -54,13 +54,13 @@ from .objects.sightings import is_sighting
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, plan, purge
 from .retention.retention import Report
-from .search.counts import Count, CountQuery, parse_counts, read_counts
-from .search.density import Density, DensityQuery, parse_density, read_density
+from .search.counts import DEFAULT_N, Count, parse_counts, read_counts
+from .search.density import Density, parse_density, read_density
 from .search.details import MemoryDetails, parse_ids, read_details
 from .search.hits import Hit
 from .search.note_lines import NoteLines, NotesState, note_lines, notes_state
 from .search.query import parse_query
-from .search.request import MAX_ENTRIES, RecallRequest, TimelineRequest
+from .search.request import MAX_ENTRIES, Names, RecallRequest, TimelineRequest, Where
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
@@ -157,7 +157,12 @@ class RobotMemory:
         atexit.register(self.close)
 
     @takes(NewFact)
-    def learn(self, fact: NewFact) -> Learned:
+    def learn(
+        self, insight: str, context: Json = None, session_id: str | None = None, collection: str | None = None, *,
+        human_summary: str | None = None, category: str | None = None, tags: Iterable[str] = (),
+        confidence: float | None = None, observed_at: Time | None = None, scope_files: Iterable[str] = (),
+        scope_entities: Iterable[str] = (),
+    ) -> Learned:  # fmt: skip
         """Learn a fact: store it, or reinforce the one with the same text. When this returns, it is on disk.
 
         Rules find what is left open of category, tags, confidence, scope and `context.params`; `explain` says which.
@@ -167,7 +172,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        parts = self._writable
+        fact, parts = NewFact(**arguments_in(locals())), self._writable
         result = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock, source=self._source))
         parts.maintenance.notify()
         return result
@@ -193,7 +198,12 @@ class RobotMemory:
         return self._read(explain, validation.whole("memory_id", memory_id))
 
     @takes(NewPerception)
-    def save_perception(self, perception: NewPerception) -> Stored:
+    def save_perception(
+        self, description: str, perception_type: str = "visual", data: bytes | None = None, metadata: Json = None,
+        context: Json = None, *, session_id: str | None = None, collection: str | None = None,
+        pose: Iterable[float] | None = None, frame_id: str | None = None, label: str | None = None,
+        as_object: bool = True, confidence: float = 0.9, observed_at: Time | None = None, received_at: int = 0,
+    ) -> Stored:  # fmt: skip
         """Store a perception. When this returns, it is on disk.
 
         `pose` is x, y, z in metres, and a quaternion x, y, z, w if there is one, in `frame_id`. A perception with a
@@ -206,6 +216,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
+        perception = NewPerception(**arguments_in(locals()))
         new = new_perception(self.parameters, perception, now=self._clock, source=self._source)
         return self.store(new).result()
 
@@ -331,8 +342,7 @@ class RobotMemory:
             InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
             StorageError: the database could not be read.
         """
-        since = None if after is None else self.moment("after", after)
-        until = None if before is None else self.moment("before", before)
+        since, until = self._window(after, before)
         limit = validation.whole("n", n, low=1, high=MAX_POINTS)
         return self._read(path_rows.read, after=since, before=until, map_id=self._map(map_id), n=limit)
 
@@ -353,7 +363,16 @@ class RobotMemory:
         self._write(imports.finish, import_id).result()
 
     @takes(RecallRequest)
-    def recall(self, request: RecallRequest) -> RecallResult:
+    def recall(  # noqa: PLR0917
+        self, query: str = "", n: int = 5, min_confidence: float | None = None, session_id: str | None = None,
+        context_filter: Json = None, spatial_sort: Where = None, after: Time | None = None, before: Time | None = None,
+        collection: str | None = None, *, collections: Names = (), session_ids: Names = (),
+        excluded_session_ids: Names = (), kinds: Names = (), categories: Names = (), labels: Names = (),
+        tags: Names = (), any_tags: Names = (), areas: Names = (), include_unconfirmed: bool = False,
+        min_relevance: float | None = None, ids: Iterable[int] | int | None = (),
+        near: Where = None, within: Json = None, since_last_visit: Where = None, representatives_only: bool = False,
+        explain: bool = False, fold: bool = True, count_usage: bool = True, caller: str = "python",
+    ) -> RecallResult:  # fmt: skip
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
         `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
@@ -371,13 +390,13 @@ class RobotMemory:
             FrameMismatchError: a position is in a frame that cannot be compared.
             StorageError: the database could not be read.
         """
-        parts = self.parts
-        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
+        request, parts = RecallRequest(**arguments_in(locals())), self.parts
+        parsed = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         caller, start = validation.name("caller", request.caller), time.perf_counter()
         with parts.database.query_priority:
-            result = parts.pipeline.run(query, self.parameters)
+            result = parts.pipeline.run(parsed, self.parameters)
         if request.count_usage:
-            parts.usage.add(query, result, caller, (time.perf_counter() - start) * 1e3)
+            parts.usage.add(parsed, result, caller, (time.perf_counter() - start) * 1e3)
         return result
 
     def recalls(self, n: int = 100) -> RecallLog:
@@ -404,7 +423,13 @@ class RobotMemory:
         )
 
     @takes(TimelineRequest)
-    def timeline(self, request: TimelineRequest) -> Timeline:
+    def timeline(
+        self, *, collections: Names = (), session_ids: Names = (), excluded_session_ids: Names = (), kinds: Names = (),
+        categories: Names = (), labels: Names = (), tags: Names = (), any_tags: Names = (), areas: Names = (),
+        include_unconfirmed: bool = False, n: int = 50, cursor: str = "", oldest_first: bool = False,
+        after: Time | None = None, before: Time | None = None, collection: str | None = None,
+        min_confidence: float = 0.0, include_forgotten: bool = False,
+    ) -> Timeline:  # fmt: skip
         """Return a page of memories by the time of their observation, newest or oldest first, each in brief.
 
         The conditions are those of `recall`, and all may be left out. `cursor` is that of the page before. What is
@@ -414,7 +439,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
-        parts = self.parts
+        request, parts = TimelineRequest(**arguments_in(locals())), self.parts
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         return self._query(read_timeline, query)
 
@@ -422,8 +447,9 @@ class RobotMemory:
         """Read `areas_file` again at once, as after a change by this program; others are seen within a second."""
         self.parts.areas.reload()
 
-    @takes(parse_density)
-    def density(self, query: DensityQuery) -> Density:
+    def density(
+        self, *, bins: int = 100, after: Time | None = None, before: Time | None = None, collection: str | None = None
+    ) -> Density:
         """Return how many active memories of each kind were observed in each of some equal parts of `[after, before)`.
 
         An object counts whenever it was sighted. Without a window it reaches from the first observation to the last.
@@ -432,6 +458,8 @@ class RobotMemory:
             InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
             StorageError: the database could not be read.
         """
+        since, until = self._window(after, before)
+        query = parse_density(bins=bins, after=since, before=until, collection=collection)
         return self._query(read_density, query, self._clock())
 
     def sighted(self, after: Time, before: Time, n: int = 1000) -> tuple[Sighted, ...]:
@@ -459,8 +487,7 @@ class RobotMemory:
         order, everything = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
         return self._query(read_details, order, self.decay(), include_forgotten=everything)
 
-    @takes(parse_counts)
-    def counts(self, query: CountQuery) -> tuple[Count, ...]:
+    def counts(self, field: str, *, collection: str | None = None, n: int = DEFAULT_N) -> tuple[Count, ...]:
         """Return how many active memories each value of a field has, in a collection or in all; largest first.
 
         `field` is `collections`, `categories`, `tags`, `labels`, `areas`, `sessions` or `kinds`. Objects that are not
@@ -470,6 +497,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
+        query = parse_counts(field, collection=collection, n=n)
         return self._query(read_counts, query, self.parameters, self.parts.areas.by_name())
 
     def tags(self, collection: str | None = None) -> tuple[Tag, ...]:
@@ -616,7 +644,13 @@ class RobotMemory:
             return changes.history(snapshot, checked_id)
 
     @takes(MemoryUpdate)
-    def update(self, values: MemoryUpdate) -> None:
+    def update(
+        self, memory_id: int, content: str | None = None, *, human_summary: str | None = None, context: Json = None,
+        category: str | None = None, tags: Iterable[str] | None = None, add_tags: Iterable[str] | None = None,
+        remove_tags: Iterable[str] | None = None, confidence: float | None = None, decay_rate: float | None = None,
+        label: str | None = None, perception_type: str | None = None, pose: Iterable[float] | None = None,
+        frame_id: str | None = None, clear: Iterable[str] = (), reason: str | None = None,
+    ) -> None:  # fmt: skip
         """Correct a memory; what is None stays, what is named in `clear` or given as "" or [] is emptied.
 
         A new context or new tags replace the old ones as a whole. Rules read a new text or context again for what they
@@ -627,13 +661,14 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, nothing is to be changed, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
+        values = MemoryUpdate(**arguments_in(locals()))
         self._writable.learning.correct(parse_correction(self.parameters, values))
         if values.content is not None:
             self.parts.maintenance.notify()
 
     def start_session(
         self,
-        context: Mapping[str, object] | str | None = None,
+        context: Json = None,
         collection: str | None = None,
         *,
         max_duration: float | None = None,
@@ -666,7 +701,7 @@ class RobotMemory:
     @contextmanager
     def session(
         self,
-        context: Mapping[str, object] | str | None = None,
+        context: Json = None,
         collection: str | None = None,
         *,
         max_duration: float | None = None,
@@ -839,6 +874,11 @@ class RobotMemory:
             if isinstance(value, float) or not self._read(rows.has_simulated_times):
                 raise
             return moment(field, value, 0)
+
+    def _window(self, after: Time | None, before: Time | None) -> tuple[int | None, int | None]:
+        ends = (("after", after), ("before", before))
+        since, until = (None if value is None else self.moment(field, value) for field, value in ends)
+        return since, until
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""

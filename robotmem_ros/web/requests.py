@@ -70,13 +70,14 @@ _IN_QUERY: Mapping[str, Any] = {
     "bool": bool,
     "Names": list[Name],
     "Iterable[int] | int | None": list[Id],
-    "Mapping[str, object] | str | None": str | None,
+    "Json": str | None,
+    "Where": str | None,
 }
 """Types of query parameters, by the type of the field of the request."""
 _IN_BODY: Mapping[str, Any] = {
     "str | None": str | None,
     "float | None": Share | None,
-    "Mapping[str, object] | str | None": dict[str, Any] | str | None,
+    "Json": dict[str, Any] | str | None,
     "Iterable[str] | None": list[str] | None,
     "Iterable[str]": list[str],
     "Iterable[float] | None": list[Finite] | None,

@@ -171,7 +171,7 @@ def test_a_wrong_argument_names_the_verb_and_what_was_meant() -> None:
         with pytest.raises(TypeError, match=r"^recall\(\): .* 'lables'; did you mean 'labels'"):
             memory.recall(lables=["mug"])  # type: ignore[call-arg]
         with pytest.raises(TypeError, match=r"^learn\(\): missing a required argument: 'insight'"):
-            memory.learn()
+            memory.learn()  # type: ignore[call-arg]
 
 
 def test_nanoseconds_of_a_simulation_are_early() -> None:

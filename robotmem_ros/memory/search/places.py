@@ -26,11 +26,14 @@ def pose_field(argument: str, parameters: Parameters) -> Field:
 
 
 def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
-    """Read a place from its JSON object; None for an empty text.
+    """Read a place from its JSON object, or from the numbers of its target; None for an empty text.
 
     Raises:
         InvalidFieldError: it cannot be used.
     """
+    if value is not None and not isinstance(value, (str, Mapping)):
+        rule = "must be two or three numbers in metres, or an object with `target` and `max_distance`"
+        value = {"target": validation.coordinates(argument, value, rule=rule)}
     fields = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
     if fields is None:
         return None

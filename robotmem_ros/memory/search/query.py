@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .. import validation
@@ -36,7 +36,7 @@ from ..text.normal_form import label_key, tag_key
 from ..validation import ALL_COLLECTIONS
 from .filters import parse_filter
 from .places import parse_corners, parse_place, pose_field
-from .request import MAX_N, Names, RecallRequest
+from .request import MAX_N, NEARBY, Names, RecallRequest
 
 DEFAULT_N = 5
 
@@ -189,9 +189,11 @@ class Reader:
         return None if value is None else parse_place(field, value, self.parameters)
 
     def place_with_radius(self, field: str) -> Place | None:
-        """Return the place in a field, which must have a radius."""
+        """Return the place in a field, which must have a radius, unless it is given as numbers alone."""
         place = self.place(field)
         if place is not None and math.isinf(place.max_distance):
+            if not isinstance(getattr(self.request, field), (str, Mapping)):
+                return replace(place, max_distance=NEARBY)
             raise InvalidFieldError(f"{field}.max_distance", None, "is missing; give a radius in metres")
         return place
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory
@@ -96,6 +97,16 @@ def test_a_place_does_not_change_the_order(patrol: RobotMemory) -> None:
     assert out not in [found.memory.content for found in patrol.recall("something", near=KITCHEN)]
 
 
+def test_a_place_is_two_or_three_numbers_where_no_more_is_to_be_said(patrol: RobotMemory) -> None:
+    near, edge = perceive(patrol, 1, 0.0), perceive(patrol, 2, 5.0)
+    far = perceive(patrol, 3, 5.1)
+    assert [found.memory.content for found in patrol.recall(near=(0, 0))] == [edge, near]
+    for target in ((0, 0), [0.0, 0.0, 0.0], np.zeros(3)):
+        assert [found.memory.content for found in patrol.recall(spatial_sort=target)] == [near, edge, far]
+    clock_at_visit = patrol.recall(since_last_visit=(100.0, 0.0))
+    assert clock_at_visit.reason.startswith("since_last_visit")
+
+
 def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
     one, two, high = (
         patrol.save_perception(f"at {at}", pose=at).memory_id for at in ([0, 0, 0], [0.1, 0.2, 1], [0.1, 0.2, 2])
@@ -116,7 +127,9 @@ def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
         ({"near": {"target": [0, 0]}}, "near.max_distance: None is missing; give a radius in metres"),
         ({"near": {"target": [0], "max_distance": 1}}, "near.target: [0] must be two or three numbers in metres"),
         ({"near": {"radius": 1}}, "near: ['radius'] is unknown; there are field, target, max_distance and frame_id"),
-        ({"near": [1, 2]}, "near: [1, 2] must be an object with `field`, `target` and `max_distance`"),
+        ({"near": [1]}, "near: [1] must be two or three numbers in metres, or an object with `target`"),
+        ({"near": (1, float("nan"))}, "near[1]: nan must be a finite number"),
+        ({"within": [1, 2]}, "within: [1, 2] must be an object with `field`, `min_corner` and `max_corner`"),
         ({"near": {**KITCHEN, "field": "x."}}, "near.field: 'x.' must be"),
         ({"near": "{"}, "near: '{' is not valid JSON"),
         ({"since_last_visit": {"target": [0, 0]}}, "since_last_visit.max_distance: None is missing"),

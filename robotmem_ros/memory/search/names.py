@@ -95,7 +95,7 @@ def unknown(snapshot: Snapshot, conditions: Iterable[Condition], collections: Co
 
 
 def unsure(snapshot: Snapshot, condition: Confidence, collections: Collections) -> Iterator[str]:
-    """Say so if memories of the collections are less sure; of each, those that were stored first are looked at."""
+    """Say so if memories of the collections are less sure; of each, some are looked at, the oldest mostly."""
     singles = [Collections((name,), True) for name in collections.names]
     for single in singles or [_only(collections)]:
         if condition_rows.has_other(snapshot, condition, single, _MAX_CHECKS):

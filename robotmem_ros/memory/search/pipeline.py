@@ -135,13 +135,13 @@ class _Recall:
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
         # The result, and what to say of memories that have faded.
         result, faded = self._search(), of_faded(self.query)
-        if faded is None:
+        if faded is None or not self.faded.may_find(self.snapshot):
             return result, []
         if not result.relevant:
             instead = replace(self, query=faded)._search()
             if instead.relevant or (instead and not result):
                 return instead, [ALL_FADED]
-        if not (result and self.faded.may_find(self.snapshot)):
+        if not result:
             return result, []
         return result, self._sentences(left_out(self.snapshot, faded, self.relevance.text, result))
 

@@ -15,9 +15,10 @@ def has_any(snapshot: Snapshot, condition: Condition, *others: Condition) -> boo
 
 
 def has_other(snapshot: Snapshot, condition: Condition, among: Condition, limit: int) -> bool:
-    """Tell whether an active memory does not meet a condition, of the first `limit` stored that meet another one."""
+    """Tell whether an active memory does not meet a condition, of `limit` that meet another one, the oldest mostly."""
     own, check = And((condition,)).sql(), And((among,)).sql()
-    first = f"SELECT * FROM memories AS m WHERE {check.sql} ORDER BY id LIMIT ?"
+    # As the index gives them: to order the memories of a collection by age would take all of them.
+    first = f"SELECT * FROM memories AS m WHERE {check.sql} LIMIT ?"
     sql = f"SELECT 1 FROM ({first}) AS m WHERE status = 'active' AND NOT {own.sql} LIMIT 1"
     return snapshot.row(sql, (*check.arguments, limit, *own.arguments)) is not None
 

@@ -71,6 +71,16 @@ _FIRST_ACTIVE = f"""
     SELECT {_CANDIDATE} FROM json_each(?) AS j
     CROSS JOIN memories AS m ON m.id = j.value AND m.status = 'active' AND m.collection = ? AND m.id <> ? LIMIT ?
 """
+_NEAR = f"""
+    SELECT {_CANDIDATE}, v.embedding FROM (
+        SELECT value AS id FROM json_each(?)
+        UNION SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512)
+    ) AS j
+    CROSS JOIN memories AS m ON m.id = j.id
+    CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id
+    CROSS JOIN vectors AS v ON v.id = mv.vector_id AND length(v.embedding) = ?
+    WHERE m.collection = ? AND m.type = 'fact' AND m.status = 'active'
+"""
 
 
 class FactTerms(NamedTuple):
@@ -205,13 +215,7 @@ def near(
 ) -> list[tuple[Candidate, float]]:
     """Return the similar facts among some facts and the facts stored after an id, nearest first."""
     query = np.frombuffer(vector, np.float32)
-    rows = snapshot.rows(
-        f"SELECT {_CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
-        "JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ? AND m.collection = ? "
-        "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?) UNION ALL "
-        "SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512))",
-        (codec.size(len(query)), collection, json.dumps(list(ids)), after_id),
-    )
+    rows = snapshot.rows(_NEAR, (json.dumps(list(ids)), after_id, codec.size(len(query)), collection))
     similarities = 1.0 - codec.distances([code for *_, code in rows], query)
     close = [
         (Candidate(*row), similarity)

@@ -116,10 +116,10 @@ def _import_places(recording: Path, database: Path) -> None:
         replay.run()
         memory.flush()
         replay.finish()
-        grid = memory.occupancy_grid()
+        grid = memory.maps.grid()
         if grid is None:
             raise DemoError(f"the map was not stored: {replay.result().map or 'the recording has none'}")
-        size, points = f"{grid.width} x {grid.height} cells", len(memory.robot_path())
+        size, points = f"{grid.width} x {grid.height} cells", len(memory.maps.path())
     _say(f"map      {size}, path of {points} points, imported in {time.monotonic() - start:.1f} s beside the node")
 
 

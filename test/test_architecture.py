@@ -55,6 +55,7 @@ FLOORS = (
     {"learning", "objects", "purge", "retention", "sessions"},
     {"parts", "status"},
     {"doctor"},
+    {"verbs"},
     {"robot_memory"},
     {"notes", "other_memories"},
     {"router"},

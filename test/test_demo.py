@@ -34,7 +34,7 @@ def test_the_robot_drives_through_doors_and_no_wall(tmp_path: Path) -> None:
     with Bag(tmp_path / "patrol") as bag, RobotMemory(":memory:", embedding_model="") as memory:
         Replay(bag, ReplayConfig(Parameters(), ()), memory).run()
         memory.flush()
-        path, grid = memory.robot_path(), memory.occupancy_grid()
+        path, grid = memory.maps.path(), memory.maps.grid()
     assert grid is not None
     assert grid.array().tolist() == floor_plan().tolist()
     assert grid.observed_at <= truth.events[0].stamp

@@ -112,7 +112,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     options: Any = {"embedding_model": "", "collection": "visitors"}
     with RobotMemory(home / "memory.db", **options) as robot:
         session = robot.start_session().session_id
-        robot.save_map(
+        robot.maps.save(
             OccupancyGrid(frame_id="map", resolution=0.05, origin=Origin(0, 0), width=2, height=1, cells=bytes(2))
         )
         robot.save_perception("a red mug", data=b"an image", session_id=session)

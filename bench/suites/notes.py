@@ -78,7 +78,7 @@ def _rank(memory: RobotMemory, question: dict[str, Any], notes: Iterable[Any]) -
     page = Path(question["path"]).stem
     for rank, one in enumerate(notes, start=1):
         note = one.context["note"]
-        lines = memory.note(note["path"], note["first_line"], note["last_line"] - note["first_line"] + 1).text
+        lines = memory.notes.lines(note["path"], note["first_line"], note["last_line"] - note["first_line"] + 1).text
         if Path(note["path"]).stem == page and question["answer"] in lines:
             return rank
     return 0

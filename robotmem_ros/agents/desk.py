@@ -109,5 +109,5 @@ def collections(memory: RobotMemory) -> Mapping[str, int]:
     Raises:
         StorageError: the database could not be read.
     """
-    of_notes = {folder.collection for folder in memory.notes().folders}
+    of_notes = {folder.collection for folder in memory.notes.state().folders}
     return {count.value: count.memories for count in memory.counts("collections") if count.value not in of_notes}

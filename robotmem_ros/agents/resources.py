@@ -40,7 +40,7 @@ def read(desk: Desk, uri: str) -> list[Shown]:
     if resource is None:
         uris = ", ".join([*(entry.uri for entry in _TABLE), MEMORY["uriTemplate"]])
         raise ResourceError(f"uri: {shown(uri)} names no resource; there are {uris}")
-    grid = desk.memory.occupancy_grid() if uri == _MAP_URI else None
+    grid = desk.memory.maps.grid() if uri == _MAP_URI else None
     image = [] if grid is None else [_image(uri, grid.png())]
     return [_text(uri, resource.read(desk)), *image]
 
@@ -84,7 +84,7 @@ def _taxonomy(desk: Desk) -> Shown:
 def _map(desk: Desk) -> Shown:
     parameters = desk.memory.parameters
     areas = read_areas(expanded_path("areas_file", parameters.areas_file)) if parameters.areas_file else ()
-    grid = desk.memory.occupancy_grid()
+    grid = desk.memory.maps.grid()
     return {
         "frame_id": parameters.memory_frame,
         "map_id": parameters.map_id,

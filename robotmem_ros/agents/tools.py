@@ -142,7 +142,7 @@ def _remove_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 def _read_note(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     request = ReadNoteRequest(**arguments)
-    note = desk.memory.note(request.path, request.first_line, request.lines)
+    note = desk.memory.notes.lines(request.path, request.first_line, request.lines)
     return {
         "path": note.path, "first_line": note.first_line, "last_line": note.last_line, "of_lines": note.lines,
         "text": note.text,

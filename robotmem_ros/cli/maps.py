@@ -29,7 +29,7 @@ def _map(arguments: argparse.Namespace) -> None:
 
 def _list(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
-        grids = memory.maps()
+        grids = memory.maps.all()
     rows = [
         (grid.map_id or "-", grid.frame_id, f"{grid.width} x {grid.height}", f"{grid.resolution:g} m",
          f"{grid.origin.x:g}, {grid.origin.y:g}, {grid.origin.yaw:g}", time_text(grid.observed_at))
@@ -46,14 +46,14 @@ def _import(arguments: argparse.Namespace) -> None:
     frame = arguments.frame
     grid = load_map(map_file, frame_id=frame, map_id=arguments.map_id or "", observed_at=time.time_ns())
     with RobotMemory(arguments.db, embedding_model="", session_maintenance=False, memory_frame=frame) as memory:
-        is_new = memory.save_map(grid)
+        is_new = memory.maps.save(grid)
     text = f"{'stored' if is_new else 'known already'}: {grid.width} x {grid.height} cells of {grid.resolution:g} m\n"
     show(arguments, {"stored": is_new, "width": grid.width, "height": grid.height}, text)
 
 
 def _export(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
-        grid = memory.occupancy_grid(arguments.map_id)
+        grid = memory.maps.grid(arguments.map_id)
     if grid is None:
         of = f" of {arguments.map_id!r}" if arguments.map_id else ""
         raise CommandError(f"there is no map{of} in {arguments.db}; `robotmem map list` shows those that are there")
@@ -63,7 +63,7 @@ def _export(arguments: argparse.Namespace) -> None:
 
 def _path(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
-        points = memory.robot_path(
+        points = memory.maps.path(
             after=arguments.after, before=arguments.before, map_id=arguments.map_id, n=arguments.n or _MAX_POINTS
         )
     text = "no path\n"

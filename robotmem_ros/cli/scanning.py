@@ -97,13 +97,13 @@ def _list(arguments: argparse.Namespace) -> None:
 
 def _note(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
-        note = memory.note(arguments.path, arguments.first_line, arguments.lines)
+        note = memory.notes.lines(arguments.path, arguments.first_line, arguments.lines)
     show(arguments, note, f"{note.text}\n" if note.text else "")
 
 
 def _notes(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
-        state = memory.notes()
+        state = memory.notes.state()
     folders = [
         (folder.name, folder.path, folder.collection, folder.files, folder.notes, folder.errors, folder.error)
         for folder in state.folders

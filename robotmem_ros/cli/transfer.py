@@ -235,9 +235,9 @@ def _store_place(memory: RobotMemory, place: _Place) -> None:
     if place.grid is not None:
         changes = {"memory_frame": place.grid.frame_id, "collection": place.collection}
         memory.parameters = memory.parameters.changed(**changes)
-        memory.store_map(place.grid, keeps_newer=True).result()
+        memory.maps.store(place.grid, keeps_newer=True).result()
     for part in place.parts:
-        memory.store_path(part).result()
+        memory.maps.store_path(part).result()
 
 
 def _move(point: dict[str, Any]) -> Move:

@@ -10,22 +10,19 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from . import validation
 from .argument import Json, arguments_in, takes
 from .batch import BEGINNING, Applied, Batch, Cursor
-from .clocks import FIRST_OF_WALL_CLOCKS
 from .conditions.decay import Decay
 from .config.parameters import Parameters
 from .doctor import Finding, examine
 from .embedding.embedder import Embedder
 from .embedding.embedders import Embedders
 from .errors import (
-    ForkedMemoryError,
     InvalidFieldError,
     MemoryNotFoundError,
-    ReadOnlyError,
     RobotMemoryError,
 )
 from .learning import vocabulary
@@ -33,16 +30,13 @@ from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
 from .learning.vocabulary import Retagged
-from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
 from .models import (
     Change,
-    ImportKey,
     MemoryUpdate,
     NewFact,
     NewMemory,
     NewPerception,
     PerceptionData,
-    Recording,
     SeenObject,
     Session,
     Sighting,
@@ -58,7 +52,6 @@ from .search.counts import DEFAULT_N, Count, parse_counts, read_counts
 from .search.density import Density, parse_density, read_density
 from .search.details import MemoryDetails, parse_ids, read_details
 from .search.hits import Hit
-from .search.note_lines import NoteLines, NotesState, note_lines, notes_state
 from .search.query import parse_query
 from .search.request import MAX_ENTRIES, Names, RecallRequest, TimelineRequest, Where
 from .search.result import RecallResult
@@ -67,17 +60,18 @@ from .search.usage import RecallLog
 from .sessions.consolidation import Consolidation
 from .sessions.sessions import OpenSession, SessionReport, SessionStart
 from .status import Status, status
-from .storage import changes, imports, map_rows, note_rows, path_rows, rows, tag_rows
+from .storage import changes, rows, tag_rows
 from .storage.activity import Activity, read_activity
 from .storage.applying import apply
 from .storage.feed import changes_since
-from .storage.map_rows import MapInfo
-from .storage.note_rows import FolderRow, KnownNotes, NoteFile
 from .storage.recall_rows import latest, most_used
-from .storage.snapshot import Snapshot, Transaction
 from .storage.tag_rows import Tag
 from .storage.time_rows import Sighted, read_sighted
-from .times import OtherUnitError, Time, moment
+from .times import Time
+from .verbs.access import Access
+from .verbs.imports import Imports
+from .verbs.maps import Maps
+from .verbs.notes import Notes
 
 _LOAD_PATIENCE = 60.0
 P = ParamSpec("P")
@@ -144,12 +138,14 @@ class RobotMemory:
         for name in () if has_companions else ("notes_folders", "other_memories"):
             if value := getattr(self.parameters, name):
                 raise InvalidFieldError(name, value, "needs open_memory(...) instead of RobotMemory(...)")
-        self._clock: Callable[[], int] = lambda: validation.whole("clock", clock())
         self._source = source
-        self._process = os.getpid()
-        self._parts = Parts(
-            lambda: self.parameters, self._clock, embedder=embedder, patience=patience, read_only=read_only
-        )
+
+        def now() -> int:
+            return validation.whole("clock", clock())
+
+        parts = Parts(lambda: self.parameters, now, embedder=embedder, patience=patience, read_only=read_only)
+        self._access = Access(parts, lambda: self.parameters, now)
+        self.maps, self.notes, self.imports = Maps(self._access), Notes(self._access), Imports(self._access)
         self._companions: list[Companion] = []
         self.findings: tuple[Finding, ...] = ()
         """Findings of the last `doctor` of this program."""
@@ -172,8 +168,8 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        fact, parts = NewFact(**arguments_in(locals())), self._writable
-        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock, source=self._source))
+        fact, parts = NewFact(**arguments_in(locals())), self._access.writable
+        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._access.clock, source=self._source))
         parts.maintenance.notify()
         return result
 
@@ -185,7 +181,7 @@ class RobotMemory:
             MemoryNotFoundError: no active memory has this id, or this one has neither data nor metadata.
             StorageError: the database could not be read.
         """
-        return self._read(rows.perception_data, validation.whole("memory_id", memory_id))
+        return self._access.read(rows.perception_data, validation.whole("memory_id", memory_id))
 
     def explain(self, memory_id: int) -> Explanation:
         """Explain what was decided about a memory, and by which rules.
@@ -195,7 +191,7 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
             StorageError: the database could not be read.
         """
-        return self._read(explain, validation.whole("memory_id", memory_id))
+        return self._access.read(explain, validation.whole("memory_id", memory_id))
 
     @takes(NewPerception)
     def save_perception(
@@ -217,7 +213,7 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         perception = NewPerception(**arguments_in(locals()))
-        new = new_perception(self.parameters, perception, now=self._clock, source=self._source)
+        new = new_perception(self.parameters, perception, now=self._access.clock, source=self._source)
         return self.store(new).result()
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
@@ -225,7 +221,7 @@ class RobotMemory:
 
         Calls go before what is stored in the `background`.
         """
-        parts = self._writable
+        parts = self._access.writable
         if not is_sighting(new, self.parameters):
             return parts.database.insert(parts.areas.tagged(new), background=background)
         future = parts.objects.store(new, background=background)
@@ -251,7 +247,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
         """
-        future = self._writable.objects.store_message(new, covariances, field_of_view, dropped)
+        future = self._access.writable.objects.store_message(new, covariances, field_of_view, dropped)
         future.add_done_callback(lambda future_done: self.parts.maintenance.notify())
         return future
 
@@ -271,7 +267,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a direction is missing, or a number cannot be used.
         """
-        return self._writable.objects.count_undetected(field_of_view)
+        return self._access.writable.objects.count_undetected(field_of_view)
 
     def objects(self, limit: int = 2000, *, include_unconfirmed: bool = False) -> tuple[SeenObject, ...]:
         """Return the confirmed objects of the current map, or all, in all collections, those seen last first.
@@ -280,87 +276,6 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         return self.parts.objects.seen_last(limit, self.decay(), include_unconfirmed)
-
-    def save_map(self, grid: OccupancyGrid) -> bool:
-        """Store an occupancy grid in place of the one of its map; return whether it differs. It is on disk then.
-
-        Raises:
-            InvalidFieldError: it is not in the memory frame.
-            StorageError: the database could not be written.
-        """
-        return self.store_map(grid).result()
-
-    def store_map(
-        self, grid: OccupancyGrid, *, keeps_newer: bool = False, key: ImportKey | None = None
-    ) -> Future[bool]:
-        """Queue an occupancy grid; the future tells whether it was stored, and not the same.
-
-        `keeps_newer` keeps a grid of the map that was observed later. A grid with a `key` is stored only once.
-
-        Raises:
-            InvalidFieldError: it is not in the memory frame.
-        """
-        frame, collection = self.parameters.memory_frame, self.parameters.collection
-        if grid.frame_id != frame:
-            problem = f"is the frame of the map, but the memory frame is {frame!r}; only maps in that frame are kept"
-            raise InvalidFieldError("frame_id", grid.frame_id, problem)
-        return self._write(map_rows.save, map_rows.pack(grid), collection, keeps_newer=keeps_newer, key=key)
-
-    def occupancy_grid(self, map_id: str | None = None) -> OccupancyGrid | None:
-        """Return the occupancy grid of a map, None if there is none.
-
-        Without `map_id` it is that of the present map: the parameter `map_id`, else where the robot drove last, else
-        the newest grid.
-
-        Raises:
-            InvalidFieldError: the name of the map cannot be used.
-            StorageError: the database could not be read.
-        """
-        return self._read(map_rows.load, self._map(map_id))
-
-    def maps(self) -> tuple[MapInfo, ...]:
-        """Return what occupancy grids there are, without their cells, by the names of their maps."""
-        return self._read(map_rows.infos)
-
-    def store_path(self, part: PathPart) -> Future[int]:
-        """Queue poses of the robot, as `PathRecorder` finds them; the future has the number of those that are new.
-
-        Raises:
-            InvalidFieldError: a pose lies too far out, or is not finite.
-        """
-        check_moves(part.moves)
-        return self._writable.database.write(lambda transaction: path_rows.insert(transaction, part), background=True)
-
-    def robot_path(
-        self, *, after: Time | None = None, before: Time | None = None, map_id: str | None = None, n: int = 5000
-    ) -> tuple[PathPoint, ...]:
-        """Return where the robot drove in `[after, before)`, oldest first: at most `n` points that lie evenly.
-
-        Without `map_id` it is the path on the present map: the parameter `map_id`, else where the robot drove last.
-
-        Raises:
-            InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
-            StorageError: the database could not be read.
-        """
-        since, until = self._window(after, before)
-        limit = validation.whole("n", n, low=1, high=MAX_POINTS)
-        return self._read(path_rows.read, after=since, before=until, map_id=self._map(map_id), n=limit)
-
-    def begin_import(self, recording: Recording) -> int:
-        """Return the id for the import keys of one topic of a recording; an import that was begun before goes on.
-
-        Raises:
-            StorageError: the database could not be written.
-        """
-        return self._write(imports.begin, recording).result()
-
-    def finish_import(self, import_id: int) -> None:
-        """Note that an import is complete.
-
-        Raises:
-            StorageError: the database could not be written.
-        """
-        self._write(imports.finish, import_id).result()
 
     @takes(RecallRequest)
     def recall(  # noqa: PLR0917
@@ -409,7 +324,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         limit = validation.whole("n", n, low=1, high=MAX_ENTRIES)
-        return self._read(lambda snapshot: RecallLog(latest(snapshot, limit), most_used(snapshot, limit)))
+        return self._access.read(lambda snapshot: RecallLog(latest(snapshot, limit), most_used(snapshot, limit)))
 
     def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Hit, ...]:
         """Return at most `n` facts to know before a task, best first: what a session about it is told at its end.
@@ -441,7 +356,7 @@ class RobotMemory:
         """
         request, parts = TimelineRequest(**arguments_in(locals())), self.parts
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
-        return self._query(read_timeline, query)
+        return self._access.query(read_timeline, query)
 
     def reload_areas(self) -> None:
         """Read `areas_file` again at once, as after a change by this program; others are seen within a second."""
@@ -458,9 +373,9 @@ class RobotMemory:
             InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
             StorageError: the database could not be read.
         """
-        since, until = self._window(after, before)
+        since, until = self._access.window(after, before)
         query = parse_density(bins=bins, after=since, before=until, collection=collection)
-        return self._query(read_density, query, self._clock())
+        return self._access.query(read_density, query, self._access.clock())
 
     def sighted(self, after: Time, before: Time, n: int = 1000) -> tuple[Sighted, ...]:
         """Return at most `n` objects that were sighted in `[after, before)`, those sighted last there first.
@@ -472,7 +387,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         since, until = self.moment("after", after), self.moment("before", before)
-        return self._query(read_sighted, since, until, validation.whole("n", n, low=1))
+        return self._access.query(read_sighted, since, until, validation.whole("n", n, low=1))
 
     def get_memories(self, ids: Iterable[int], *, include_forgotten: bool = False) -> tuple[MemoryDetails, ...]:
         """Return at most 100 memories in full, with history, sightings and data, in the order of their ids.
@@ -485,7 +400,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         order, everything = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
-        return self._query(read_details, order, self.decay(), include_forgotten=everything)
+        return self._access.query(read_details, order, self.decay(), include_forgotten=everything)
 
     def counts(self, field: str, *, collection: str | None = None, n: int = DEFAULT_N) -> tuple[Count, ...]:
         """Return how many active memories each value of a field has, in a collection or in all; largest first.
@@ -498,7 +413,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         query = parse_counts(field, collection=collection, n=n)
-        return self._query(read_counts, query, self.parameters, self.parts.areas.by_name())
+        return self._access.query(read_counts, query, self.parameters, self.parts.areas.by_name())
 
     def tags(self, collection: str | None = None) -> tuple[Tag, ...]:
         """Return all tags in alphabetical order, with the tag above each and the number of memories under it.
@@ -509,7 +424,7 @@ class RobotMemory:
             InvalidFieldError: the name of the collection cannot be used.
             StorageError: the database could not be read.
         """
-        return tuple(self._read(tag_rows.read, validation.collection("collection", collection, wildcard="")))
+        return tuple(self._access.read(tag_rows.read, validation.collection("collection", collection, wildcard="")))
 
     def add_tag(self, tag: str, parent: str = "", display_name: str = "") -> None:
         """Add a tag to the tree under another one, at the top without `parent`; a tag that is there is moved.
@@ -522,7 +437,7 @@ class RobotMemory:
                 tag.
             StorageError: the database could not be written.
         """
-        self._write(vocabulary.add, tag, parent, display_name).result()
+        self._access.write(vocabulary.add, tag, parent, display_name).result()
 
     def rename_tag(self, tag: str, new_tag: str, *, dry_run: bool = False) -> Retagged:
         """Rename a tag in the tree and in all memories; if the new one is there, the two become one.
@@ -547,63 +462,8 @@ class RobotMemory:
 
     def _retag(self, tag: str, new_tag: str | None, *, dry_run: bool) -> Retagged:
         if validation.flag("dry_run", dry_run):
-            return self._read(vocabulary.preview, tag, new_tag)
-        return self._write(vocabulary.exchange, tag, new_tag).result()
-
-    def note(self, path: str, first_line: int = 1, n: int = 100) -> NoteLines:
-        """Return `n` lines of a note from `first_line` on, as it was read last.
-
-        `path` is that of `context.note` of a recalled note, such as `handbook/battery.md`. Only what was read from the
-        folders of the parameter `notes_folders` can be had.
-
-        Raises:
-            InvalidFieldError: there is no such note, it could not be read, or it has no such line.
-            StorageError: the database could not be read.
-        """
-        return self._read(note_lines, path, first_line, n)
-
-    def notes(self) -> NotesState:
-        """Return the folders and files of notes, and what could not be read of them.
-
-        Raises:
-            StorageError: the database could not be read.
-        """
-        return self._read(notes_state)
-
-    def known_notes(self) -> KnownNotes:
-        """Return what an ingestor needs to know of the folders and files of notes that were stored.
-
-        Raises:
-            StorageError: the database could not be read.
-        """
-        return self._read(note_rows.known_notes)
-
-    def save_note_folders(self, folders: Iterable[FolderRow]) -> None:
-        """Store what is known of the folders of notes in place of what was, and delete notes without a file.
-
-        Raises:
-            StorageError: the database could not be written.
-        """
-        self._write(note_rows.set_folders, folders).result()
-
-    def save_note_file(self, file: NoteFile, parts: Sequence[NewMemory] | None, *, renamed_from: str = "") -> None:
-        """Store a file of notes with its parts, in one transaction; a part of the same text keeps its id.
-
-        Without `parts` those that were stored stay, and so does the text. `renamed_from` is the earlier path.
-
-        Raises:
-            StorageError: the database could not be written.
-        """
-        self._write(note_rows.save_file, file, parts, renamed_from=renamed_from).result()
-        self.parts.maintenance.notify()
-
-    def delete_note_file(self, path: str) -> None:
-        """Delete a file of notes with its parts.
-
-        Raises:
-            StorageError: the database could not be written.
-        """
-        self._write(note_rows.remove_file, path).result()
+            return self._access.read(vocabulary.preview, tag, new_tag)
+        return self._access.write(vocabulary.exchange, tag, new_tag).result()
 
     def forget(self, memory_id: int, reason: str) -> None:
         """Withdraw a memory: no recall finds it any more; the row stays, with the reason.
@@ -614,7 +474,7 @@ class RobotMemory:
         """
         checked_id = validation.whole("memory_id", memory_id)
         reason_text = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
-        database = self._writable.database
+        database = self._access.writable.database
         if database.write(
             lambda transaction: changes.invalidate(transaction, checked_id, reason_text), frees_room=True
         ).result():
@@ -626,7 +486,7 @@ class RobotMemory:
         Raises:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
         """
-        self._write(changes.restore, validation.whole("memory_id", memory_id)).result()
+        self._access.write(changes.restore, validation.whole("memory_id", memory_id)).result()
         self.parts.maintenance.notify()
 
     def history(self, memory_id: int) -> tuple[Change, ...]:
@@ -662,7 +522,7 @@ class RobotMemory:
             MemoryNotFoundError: no active memory has this id.
         """
         values = MemoryUpdate(**arguments_in(locals()))
-        self._writable.learning.correct(parse_correction(self.parameters, values))
+        self._access.writable.learning.correct(parse_correction(self.parameters, values))
         if values.content is not None:
             self.parts.maintenance.notify()
 
@@ -681,7 +541,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the context cannot be used or is larger than 64 KB, or another field cannot be used.
         """
-        self._writable.usage.write()
+        self._access.writable.usage.write()
         return self.parts.sessions.start(self.parameters, context, collection, max_duration)
 
     def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
@@ -694,7 +554,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: there is no such session, or it was ended before.
         """
-        self._writable.usage.write()
+        self._access.writable.usage.write()
         parameters, decay = self.parameters, self.decay()
         return self.parts.sessions.end(parameters, decay, session_id, outcome_score, self.recall)
 
@@ -745,7 +605,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: no session and no memory of the collection has this id.
         """
-        parts = self.parts if dry_run else self._writable
+        parts = self.parts if dry_run else self._access.writable
         return parts.sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
     def purge(
@@ -773,7 +633,7 @@ class RobotMemory:
         selection = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before_ns)
         if dry_run:
             return plan(self.parts.database, selection)
-        parts = self._writable
+        parts = self._access.writable
         parts.usage.write()  # the log of recalls may name what is purged
         report = purge(parts.database, selection, self.parameters)
         parts.maintenance.notify()  # facts that stay may have another text
@@ -786,7 +646,7 @@ class RobotMemory:
             PurgeUnfinishedError: another process still keeps it from being done.
             StorageError: the database could not be written.
         """
-        return finish(self._writable.database)
+        return finish(self._access.writable.database)
 
     def retain(self, *, dry_run: bool = False) -> Report:
         """Delete now what exceeds the budgets, or with `dry_run` report what that would be.
@@ -795,7 +655,7 @@ class RobotMemory:
             ExportError: what is to go could not be exported, and so stays.
             StorageError: the database could not be read or written.
         """
-        return self.parts.retention.plan() if dry_run else self._writable.retention.run()
+        return self.parts.retention.plan() if dry_run else self._access.writable.retention.run()
 
     def changes_since(self, seen: Cursor = BEGINNING, n: int = 512) -> Batch | None:
         """Return what changed after what a follower has seen, at least `n` changes if there are as many; None for none.
@@ -806,7 +666,7 @@ class RobotMemory:
             RewoundError: the file was replaced, as by a backup, and the follower must start again.
             StorageError: the database could not be read.
         """
-        return self._read(changes_since, seen, max(1, n))
+        return self._access.read(changes_since, seen, max(1, n))
 
     def apply(self, batch: Batch) -> Applied:
         """Store what is newer in a batch of any file, and delete what was deleted there, in one transaction.
@@ -817,7 +677,7 @@ class RobotMemory:
             InvalidFieldError: the batch holds what no file has; then nothing of it is stored.
             StorageError: the database could not be written.
         """
-        parts = self._writable
+        parts = self._access.writable
         result = parts.database.write(lambda transaction: apply(transaction, batch)).result()
         parts.maintenance.notify()
         return result
@@ -835,8 +695,8 @@ class RobotMemory:
         Raises:
             ReadOnlyError: the memory is only read, and is to be mended.
         """
-        parts = self._writable if fix else self.parts
-        self.findings = examine(parts, self.parameters, self._clock, fix=fix)
+        parts = self._access.writable if fix else self.parts
+        self.findings = examine(parts, self.parameters, self._access.clock, fix=fix)
         return self.findings
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
@@ -858,7 +718,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be read.
         """
-        return self._read(read_activity, self.path)
+        return self._access.read(read_activity, self.path)
 
     def moment(self, field: str, value: object) -> int:
         """Return a time in nanoseconds since the epoch, as every verb reads it: `now` is that of the robot's clock.
@@ -866,23 +726,11 @@ class RobotMemory:
         Raises:
             InvalidFieldError: it is no time, see `Time`.
         """
-        # Nothing is asked of the clock, which may fail, for what is a time of our days.
-        is_ours = isinstance(value, int) and value >= FIRST_OF_WALL_CLOCKS
-        try:
-            return moment(field, value, 0 if is_ours else self._clock())
-        except OtherUnitError:
-            if isinstance(value, float) or not self._read(rows.has_simulated_times):
-                raise
-            return moment(field, value, 0)
-
-    def _window(self, after: Time | None, before: Time | None) -> tuple[int | None, int | None]:
-        ends = (("after", after), ("before", before))
-        since, until = (None if value is None else self.moment(field, value) for field, value in ends)
-        return since, until
+        return self._access.moment(field, value)
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""
-        return Decay(self.parameters.decay_rate, self._clock())
+        return Decay(self.parameters.decay_rate, self._access.clock())
 
     @property
     def path(self) -> Path:
@@ -914,48 +762,22 @@ class RobotMemory:
 
     def close(self) -> None:
         """Commit what was accepted and close the database; a second call, or one in a forked process, does nothing."""
-        if os.getpid() == self._process:
+        if self._access.is_own:
             for companion in self._companions:
                 companion.close()
-            self._parts.close()
+            self._access.parts.close()
             atexit.unregister(self.close)
-
-    def _read(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **keywords: P.kwargs) -> T:
-        with self.parts.database.snapshot() as snapshot:
-            return work(snapshot, *arguments, **keywords)
-
-    def _query(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **keywords: P.kwargs) -> T:
-        with self.parts.database.query_priority:
-            return self._read(work, *arguments, **keywords)
-
-    def _write(
-        self, work: Callable[Concatenate[Transaction, P], T], *arguments: P.args, **keywords: P.kwargs
-    ) -> Future[T]:
-        return self._writable.database.write(lambda transaction: work(transaction, *arguments, **keywords))
-
-    def _map(self, map_id: str | None) -> str | None:
-        # The parameter is empty if maps have no names, and in programs that do not know the name.
-        return (self.parameters.map_id or None) if map_id is None else validation.name("map_id", map_id)
 
     @property
     def parts(self) -> Parts:
         """Return the parts that work on the file, for benchmarks and for doors that watch it or wait for its writer."""
-        # SQLite's connections, the threads and the locks that they held do not come along into a forked process.
-        if os.getpid() != self._process:
-            raise ForkedMemoryError
-        return self._parts
-
-    @property
-    def _writable(self) -> Parts:
-        if self.parts.database.read_only:
-            raise ReadOnlyError
-        return self._parts
+        return self._access.parts
 
     def __repr__(self) -> str:
         try:
             now = self.status()
         except RobotMemoryError as error:
-            return f"<RobotMemory {str(self._parts.database.path)!r}: {error}>"
+            return f"<RobotMemory {str(self.parameters.db_path)!r}: {error}>"
         return f"<RobotMemory {str(self.path)!r}: {now.memories} memories, {now.mode.value}>"
 
     def __enter__(self) -> RobotMemory:

@@ -88,5 +88,5 @@ class MemoryRouter(RobotMemory):
             raise DatabaseUnusableError(path, "is the file of this memory", "name that of another robot")
         options = {entry.name: getattr(parameters, entry.name) for entry in fields(Parameters)}
         return RobotMemory(
-            embedder=self.parts.embedders, clock=self._clock, read_only=True, has_companions=True, **options
+            embedder=self.parts.embedders, clock=self._access.clock, read_only=True, has_companions=True, **options
         )

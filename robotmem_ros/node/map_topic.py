@@ -96,7 +96,7 @@ class MapTopic:
         digest = grid.digest()
         if digest == self._last_digest:
             return  # nothing is written, not even when it came
-        self._memory.save_map(grid)
+        self._memory.maps.save(grid)
         self._last_digest = digest
 
     def _fail(self, detail: str) -> None:

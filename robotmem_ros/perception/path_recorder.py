@@ -28,6 +28,14 @@ _BATCH, _PATIENCE = 32, 5.0
 """Batch size in points, and in seconds."""
 
 
+class PathMaps(Protocol):
+    """Where a path is stored."""
+
+    def store_path(self, part: PathPart) -> Future[int]:
+        """Queue poses of the robot; the future has the number of those that are new."""
+        ...
+
+
 class PathStore(Protocol):
     """Store of a path: the part of RobotMemory that the recorder uses, and a dry run replaces."""
 
@@ -36,8 +44,9 @@ class PathStore(Protocol):
         """Return frames and distances."""
         ...
 
-    def store_path(self, part: PathPart) -> Future[int]:
-        """Queue poses of the robot."""
+    @property
+    def maps(self) -> PathMaps:
+        """Return where the path is stored."""
         ...
 
 
@@ -125,7 +134,7 @@ class PathRecorder:
         if not moves or self._place is None:
             return
         try:
-            future = self._memory.store_path(PathPart(moves, *self._place, self.import_id))
+            future = self._memory.maps.store_path(PathPart(moves, *self._place, self.import_id))
         except RobotMemoryError as error:
             _LOG.warning("%d points of the path are lost: %s", len(moves), error)
             return

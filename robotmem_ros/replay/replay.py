@@ -36,6 +36,19 @@ Progress = Callable[[int, float], None]
 """Callback with the number of messages read so far, and their share of the recording in [0, 1]."""
 
 
+class DryRunMaps:
+    """Maps that are not stored."""
+
+    def store_path(self, part: PathPart) -> Future[int]:
+        """Answer as if all were stored."""
+        return _completed_future(len(part.moves))
+
+    def store(self, grid: OccupancyGrid, *, keeps_newer: bool, key: ImportKey | None) -> Future[bool]:
+        """Answer as if it were stored."""
+        del grid, keeps_newer, key
+        return _completed_future(True)
+
+
 class DryRun:
     """A PerceptionStore that stores nothing."""
 
@@ -43,6 +56,7 @@ class DryRun:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
+        self.maps = DryRunMaps()
 
     def store_sightings(
         self,
@@ -55,15 +69,6 @@ class DryRun:
         """Answer as if all were stored."""
         del covariances, field_of_view, dropped
         return _completed_future(tuple(Stored(0) for _ in new))
-
-    def store_path(self, part: PathPart) -> Future[int]:
-        """Answer as if all were stored."""
-        return _completed_future(len(part.moves))
-
-    def store_map(self, grid: OccupancyGrid, *, keeps_newer: bool, key: ImportKey | None) -> Future[bool]:
-        """Answer as if it were stored."""
-        del grid, keeps_newer, key
-        return _completed_future(True)
 
 
 def _completed_future(result: T) -> Future[T]:
@@ -175,7 +180,7 @@ class Replay:
         if isinstance(self._memory, RobotMemory) and not self._bag.damage:
             extra_ids = [source.import_id for source in (self._path, self._map) if source is not None]
             for import_id in (*self._import_ids.values(), *filter(None, extra_ids)):
-                self._memory.finish_import(import_id)
+                self._memory.imports.finish(import_id)
 
     def result(self) -> Result:
         """Return the outcome so far."""
@@ -196,11 +201,11 @@ class Replay:
             return
         for topic in self._topics:
             recording = self._recording(topic.topic, self._config.digest_of(topic))
-            self._import_ids[topic.name] = memory.begin_import(recording)
+            self._import_ids[topic.name] = memory.imports.begin(recording)
         if self._path is not None and _TF in self._bag.topics:
-            self._path.import_id = memory.begin_import(self._recording(_TF, self._config.path_digest))
+            self._path.import_id = memory.imports.begin(self._recording(_TF, self._config.path_digest))
         if self._map is not None and self._map.is_there:
-            self._map.import_id = memory.begin_import(self._recording(self._map.topic, self._config.map_digest))
+            self._map.import_id = memory.imports.begin(self._recording(self._map.topic, self._config.map_digest))
 
     def _take(self, message: RecordedMessage, localisation: str) -> None:
         if message.topic in self._names or message.topic == localisation:
@@ -311,7 +316,7 @@ class _RecordedMap:
                 self.outcome = "the last map cannot be read"
                 return
             grid = occupancy_grid(message, self._memory.parameters, received_at=receipt_ns)
-            is_new = self._memory.store_map(grid, keeps_newer=True, key=key).result()
+            is_new = self._memory.maps.store(grid, keeps_newer=True, key=key).result()
         except RobotMemoryError as error:
             self.outcome = f"the last map is not stored: {error}"
         else:

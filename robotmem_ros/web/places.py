@@ -214,7 +214,7 @@ def past_routes(memory: RobotMemory) -> APIRouter:
         ] = 5000,
     ) -> PathOut:
         """Return where the robot drove, oldest first."""
-        points = memory.robot_path(after=after, before=before, map_id=map_id, n=n)
+        points = memory.maps.path(after=after, before=before, map_id=map_id, n=n)
         return PathOut(path=[_point(point) for point in points])
 
     @router.get("/at", responses=responses(), response_model=Moment)
@@ -227,7 +227,7 @@ def past_routes(memory: RobotMemory) -> APIRouter:
             if session.started_at <= at and (session.ended_at is None or at < session.ended_at)
         ]
         begin, end = max(at - _MINUTE, 0), max(at, 1)  # a clock of a simulation begins at 0
-        last = memory.robot_path(before=end, n=1)
+        last = memory.maps.path(before=end, n=1)
         return Moment.model_validate({
             "time": at, "sessions": sessions, "path_point": _point(last[0]) if last else None,
             "memories": memory.timeline(after=begin, before=end, collection="*", n=MAX_ENTRIES).entries,
@@ -253,7 +253,7 @@ class _LastImage:
 
 
 def _grid(memory: RobotMemory, map_id: str | None) -> OccupancyGrid:
-    grid = memory.occupancy_grid(map_id)
+    grid = memory.maps.grid(map_id)
     if grid is None:
         raise NotThereError("map_id", map_id or "", "has no occupancy grid in this memory")
     return grid

@@ -33,7 +33,7 @@ def house(db: Path, tmp_path: Path) -> Iterator[Toolbox]:
             height=2,
             cells=bytes([0, 100, 255] * 2),
         )
-        memory.save_map(grid)
+        memory.maps.save(grid)
     with opened(db, given, read_only=True) as toolbox:
         yield toolbox
 

@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> Path:
         session = memory.start_session({"task": "find, 找"}).session_id
         memory.save_perception('a "red" mug,\non the table', label="mug", pose=[1, 2, 3], session_id=session)
         memory.update(memory.learn("mugs can fly", tags=["mug"]).memory_id, content="mugs cannot fly")
-        memory.save_map(
+        memory.maps.save(
             OccupancyGrid(frame_id="map", resolution=0.05, origin=Origin(0, 0), width=1, height=1, cells=b"0")
         )
     return path

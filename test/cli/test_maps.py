@@ -26,9 +26,9 @@ def db(tmp_path: Path) -> Path:
         cells=bytes([0, 100]), observed_at=YEAR_2023,
     )  # fmt: skip
     with RobotMemory(path, embedding_model="", memory_frame="world", collection="lab") as memory:
-        memory.save_map(grid)
+        memory.maps.save(grid)
         moves = [Move(YEAR_2023 + n * SECOND, float(n), 0.0, 0.5, YEAR_2023) for n in range(1200)]
-        memory.store_path(PathPart(moves, "world", "house", "lab", session_id="s1")).result()
+        memory.maps.store_path(PathPart(moves, "world", "house", "lab", session_id="s1")).result()
         memory.learn("the house has two cells")
     return path
 
@@ -54,7 +54,7 @@ def test_a_map_is_imported_listed_and_exported(tmp_path: Path, capsys: pytest.Ca
     assert (tmp_path / "new.pgm").read_bytes() == b"P5\n3 1\n255\n" + bytes([0, 205, 254])
     assert main(["map", "import", str(new), "--db", str(tmp_path / "other.db")]) == 0
     with RobotMemory(tmp_path / "other.db", embedding_model="") as memory:
-        grid = memory.occupancy_grid("")
+        grid = memory.maps.grid("")
     assert grid is not None
     assert (grid.array().tolist(), grid.origin) == ([[100, -1, 0]], (-1, -2, 0))
 
@@ -99,9 +99,9 @@ def test_an_export_carries_maps_and_the_path(db: Path, tmp_path: Path) -> None:
         RobotMemory(db, embedding_model="", read_only=True) as old,
         RobotMemory(new, embedding_model="", read_only=True) as copy,
     ):
-        assert copy.occupancy_grid("house") == old.occupancy_grid("house")
-        assert copy.robot_path() == old.robot_path()
-        assert len(copy.robot_path()) == 1200
+        assert copy.maps.grid("house") == old.maps.grid("house")
+        assert copy.maps.path() == old.maps.path()
+        assert len(copy.maps.path()) == 1200
     with RobotMemory(new, embedding_model="") as memory:
         purged = memory.purge(collection="lab")
     assert (purged.path_points, purged.maps) == (1200, 1)

@@ -69,7 +69,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         memory.learn(TEXT, session_id=session)
         memory.forget(memory.learn("Öl ist Wasser").memory_id, "a mistake")
         size: Any = {"width": 400, "height": 400, "cells": bytes(160_000)}
-        memory.save_map(OccupancyGrid(frame_id="map", resolution=0.05, origin=Origin(0, 0), **size))
+        memory.maps.save(OccupancyGrid(frame_id="map", resolution=0.05, origin=Origin(0, 0), **size))
     with open_memory(**options, notes_folders=[str(page.parent)]) as memory:
         memory.flush()
     (made / "SESSION").write_text(session)

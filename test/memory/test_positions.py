@@ -41,7 +41,7 @@ DOORS: dict[str, tuple[str, _Enter]] = {
     ),
     "path": (
         r"moves\[0\]\[0\]",
-        lambda memory, far: memory.store_path(PathPart((Move(1, far, 0.0, 0.0, 1),), "map", "", "default")),
+        lambda memory, far: memory.maps.store_path(PathPart((Move(1, far, 0.0, 0.0, 1),), "map", "", "default")),
     ),
     "map": (
         r"origin\[0\]",

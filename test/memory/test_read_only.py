@@ -119,7 +119,7 @@ def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
         lambda memory: memory.purge(ids=[1]),
         lambda memory: memory.finish_purge(),
         lambda memory: memory.retain(),
-        lambda memory: memory.finish_import(1),
+        lambda memory: memory.imports.finish(1),
     ],
 )
 def test_every_verb_that_writes_is_refused_read_only(tmp_path: Path, write: Callable[[RobotMemory], Any]) -> None:

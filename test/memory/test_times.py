@@ -144,7 +144,7 @@ def test_every_verb_takes_times_as_people_write_them() -> None:
         assert len(memory.timeline(after="today", before="now").entries) == 2
         assert memory.density(bins=1, after=timedelta(minutes=150), before="now").start == NOW - 9000 * 10**9
         assert [one.label for one in memory.sighted(timedelta(hours=3), "now")] == ["mug"]
-        assert memory.robot_path(after="today", before=HERE) == ()
+        assert memory.maps.path(after="today", before=HERE) == ()
         assert memory.purge(before="150 minutes ago", dry_run=True).memories == 1
         for call in (memory.recall, memory.timeline):
             with pytest.raises(InvalidFieldError, match=r"^after: 1790000000 as nanoseconds"):

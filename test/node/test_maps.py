@@ -83,14 +83,14 @@ def test_a_latched_map_is_kept_and_a_changed_one_replaces_it(own: Any, tmp_path:
     publisher.publish(grid([[0, 100], [-1, 50]]))
     start(*arguments(tmp_path))
     client.until_active()
-    client.until(lambda: reader().occupancy_grid() is not None, "a map")
-    kept = reader().occupancy_grid()
+    client.until(lambda: reader().maps.grid() is not None, "a map")
+    kept = reader().maps.grid()
     assert kept.array().tolist() == [[0, 100], [-1, 50]]
     assert (kept.resolution, kept.origin, kept.observed_at) == (0.05, (1.0, 2.0, 0.0), 1000 * 10**9)
     # Of what mapping publishes in a burst, the last one counts.
     for cell in range(40):
         publisher.publish(grid([[cell]]))
-    client.until(lambda: reader().occupancy_grid().cells == bytes([39]), "the last map")
+    client.until(lambda: reader().maps.grid().cells == bytes([39]), "the last map")
 
 
 def test_the_same_map_is_not_written_again(own: Any, tmp_path: Path, reader: Any) -> None:
@@ -100,7 +100,7 @@ def test_the_same_map_is_not_written_again(own: Any, tmp_path: Path, reader: Any
     client.until_active()
     publisher = client.publisher(OccupancyGrid, "/map", LATCHED)
     publisher.publish(grid([[0, 0]]))
-    client.until(lambda: reader().occupancy_grid() is not None, "a map")
+    client.until(lambda: reader().maps.grid() is not None, "a map")
     client.until(lambda: client.status is not None, "a status")
     connection = sqlite3.connect(tmp_path / "memory.db")
     version = connection.execute("PRAGMA data_version").fetchone()
@@ -114,7 +114,7 @@ def test_the_same_map_is_not_written_again(own: Any, tmp_path: Path, reader: Any
     publisher.publish(grid([[100, 100]]))
     until_taken(client, publisher)
     assert node.stop() == 0
-    assert reader().occupancy_grid().cells == bytes([100, 100])
+    assert reader().maps.grid().cells == bytes([100, 100])
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ def test_a_map_that_cannot_be_kept_is_told_and_a_good_one_after_it_is_kept(
     publisher.publish(message)
     client.until_status(lambda status: wanted in status.reason, wanted)
     assert node.output.count("the map of map is not stored") == 1
-    assert reader().occupancy_grid() is None
+    assert reader().maps.grid() is None
     publisher.publish(grid([[0]]))
     client.until_status(lambda status: wanted not in status.reason, "no complaint")
-    assert reader().occupancy_grid().cells == bytes(1)
+    assert reader().maps.grid().cells == bytes(1)
 
 
 def test_a_map_whose_size_is_a_lie_is_refused(own: Any, tmp_path: Path, reader: Any) -> None:
@@ -192,16 +192,16 @@ def test_the_path_of_the_robot_is_kept_over_a_chain_of_frames(own: Any, tmp_path
     for second in range(100, 110):
         tf.publish(where("odom", second + 1, 10.0))
         tf.publish(where("base", second, 0.5 * (second - 100), "odom"))
-    client.until(lambda: len(reader().robot_path()) == 9, "a path")
-    assert [point.x for point in reader().robot_path()] == [10.5 + 0.5 * step for step in range(9)]
-    assert [point.observed_at // 10**9 for point in reader().robot_path()] == list(range(101, 110))
+    client.until(lambda: len(reader().maps.path()) == 9, "a path")
+    assert [point.x for point in reader().maps.path()] == [10.5 + 0.5 * step for step in range(9)]
+    assert [point.observed_at // 10**9 for point in reader().maps.path()] == list(range(101, 110))
     # It was found somewhere else, and drives on there.
     for second in range(110, 113):
         tf.publish(where("odom", second + 1, 40.0))
         tf.publish(where("base", second, 0.5 * (second - 100), "odom"))
     until_taken(client, tf)
     assert node.stop() == 0
-    path = reader().robot_path()
+    path = reader().maps.path()
     assert [point.segment for point in path[:9]] == [0] * 9
     assert path[-1].segment == 1
     assert path[-1].x == pytest.approx(46.0)

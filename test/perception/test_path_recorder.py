@@ -41,7 +41,7 @@ class Robot:
         """Return what is stored."""
         self.recorder.flush()
         self.memory.flush()
-        return self.memory.robot_path()
+        return self.memory.maps.path()
 
     def seconds(self) -> list[float]:
         """Return the times of the points since the start."""
@@ -109,7 +109,7 @@ def test_another_map_begins_another_segment_and_has_a_path_of_its_own(robot: Rob
     robot.memory.parameters = robot.memory.parameters.changed(map_id="upstairs", collection="night")
     robot.at(4, 1.5)
     assert robot.seconds() == [4]
-    assert [(point.observed_at - START) // SECOND for point in robot.memory.robot_path(map_id="")] == [0, 2]
+    assert [(point.observed_at - START) // SECOND for point in robot.memory.maps.path(map_id="")] == [0, 2]
 
 
 def test_time_that_goes_back_begins_another_segment(robot: Robot) -> None:
@@ -148,27 +148,32 @@ def test_a_frame_that_never_moves_has_no_path(robot: Robot) -> None:
 def test_points_are_stored_in_batches_and_after_a_while(robot: Robot) -> None:
     for second in range(31):
         robot.at(second, second * 1.0)
-    assert (robot.memory.robot_path(), robot.recorder.waiting_count) == ((), 31)
+    assert (robot.memory.maps.path(), robot.recorder.waiting_count) == ((), 31)
     robot.at(31, 31.0)
     robot.memory.flush()
-    assert (len(robot.memory.robot_path()), robot.recorder.waiting_count, robot.recorder.stored_count) == (32, 0, 32)
+    assert (len(robot.memory.maps.path()), robot.recorder.waiting_count, robot.recorder.stored_count) == (32, 0, 32)
     robot.at(32, 32.0)
     assert not robot.recorder.is_due
     robot.clock = 5.0
     assert robot.recorder.is_due
     robot.at(32.2, 32.0)
     robot.memory.flush()
-    assert len(robot.memory.robot_path()) == 33
+    assert len(robot.memory.maps.path()) == 33
+
+
+class FullMaps:
+    """Maps on a full disk."""
+
+    def store_path(self, part: PathPart) -> Future[int]:
+        """Fail."""
+        raise StorageError("write", OSError(28, "No space left on device"))
 
 
 class Full:
     """A store on a full disk."""
 
     parameters = Parameters()
-
-    def store_path(self, part: PathPart) -> Future[int]:
-        """Fail."""
-        raise StorageError("write", OSError(28, "No space left on device"))
+    maps = FullMaps()
 
 
 def test_points_that_cannot_be_stored_are_lost_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:

@@ -50,11 +50,11 @@ def test_a_recording_gives_its_last_map_and_the_path(memory: RobotMemory, tmp_pa
     bag = write_bag(tmp_path / "bag", messages, with_maps(messages))
     result = replayed(bag, memory, tmp_path)
     assert (result.path_points, result.map) == (20, "the last map is stored: 2 x 2 cells")
-    grid = memory.occupancy_grid()
+    grid = memory.maps.grid()
     assert grid is not None
     assert grid.array().tolist() == [[0, 100], [-1, 50]]
     assert (grid.resolution, grid.origin, grid.observed_at) == (0.05, (1.0, 2.0, 0.0), START + 15 * SECOND)
-    assert [(point.observed_at, point.x) for point in memory.robot_path()] == [
+    assert [(point.observed_at, point.x) for point in memory.maps.path()] == [
         (START + second * SECOND, float(second)) for second in range(20)
     ]
 
@@ -67,8 +67,8 @@ def test_a_second_import_stores_nothing_and_brings_nothing_back(memory: RobotMem
     assert (result.path_points, result.map) == (0, "the last map, or a later one, is known")
     memory.purge(before=START + 16 * SECOND)
     replayed(bag, memory, tmp_path)
-    assert memory.occupancy_grid() is None
-    assert len(memory.robot_path()) == 4
+    assert memory.maps.grid() is None
+    assert len(memory.maps.path()) == 4
 
 
 def test_a_recorded_map_does_not_replace_a_later_one(memory: RobotMemory, tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_a_recorded_map_does_not_replace_a_later_one(memory: RobotMemory, tmp_pa
         frame_id="map", resolution=1.0, origin=Origin(0, 0), width=1, height=1, cells=b"\0",
         observed_at=START + 30 * SECOND,
     )  # fmt: skip
-    memory.save_map(later)
+    memory.maps.save(later)
     assert replayed(bag, memory, tmp_path).map == "the last map, or a later one, is known"
-    assert memory.occupancy_grid() == later
+    assert memory.maps.grid() == later
 
 
 def test_only_the_part_that_is_asked_for_is_read(memory: RobotMemory, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_only_the_part_that_is_asked_for_is_read(memory: RobotMemory, tmp_path: 
     bag = write_bag(tmp_path / "bag", messages, with_maps(messages))
     result = replayed(bag, memory, tmp_path, start=4.0, duration=6.0)
     assert result.map == "the last map is stored: 2 x 1 cells"
-    assert [point.x for point in memory.robot_path()] == [4, 5, 6, 7, 8, 9]
+    assert [point.x for point in memory.maps.path()] == [4, 5, 6, 7, 8, 9]
 
 
 def test_who_chooses_topics_gets_neither_map_nor_path(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_who_chooses_topics_gets_neither_map_nor_path(tmp_path: Path) -> None:
     with RobotMemory(tmp_path / "other.db", embedding_model="") as memory:
         result = replayed(bag, memory, tmp_path, CONFIG, only=["poses"])
         assert (result.path_points, result.map) == (0, "")
-        assert (memory.robot_path(), memory.maps()) == ((), ())
+        assert (memory.maps.path(), memory.maps.all()) == ((), ())
 
 
 def test_a_recording_in_a_loop_gives_its_path_once(memory: RobotMemory, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_map_that_cannot_be_kept_is_told_and_the_rest_goes_on(
     content = [*drive(messages), ("/map", START + 30 * SECOND, messages.grid(frame, START, [[0]], resolution))]
     result = replayed(write_bag(tmp_path / "bag", messages, content), memory, tmp_path)
     assert result.map.startswith(f"the last map is not stored: {wanted}")
-    assert (result.path_points, memory.occupancy_grid()) == (20, None)
+    assert (result.path_points, memory.maps.grid()) == (20, None)
 
 
 def test_a_message_that_claims_more_cells_than_it_has_is_no_map(memory: RobotMemory, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_message_that_claims_more_cells_than_it_has_is_no_map(memory: RobotMem
         grid.info.width = grid.info.height = side
         bag = write_bag(tmp_path / f"bag{side}", messages, [("/map", START, grid)])
         assert wanted in replayed(bag, memory, tmp_path).map
-    assert memory.maps() == ()
+    assert memory.maps.all() == ()
 
 
 def test_another_type_on_the_map_topic_is_left_alone(memory: RobotMemory, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_the_path_of_a_real_drive_agrees_with_amcl(tmp_path: Path) -> None:
             poses[stamp.sec * SECOND + stamp.nanosec] = message.pose.pose.position
     with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
         replayed(NAV2, memory, tmp_path, "map_id: ''")
-        path = memory.robot_path()
+        path = memory.maps.path()
     assert 60 <= len(path) <= 97  # at most one a second
     assert {point.segment for point in path} == {0}
     apart = []

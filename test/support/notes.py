@@ -39,4 +39,4 @@ def ids(memory: RobotMemory) -> dict[str, int]:
 
 def errors(memory: RobotMemory) -> dict[str, str]:
     """Why files could not be read, by path."""
-    return {one.path: one.error for one in memory.notes().files if one.error}
+    return {one.path: one.error for one in memory.notes.state().files if one.error}

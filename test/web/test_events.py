@@ -32,7 +32,7 @@ def test_each_kind_of_change_is_told_and_counting_a_recall_is_not(db: Path) -> N
             lambda: memory.restore(2),
             lambda: memory.save_perception("a mug", label="mug", pose=[0.0, 1.0, 0.8]),
             memory.start_session,
-            lambda: memory.save_map(grid),
+            lambda: memory.maps.save(grid),
             lambda: memory.purge(ids=[3]),
         ):
             before = len(listener.changes)

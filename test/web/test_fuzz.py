@@ -28,7 +28,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     db, areas = folder / "memory.db", folder / "areas.yaml"
     seed(db)
     with RobotMemory(db, embedding_model="") as memory:
-        memory.save_map(
+        memory.maps.save(
             OccupancyGrid(frame_id="map", resolution=0.5, origin=Origin(0.0, 0.0), width=2, height=1, cells=b"\0d")
         )
     with console(db, "--areas-file", str(areas)) as server:

@@ -235,9 +235,9 @@ def test_the_map_is_described_and_drawn_and_the_path_follows(db: Path) -> None:
         frame_id="map", resolution=0.5, origin=Origin(-1.0, -2.0, 0.1), width=2, height=1, cells=b"\0d"
     )
     with RobotMemory(db, embedding_model="") as memory:
-        memory.save_map(grid)
+        memory.maps.save(grid)
         moves = [Move(NOW + number * SECOND, float(number), 0.0, 0.0, NOW) for number in range(3)]
-        memory.store_path(PathPart(moves, "map", "", "default")).result()
+        memory.maps.store_path(PathPart(moves, "map", "", "default")).result()
     with console(db) as server, server.client() as client:
         told = client.get("/api/map").json()
         assert (told["origin"], told["width"], told["height"]) == ([-1.0, -2.0, 0.1], 2, 1)

@@ -126,7 +126,7 @@ class NotesIngestor:
         start = time.monotonic()
         grace = 0.0 if self._is_flushing.is_set() else _GRACE
         self._is_flushing.clear()
-        known_notes = self._memory.known_notes()
+        known_notes = self._memory.notes.known()
         seen, folders = Seen(), []
         for folder in self._folders.values():
             before = known_notes.folders.get(folder.name)
@@ -136,7 +136,7 @@ class NotesIngestor:
             folders.append(FolderRow(folder.name, str(folder.path), folder.collection, device, problem))
         self._rest(start)
         if known_notes.has_orphans or [*known_notes.folders.values()] != sorted(folders):
-            self._memory.save_note_folders(folders)
+            self._memory.notes.save_folders(folders)
         self._stamps = {path: file.stamp for path, file in seen.files.items()}
         self._queue.extend(self._differences(known_notes.files, seen, grace))
         self._due_at = time.monotonic() + (_GRACE if self._missing_since else _INTERVAL)
@@ -167,11 +167,11 @@ class NotesIngestor:
         path, stored_file, folder_file, problem = change
         if problem:
             folder = self._folders[path.partition("/")[0]]
-            self._memory.save_note_file(NoteFile(path, folder.collection, error=problem), ())
+            self._memory.notes.save_file(NoteFile(path, folder.collection, error=problem), ())
         elif folder_file is not None:
             self._read(stored_file, folder_file)
         else:
-            self._memory.delete_note_file(path)
+            self._memory.notes.delete_file(path)
             self._missing_since.pop(path, None)
 
     def _read(self, stored_file: KnownFile | None, folder_file: FoundFile) -> None:
@@ -182,7 +182,7 @@ class NotesIngestor:
                 stamp=f"{self._scheme} {as_read}" if as_read else "", digest=self._digest(content, file.collection)
             )
             if stored_file is not None and stored_file.digest == file.digest and not stored_file.error:
-                self._memory.save_note_file(file, None)
+                self._memory.notes.save_file(file, None)
                 return
             file = file._replace(text=decode(content))
             parts = split(file.text, is_markdown=folder_file.is_markdown, limits=self._limits)
@@ -191,17 +191,17 @@ class NotesIngestor:
         except OSError as cause:
             digest = stored_file.digest if stored_file else ""
             file = file._replace(stamp="", digest=digest, error=f"cannot be read ({cause.strerror})")
-            self._memory.save_note_file(file, None)
+            self._memory.notes.save_file(file, None)
             return
         except FileError as cause:
-            self._memory.save_note_file(file._replace(digest="", error=str(cause)), ())
+            self._memory.notes.save_file(file._replace(digest="", error=str(cause)), ())
             return
         except ImportError:
             problem = "is Markdown, and markdown-it-py is not installed (pip install 'robotmem_ros[notes]')"
-            self._memory.save_note_file(NoteFile(file.path, file.collection, error=problem), ())
+            self._memory.notes.save_file(NoteFile(file.path, file.collection, error=problem), ())
             return
         renamed_from = self._renamed_from(stored_file, file.digest)
-        self._memory.save_note_file(file, [self._note(folder_file, part) for part in parts], renamed_from=renamed_from)
+        self._memory.notes.save_file(file, [self._note(folder_file, part) for part in parts], renamed_from=renamed_from)
         self._missing_since.pop(renamed_from, None)
 
     def _note(self, file: FoundFile, part: Part) -> NewMemory:
@@ -226,7 +226,7 @@ class NotesIngestor:
         # The path of a missing file with the same content; empty for none.
         if stored_file is not None or not self._missing_since:
             return ""
-        files = self._memory.known_notes().files
+        files = self._memory.notes.known().files
         paths = (path for path in sorted(self._missing_since) if path in files and files[path].digest == digest)
         return next(paths, "")
 

@@ -71,68 +71,68 @@ def test_a_grid_that_cannot_be_is_refused_by_its_field_and_value(fields: dict[st
 
 
 def test_a_saved_map_is_the_one_that_is_read(memory: RobotMemory) -> None:
-    assert memory.occupancy_grid() is None
-    assert memory.save_map(grid())
-    assert memory.occupancy_grid() == memory.occupancy_grid("") == grid()
-    assert memory.occupancy_grid("another") is None
+    assert memory.maps.grid() is None
+    assert memory.maps.save(grid())
+    assert memory.maps.grid() == memory.maps.grid("") == grid()
+    assert memory.maps.grid("another") is None
 
 
 def test_the_same_map_is_not_written_again_and_another_one_replaces_it(memory: RobotMemory) -> None:
-    assert memory.save_map(grid())
-    assert not memory.save_map(grid(observed_at=9 * SECOND))
-    (found,) = memory.maps()
+    assert memory.maps.save(grid())
+    assert not memory.maps.save(grid(observed_at=9 * SECOND))
+    (found,) = memory.maps.all()
     assert found.observed_at == 9 * SECOND
     for fields in ({"cells": bytes(6)}, {"resolution": 0.1}, {"origin": (0, 0, 0)}, {"width": 2, "height": 3}):
-        assert memory.save_map(grid(**fields))
-        (other,) = memory.maps()
+        assert memory.maps.save(grid(**fields))
+        (other,) = memory.maps.all()
         assert other.digest != found.digest
-        assert memory.occupancy_grid() == grid(**fields)
+        assert memory.maps.grid() == grid(**fields)
 
 
 def test_a_recorded_map_does_not_replace_a_newer_one(memory: RobotMemory) -> None:
-    memory.save_map(grid())
-    assert not memory.store_map(grid([[0, 0]], observed_at=6 * SECOND), keeps_newer=True).result()
-    assert memory.occupancy_grid() == grid()
-    assert memory.store_map(grid([[0, 0]], observed_at=8 * SECOND), keeps_newer=True).result()
-    assert memory.save_map(grid(observed_at=1 * SECOND))
+    memory.maps.save(grid())
+    assert not memory.maps.store(grid([[0, 0]], observed_at=6 * SECOND), keeps_newer=True).result()
+    assert memory.maps.grid() == grid()
+    assert memory.maps.store(grid([[0, 0]], observed_at=8 * SECOND), keeps_newer=True).result()
+    assert memory.maps.save(grid(observed_at=1 * SECOND))
 
 
 def test_each_map_has_its_own_grid_and_the_parameter_names_the_present_one(open_memory: OpenMemory) -> None:
     memory = open_memory()
-    memory.save_map(grid(map_id="first"))
-    memory.save_map(grid([[0]], map_id="second", observed_at=8 * SECOND))
-    newest = memory.occupancy_grid()
+    memory.maps.save(grid(map_id="first"))
+    memory.maps.save(grid([[0]], map_id="second", observed_at=8 * SECOND))
+    newest = memory.maps.grid()
     assert newest is not None
     assert newest.map_id == "second"
     memory.parameters = memory.parameters.changed(map_id="first")
-    assert memory.occupancy_grid() == grid(map_id="first")
-    assert [one.map_id for one in memory.maps()] == ["first", "second"]
+    assert memory.maps.grid() == grid(map_id="first")
+    assert [one.map_id for one in memory.maps.all()] == ["first", "second"]
 
 
 def test_a_map_in_another_frame_is_refused(memory: RobotMemory) -> None:
     with pytest.raises(InvalidFieldError, match="frame_id: 'odom' is the frame of the map, but the memory frame is"):
-        memory.save_map(grid(frame_id="odom"))
-    assert memory.save_map(grid(frame_id="/map"))
+        memory.maps.save(grid(frame_id="odom"))
+    assert memory.maps.save(grid(frame_id="/map"))
 
 
 def test_a_reader_sees_the_map_and_may_not_save_one(open_memory: OpenMemory) -> None:
     memory = open_memory()
-    memory.save_map(grid())
+    memory.maps.save(grid())
     reader = open_memory(memory.path, read_only=True)
-    assert reader.occupancy_grid() == grid()
+    assert reader.maps.grid() == grid()
     with pytest.raises(ReadOnlyError):
-        reader.save_map(grid())
+        reader.maps.save(grid())
 
 
 def test_another_process_sees_the_map_that_was_saved_and_the_next_one(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory()
-    memory.save_map(grid())
+    memory.maps.save(grid())
     script = """
 import sys
 from robotmem_ros.memory import RobotMemory
 with RobotMemory(sys.argv[1], embedding_model="", read_only=True) as memory:
     for line in sys.stdin:
-        print(memory.occupancy_grid().cells.hex(), flush=True)
+        print(memory.maps.grid().cells.hex(), flush=True)
 """
     with subprocess.Popen(
         [sys.executable, "-c", script, str(memory.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -140,7 +140,7 @@ with RobotMemory(sys.argv[1], embedding_model="", read_only=True) as memory:
         assert reader.stdin is not None
         assert reader.stdout is not None
         for cells in (grid().cells, bytes(6)):
-            memory.save_map(grid(cells=cells))
+            memory.maps.save(grid(cells=cells))
             reader.stdin.write("\n")
             reader.stdin.flush()
             assert reader.stdout.readline().strip() == cells.hex()
@@ -176,6 +176,6 @@ def test_every_map_comes_back_as_it_was(size: tuple[int, int], resolution: float
     cells = [[chance.randint(-1, 100) for _ in range(width)] for _ in range(height)]
     wanted = grid(cells, resolution=resolution, origin=origin)
     with RobotMemory(":memory:", embedding_model="") as memory:
-        memory.save_map(wanted)
-        assert memory.occupancy_grid() == wanted
+        memory.maps.save(wanted)
+        assert memory.maps.grid() == wanted
     assert wanted.origin == Origin(*origin)

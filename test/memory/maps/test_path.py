@@ -26,22 +26,22 @@ def drive(memory: RobotMemory, seconds: list[int], *, start: int | None = None, 
     segment = (seconds[0] if start is None else start) * SECOND
     moves = [Move(second * SECOND, float(second % 10**6), 0.0, 0.1, segment) for second in seconds]
     given = {"frame_id": "map", "map_id": "", "collection": "default"} | fields
-    return memory.store_path(PathPart(moves, **given)).result()
+    return memory.maps.store_path(PathPart(moves, **given)).result()
 
 
 def seconds(memory: RobotMemory, **conditions: Any) -> list[int]:
     """Return the times of the path in seconds."""
-    return [point.observed_at // SECOND for point in memory.robot_path(**conditions)]
+    return [point.observed_at // SECOND for point in memory.maps.path(**conditions)]
 
 
 def test_the_path_in_a_window_is_oldest_first_and_half_open(memory: RobotMemory) -> None:
-    assert memory.robot_path() == ()
+    assert memory.maps.path() == ()
     assert drive(memory, [3, 4, 5, 6]) == 4
     assert drive(memory, [1, 2]) == 2
     assert seconds(memory) == [1, 2, 3, 4, 5, 6]
     assert seconds(memory, after=2 * SECOND, before=5 * SECOND) == [2, 3, 4]
-    assert [point.segment for point in memory.robot_path()] == [0, 0, 1, 1, 1, 1]
-    first = memory.robot_path(n=1, before=4 * SECOND)[0]
+    assert [point.segment for point in memory.maps.path()] == [0, 0, 1, 1, 1, 1]
+    first = memory.maps.path(n=1, before=4 * SECOND)[0]
     assert (first.x, first.y, first.yaw, first.session_id) == (3.0, 0.0, 0.1, "")
 
 
@@ -74,7 +74,7 @@ def test_a_condition_that_cannot_be_used_is_refused(
     memory: RobotMemory, conditions: dict[str, Any], wanted: str
 ) -> None:
     with pytest.raises(InvalidFieldError, match=wanted):
-        memory.robot_path(**conditions)
+        memory.maps.path(**conditions)
 
 
 def test_paths_of_different_maps_are_never_mixed(memory: RobotMemory) -> None:
@@ -94,7 +94,7 @@ def test_a_point_has_the_session_of_its_collection_that_was_open_then(open_memor
     clock.now = 20 * SECOND
     memory.end_session(first)
     drive(memory, [5, 10, 15, 20, 21])
-    assert [point.session_id for point in memory.robot_path()] == ["", first, first, first, ""]
+    assert [point.session_id for point in memory.maps.path()] == ["", first, first, first, ""]
 
 
 def test_a_point_of_a_time_that_is_known_is_not_stored_again(memory: RobotMemory) -> None:
@@ -104,7 +104,7 @@ def test_a_point_of_a_time_that_is_known_is_not_stored_again(memory: RobotMemory
 
 
 def test_points_of_an_import_that_were_deleted_do_not_come_back(memory: RobotMemory) -> None:
-    number = memory.begin_import(Recording("digest", "/tf", "configuration", "patrol.mcap"))
+    number = memory.imports.begin(Recording("digest", "/tf", "configuration", "patrol.mcap"))
     assert drive(memory, [1, 2, 3], import_id=number) == 3
     memory.purge(before=3 * SECOND)
     assert drive(memory, [1, 2, 3], import_id=number) == 0

@@ -90,7 +90,7 @@ def test_names_are_compared_in_one_form_of_unicode(memory: RobotMemory, handbook
     (handbook / decomposed).write_text("The cheese is cold.")
     memory.flush()
     assert (f"handbook/{composed}", 1, 1, "") in cited(memory)
-    assert memory.note(f"handbook/{decomposed}").text == memory.note(f"handbook/{composed}").text
+    assert memory.notes.lines(f"handbook/{decomposed}").text == memory.notes.lines(f"handbook/{composed}").text
     (handbook / composed).write_text("The cheese is warm.")
     memory.flush()
     assert errors(memory) == {f"handbook/{composed}": "has the name of another file, in another form of Unicode"}

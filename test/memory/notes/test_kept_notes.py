@@ -96,7 +96,7 @@ def test_a_purge_by_time_or_session_leaves_notes_and_one_of_their_collection_tak
     memory.close()
     without = open_memory()
     without.purge(collection="notes")
-    assert (without.status().notes, without.notes().files, without.notes().folders) == (0, (), ())
+    assert (without.status().notes, without.notes.state().files, without.notes.state().folders) == (0, (), ())
     assert b"glass doors" not in without.path.read_bytes()
 
 

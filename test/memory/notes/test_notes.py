@@ -112,7 +112,7 @@ def test_a_removed_file_takes_its_notes_along(memory: RobotMemory, handbook: Pat
     (handbook / "more.txt").unlink()
     memory.flush()
     assert not memory.recall("lift badge", kinds="notes", min_relevance=0.9)
-    assert [one.path for one in memory.notes().files] == ["handbook/safety.md"]
+    assert [one.path for one in memory.notes.state().files] == ["handbook/safety.md"]
 
 
 def test_a_file_that_editors_replace_in_two_steps_keeps_its_notes(
@@ -163,7 +163,7 @@ def test_an_empty_folder_on_another_disk_is_one_that_is_not_mounted(memory: Robo
     (handbook / "safety.md").unlink()
     memory.flush()
     assert len(cited(memory)) == 2
-    (folder,) = memory.notes().folders
+    (folder,) = memory.notes.state().folders
     assert folder.error == "is empty and on another disk than before; what was read of it there stays"
     (handbook / "safety.md").write_text(PAGE)
     memory.flush()

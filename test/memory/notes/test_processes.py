@@ -102,4 +102,4 @@ def test_a_reader_finds_what_another_process_reads(tmp_path: Path) -> None:
         with RobotMemory(path, embedding_model="", read_only=True) as memory:
             (handbook / "lift.md").write_text("The lift needs a badge.")
             until(lambda: bool(memory.recall("badge")), "note")
-            assert memory.note("handbook/lift.md").text == "The lift needs a badge."
+            assert memory.notes.lines("handbook/lift.md").text == "The lift needs a badge."

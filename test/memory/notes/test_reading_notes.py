@@ -30,15 +30,15 @@ def memory(open_memory: OpenMemory, tmp_path: Path) -> RobotMemory:
 
 
 def test_lines_are_given_from_the_first_one_on(memory: RobotMemory) -> None:
-    found = memory.note("handbook/page.md", 10, 3)
+    found = memory.notes.lines("handbook/page.md", 10, 3)
     assert (found.first_line, found.last_line, found.lines) == (10, 12, 250)
     assert found.text == "\n".join(LINES[9:12])
-    assert memory.note("handbook/page.md").text == "\n".join(LINES[:100])
-    assert memory.note("handbook/page.md", 249, 100).text == "line 249\nline 250"
+    assert memory.notes.lines("handbook/page.md").text == "\n".join(LINES[:100])
+    assert memory.notes.lines("handbook/page.md", 249, 100).text == "line 249\nline 250"
 
 
 def test_an_empty_note_has_no_lines(memory: RobotMemory) -> None:
-    found = memory.note("handbook/empty.txt")
+    found = memory.notes.lines("handbook/empty.txt")
     assert (found.text, found.first_line, found.last_line, found.lines) == ("", 1, 0, 0)
 
 
@@ -46,7 +46,7 @@ def test_each_recalled_note_says_what_its_lines_say(memory: RobotMemory) -> None
     for one in memory.recall("line", 100, kinds="notes"):
         note = one.memory.context["note"]
         lines = note["last_line"] - note["first_line"] + 1
-        assert memory.note(note["path"], note["first_line"], lines).text == one.memory.content
+        assert memory.notes.lines(note["path"], note["first_line"], lines).text == one.memory.content
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_each_recalled_note_says_what_its_lines_say(memory: RobotMemory) -> None
 )  # fmt: skip
 def test_what_is_no_note_is_refused(memory: RobotMemory, path: str) -> None:
     with pytest.raises(InvalidFieldError, match=r"^path: .* is no note; give a path as recall returns it"):
-        memory.note(path)
+        memory.notes.lines(path)
 
 
 @pytest.mark.parametrize(
@@ -82,18 +82,18 @@ def test_what_is_no_note_is_refused(memory: RobotMemory, path: str) -> None:
 )
 def test_other_arguments_that_cannot_be_used_are_named(memory: RobotMemory, arguments: Any, why: str) -> None:
     with pytest.raises(InvalidFieldError) as raised:
-        memory.note(*arguments)
+        memory.notes.lines(*arguments)
     assert str(raised.value) == why
 
 
 def test_the_nearest_path_is_proposed(memory: RobotMemory) -> None:
     with pytest.raises(InvalidFieldError, match=r"did you mean 'handbook/page\.md'"):
-        memory.note("handbook/Page.md")
+        memory.notes.lines("handbook/Page.md")
 
 
 def test_without_notes_the_parameter_is_named(open_memory: OpenMemory) -> None:
     with pytest.raises(InvalidFieldError, match=r"there are no notes \(parameter notes_folders\)"):
-        open_memory().note("handbook/page.md")
+        open_memory().notes.lines("handbook/page.md")
 
 
 @pytest.mark.parametrize(

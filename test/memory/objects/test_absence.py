@@ -110,7 +110,7 @@ def test_a_message_stores_its_sightings_and_misses_other_objects_in_view(memory:
 
 def test_a_view_of_a_recording_counts_once(memory: RobotMemory) -> None:
     recording = Recording("digest", "/detections", "configuration", "path")
-    key = ImportKey(memory.begin_import(recording), 200 * SECOND, 0, -1)
+    key = ImportKey(memory.imports.begin(recording), 200 * SECOND, 0, -1)
     for _ in range(2):
         memory.store_sightings([], field_of_view=replace(VIEW, import_key=key)).result()
         # As if it had not been noted when it was missed.

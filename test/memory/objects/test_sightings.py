@@ -94,7 +94,7 @@ def test_a_past_sighting_of_a_call_has_decayed_and_one_of_a_topic_has_not(
 
 
 def test_a_sighting_of_a_recording_is_stored_once(memory: RobotMemory) -> None:
-    number = memory.begin_import(Recording("digest", "/detections", "configuration", "path"))
+    number = memory.imports.begin(Recording("digest", "/detections", "configuration", "path"))
     key = ImportKey(number, NOW, 0, 0)
     new = new_perception(memory.parameters, NewPerception(**MUG, observed_at=NOW - SECOND), now=time.time_ns)
     new = replace(new, import_key=key)

@@ -108,7 +108,7 @@ def test_a_late_sighting_changes_no_newer_state_and_a_late_view_counts_nothing(
 
 def test_an_imported_recording_of_the_past_changes_no_newer_state(memory: RobotMemory) -> None:
     see(memory, at(NOW, DIRTY))
-    number = memory.begin_import(Recording("digest", "/detections", "configuration", "path"))
+    number = memory.imports.begin(Recording("digest", "/detections", "configuration", "path"))
     recorded = (NOW - YEARS // 2) * SECOND
     see(memory, replace(at(NOW - YEARS // 2), import_key=ImportKey(number, recorded, 0, 0)))
     assert not look(memory, NOW - YEARS // 4, ImportKey(number, recorded, 1, -1))
@@ -116,7 +116,7 @@ def test_an_imported_recording_of_the_past_changes_no_newer_state(memory: RobotM
 
 
 def test_a_wrong_stamp_in_a_recording_does_not_outdate_its_later_sightings(memory: RobotMemory) -> None:
-    number = memory.begin_import(Recording("digest", "/detections", "configuration", "path"))
+    number = memory.imports.begin(Recording("digest", "/detections", "configuration", "path"))
     for t, stamp, context in ((1000, 1000 + YEARS, CLEAN), (1060, 1060, DIRTY)):
         see(memory, replace(at(stamp, context), import_key=ImportKey(number, t * SECOND, 0, 0)))
     assert (the(memory, 1).context_json, the(memory, 1).last_seen) == (DIRTY, 1060 * SECOND)

@@ -141,7 +141,7 @@ def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memor
     memory.recall(f"{MARK}", collection=lab)
     kept = memory.parameters
     memory.parameters = kept.changed(collection=lab)
-    memory.save_map(
+    memory.maps.save(
         OccupancyGrid(
             map_id=f"{MARK}map", frame_id="map", resolution=1.0, origin=Origin(0, 0), width=5, height=1,
             cells=bytes(5),
@@ -149,7 +149,7 @@ def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memor
     )  # fmt: skip
     memory.parameters = kept
     now = memory.sessions()[0].started_at
-    memory.store_path(PathPart([Move(now, 1.0, 2.0, 0.0, now)], f"{MARK}frame", f"{MARK}map", lab)).result()
+    memory.maps.store_path(PathPart([Move(now, 1.0, 2.0, 0.0, now)], f"{MARK}frame", f"{MARK}map", lab)).result()
     memory.flush()
     connection = sqlite3.connect(memory.path)
     exempt = {(table, column) for table, names in NO_TEXT.items() for column in names}

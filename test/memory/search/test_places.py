@@ -36,7 +36,7 @@ def perceive(memory: RobotMemory, minute: float, x: float, **more: Any) -> str:
 
 def since_last_visit(memory: RobotMemory, minute: float, **more: Any) -> set[str]:
     """What was observed since the last visit to the kitchen, seen from some minutes after noon."""
-    memory._clock = lambda: NOON + round(minute * MINUTE)
+    memory._access.clock = lambda: NOON + round(minute * MINUTE)
     return {found.memory.content for found in memory.recall(since_last_visit=KITCHEN, n=100, **more)}
 
 
@@ -79,7 +79,7 @@ def test_an_earlier_sighting_of_an_object_is_a_visit_too(patrol: RobotMemory, cl
     def see(minute: int) -> None:
         clock.now = NOON + minute * MINUTE
         fields = NewPerception("a mug", label="mug", pose=[0, 0, 0], observed_at=NOON + minute * MINUTE)
-        patrol.store(new_perception(patrol.parameters, fields, now=patrol._clock)).result()
+        patrol.store(new_perception(patrol.parameters, fields, now=patrol._access.clock)).result()
 
     see(0)
     between = perceive(patrol, 15, 9.0)

@@ -168,7 +168,7 @@ VERBS: dict[str, Callable[[World, int, int], object]] = {
     "purge": lambda world, one, two: world.source.purge(ids=[world.some(one, two)]),
     "purge session": lambda world, one, two: world.source.purge(session_id=f"s{two % 3}"),
     "purge before": lambda world, one, two: world.source.purge(before=world.now - one * 10**9 * 60),
-    "map": lambda world, one, two: world.source.save_map(grid(two)),
+    "map": lambda world, one, two: world.source.maps.save(grid(two)),
     "retain": World.retain,
     "import": World.import_own,
     "feed": lambda world, one, two: world.feed(one + 1, times=1 + two % 2),

@@ -35,7 +35,7 @@ def fill(memory: RobotMemory, clock: Clock) -> None:
     The clock is that of the memory; it stands at the end of the last round afterwards.
     """
     start = clock.now
-    memory.save_map(_floor_plan(start))
+    memory.maps.save(_floor_plan(start))
     for lap, (task, outcome) in enumerate(zip(_TASKS, _OUTCOMES, strict=True)):
         session = memory.start_session({"task": task}, "house")
         _drive(memory, clock, lap, session.session_id)
@@ -65,7 +65,7 @@ def _drive(memory: RobotMemory, clock: Clock, lap: int, session: str) -> None:
                 confidence=0.3 if is_doubtful else 0.9, observed_at=clock.now, session_id=session, collection="house",
                 context={"colour": thing.colour},
             )  # fmt: skip
-    memory.store_path(PathPart(tuple(moves), "map", "", "house")).result()
+    memory.maps.store_path(PathPart(tuple(moves), "map", "", "house")).result()
     for place, attempt in enumerate(ATTEMPTS):
         if attempt.lap == lap + 1:
             clock.now += SECOND

@@ -1,0 +1,90 @@
+"""Maps: the occupancy grids of a memory, and the path that the robot drove on them."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+from .. import validation
+from ..errors import InvalidFieldError
+from ..maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
+from ..models import ImportKey
+from ..storage import map_rows, path_rows
+from ..storage.map_rows import MapInfo
+from ..times import Time
+from .access import Access
+
+
+class Maps:
+    """What a memory knows of the floor, `memory.maps`. Positions are metres in the memory frame."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def save(self, grid: OccupancyGrid) -> bool:
+        """Store an occupancy grid in place of the one of its map; return whether it differs. It is on disk then.
+
+        Raises:
+            InvalidFieldError: it is not in the memory frame.
+            StorageError: the database could not be written.
+        """
+        return self.store(grid).result()
+
+    def store(self, grid: OccupancyGrid, *, keeps_newer: bool = False, key: ImportKey | None = None) -> Future[bool]:
+        """Queue an occupancy grid; the future tells whether it was stored, and not the same.
+
+        `keeps_newer` keeps a grid of the map that was observed later. A grid with a `key` is stored only once.
+
+        Raises:
+            InvalidFieldError: it is not in the memory frame.
+        """
+        frame, collection = self._access.parameters().memory_frame, self._access.parameters().collection
+        if grid.frame_id != frame:
+            problem = f"is the frame of the map, but the memory frame is {frame!r}; only maps in that frame are kept"
+            raise InvalidFieldError("frame_id", grid.frame_id, problem)
+        return self._access.write(map_rows.save, map_rows.pack(grid), collection, keeps_newer=keeps_newer, key=key)
+
+    def grid(self, map_id: str | None = None) -> OccupancyGrid | None:
+        """Return the occupancy grid of a map, None if there is none.
+
+        Without `map_id` it is that of the present map: the parameter `map_id`, else where the robot drove last, else
+        the newest grid.
+
+        Raises:
+            InvalidFieldError: the name of the map cannot be used.
+            StorageError: the database could not be read.
+        """
+        return self._access.read(map_rows.load, self._map_id(map_id))
+
+    def all(self) -> tuple[MapInfo, ...]:
+        """Return what occupancy grids there are, without their cells, by the names of their maps."""
+        return self._access.read(map_rows.infos)
+
+    def store_path(self, part: PathPart) -> Future[int]:
+        """Queue poses of the robot, as `PathRecorder` finds them; the future has the number of those that are new.
+
+        Raises:
+            InvalidFieldError: a pose lies too far out, or is not finite.
+        """
+        check_moves(part.moves)
+        return self._access.writable.database.write(
+            lambda transaction: path_rows.insert(transaction, part), background=True
+        )
+
+    def path(
+        self, *, after: Time | None = None, before: Time | None = None, map_id: str | None = None, n: int = 5000
+    ) -> tuple[PathPoint, ...]:
+        """Return where the robot drove in `[after, before)`, oldest first: at most `n` points that lie evenly.
+
+        Without `map_id` it is the path on the present map: the parameter `map_id`, else where the robot drove last.
+
+        Raises:
+            InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
+            StorageError: the database could not be read.
+        """
+        since, until = self._access.window(after, before)
+        limit = validation.whole("n", n, low=1, high=MAX_POINTS)
+        return self._access.read(path_rows.read, after=since, before=until, map_id=self._map_id(map_id), n=limit)
+
+    def _map_id(self, map_id: str | None) -> str | None:
+        # The parameter is empty if maps have no names, and in programs that do not know the name.
+        return (self._access.parameters().map_id or None) if map_id is None else validation.name("map_id", map_id)

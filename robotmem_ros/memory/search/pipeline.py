@@ -25,7 +25,7 @@ from ..embedding.embedders import Embedders
 from ..errors import StorageError, shown
 from ..models import Memory
 from ..storage import Database
-from ..storage.candidates import Candidates, list_if_few, most_recent, only
+from ..storage.candidates import Candidates, list_if_few, list_untested, most_recent, only
 from ..storage.overview import overview
 from ..storage.position_rows import find_space
 from ..storage.rows import read
@@ -161,7 +161,7 @@ class _Recall:
 
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
         depth = self.relevance.depth(self.query.n)
-        candidates = list_if_few(self.snapshot, candidates, depth)
+        candidates = list_untested(self.snapshot, candidates, depth)
         self.times.lap("conditions")
         batch = ranking = self._judged(self._rank(candidates, depth))
         if not ranking.scores and self.query.takes_best and (recent := self._most_recent(candidates)):

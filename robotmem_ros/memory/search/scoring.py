@@ -58,6 +58,10 @@ class Measures(NamedTuple):
             np.zeros((len(ids), 0), bool) if words is None else words,
         )
 
+    def rows(self, positions: npt.NDArray[np.intp]) -> Measures:
+        """Return those that stand at some positions."""
+        return Measures(self.ids[positions], self.bm25[positions], self.cosine[positions], self.words[positions])
+
     def join(self, addition: Measures) -> Measures:
         """Return these memories and others, and of those in both what either of them knows."""
         ids = np.union1d(self.ids, addition.ids)

@@ -18,7 +18,7 @@ import numpy as np
 from ..conditions.places import Place, Space
 from ..errors import StorageError
 from ..storage import nearest_rows
-from ..storage.candidates import Candidates, list_if_few, list_up_to, only, worth_listing
+from ..storage.candidates import Candidates, list_untested, list_up_to, only, worth_listing
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .query import Query
@@ -46,7 +46,7 @@ def find_matches(
                 if (matches := _containing(relevance, candidates, terms, query.n)) is not None:
                     return matches, None
     depth = relevance.depth(query.n)
-    candidates = list_if_few(relevance.snapshot, candidates, depth)
+    candidates = list_untested(relevance.snapshot, candidates, depth)
     ranking = relevance.rank(candidates, depth)
     if not ranking.evidence:
         return candidates if query.takes_best else only(()), ranking

@@ -1,7 +1,8 @@
 """Candidates: the memories that meet all conditions, exactly, before anything is ranked or cut.
 
-If they are few they are listed, and every search looks at these alone. Otherwise a search looks at all memories, best
-first, and tests what it comes upon until enough of it are candidates.
+If they are few they are listed, and every search looks at these alone; what an index lists need not be tested at once.
+Otherwise a search looks at all memories, best first. What is not tested is tested as a search comes upon it, until
+enough of it are candidates.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from .overview import overview
 from .snapshot import Snapshot, json_array
 
 Ids = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.intp]
 
 _LIST_SIZE = 500
 """So many are always listed."""
 _COST = 8
 """Cost of a memory that a search comes upon and tests, over that of one that an index lists and that is tested."""
+_SURPLUS, _GROWTH = 16, 4
+"""How many more memories than are wanted are tested at first, and by what factor more after them."""
 
 
 class Candidates(NamedTuple):
-    """The memories under all of some conditions: sorted ids if they are listed, or else conditions to test ids with.
-
-    `find_matches` gives both, if so many contain a text that they are tested only as a search comes upon them.
-    """
+    """The memories under all of some conditions: sorted ids if they are listed, and conditions to test ids with."""
 
     conditions: tuple[Sql, ...] = ()
-    """Conditions that are still to be tested; none if the candidates are listed."""
+    """Conditions that are still to be tested."""
     ids: Ids | None = None
     """Ids, ascending, of which those that meet the conditions are the candidates; None for all memories."""
 
@@ -55,6 +56,19 @@ class Candidates(NamedTuple):
         sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {self.check.sql}"
         return snapshot.ids(sql, (json_array(ids), *self.check.arguments))
 
+    def first(self, snapshot: Snapshot, best_first: Ids, n: int) -> Positions:
+        """Return where the first `n` candidates stand among listed ids; no more are tested than that takes."""
+        if not self.conditions:
+            return np.arange(min(n, len(best_first)))
+        untested, start, size = Candidates(self.conditions), 0, n + _SURPLUS
+        positions = np.empty(0, np.intp)
+        while start < len(best_first) and len(positions) < n:
+            part = best_first[start : start + size]
+            is_candidate = np.isin(part, untested.filter(snapshot, part.tolist()))
+            positions = np.concatenate((positions, start + np.flatnonzero(is_candidate)))
+            start, size = start + size, _GROWTH * size
+        return positions[:n]
+
     def without(self, ids: Collection[int]) -> Candidates:
         """Leave out some memories."""
         if self.ids is not None:
@@ -73,7 +87,8 @@ class Candidates(NamedTuple):
     def by_time(self) -> Sql:
         """Return SQL that follows SELECT and stands before ORDER BY m.observed_at."""
         if self.ids is not None:
-            return Sql("FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value", (json_array(self.ids),))
+            listed = "FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value"
+            return Sql(f"{listed} WHERE {self.check.sql}", (json_array(self.ids), *self.check.arguments))
         # The index gives the most recent first, or the oldest, and the walk ends at the last one that is wanted.
         return Sql(f"FROM memories AS m INDEXED BY idx_mem_observed WHERE {self.check.sql}", self.check.arguments)
 
@@ -98,14 +113,20 @@ def worth_listing(snapshot: Snapshot, n: int, cost: int) -> int:
 
 def list_up_to(snapshot: Snapshot, candidates: Candidates, limit: int) -> Candidates:
     """List the candidates if an index lists at most `limit` memories under a condition: the rest is tested."""
-    sources = [condition.source for condition in candidates.conditions if condition.source]
-    counts = [_count(snapshot, source, limit + 1) for source in sources]
-    if min(counts, default=limit + 1) > limit:
+    if (source := _shortest(snapshot, candidates, limit)) is None:
         return candidates
-    source = sources[counts.index(min(counts))]
-    rest = all_of([condition for condition in candidates.conditions if condition.source is not source])
+    rest = all_of(_but(candidates, source))
     sql = f"SELECT m.id FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {rest.sql}"
     return Candidates(ids=np.sort(snapshot.array(sql, (*source.arguments, *rest.arguments))))
+
+
+def list_untested(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidates:
+    """List the candidates as `list_if_few` does, but of more than a few hundred leave the rest still to be tested."""
+    candidates = list_up_to(snapshot, candidates, _LIST_SIZE)
+    source = _shortest(snapshot, candidates, worth_listing(snapshot, n, _COST))
+    if source is None:
+        return candidates
+    return Candidates(_but(candidates, source), np.sort(snapshot.array(source.sql, source.arguments)))
 
 
 def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]:
@@ -113,6 +134,17 @@ def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]
     memories = list_if_few(snapshot, candidates, n).by_time()
     sql = f"SELECT m.id {memories.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?"
     return snapshot.ids(sql, (*memories.arguments, n))
+
+
+def _shortest(snapshot: Snapshot, candidates: Candidates, limit: int) -> Source | None:
+    # The shortest list of an index; None if that is too long, or if the candidates are listed.
+    sources = [condition.source for condition in candidates.conditions if condition.source and candidates.ids is None]
+    counts = [_count(snapshot, source, limit + 1) for source in sources]
+    return sources[counts.index(min(counts))] if min(counts, default=limit + 1) <= limit else None
+
+
+def _but(candidates: Candidates, source: Source) -> tuple[Sql, ...]:
+    return tuple(condition for condition in candidates.conditions if condition.source is not source)
 
 
 def _count(snapshot: Snapshot, source: Source, limit: int) -> int:

@@ -59,7 +59,8 @@ class TextReader:
         if not self._query.words or depth < 1:
             return Measures.of(())
         if candidates.ids is not None:
-            return self.rank(candidates.ids, depth)
+            ranked = self.rank(candidates.ids)
+            return ranked.rows(candidates.first(self._snapshot, ranked.ids, depth))
         outdated_ids = candidates.filter(self._snapshot, self._outdated_ids)
         best = self.rank({*self._behind(candidates), *outdated_ids}, depth)
         return self._with_best(candidates, best, depth) if self._blocks else best

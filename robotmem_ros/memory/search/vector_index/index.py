@@ -28,6 +28,8 @@ from .walk import NearestFirst, Walk
 
 _WORTHWHILE = 4
 """If there are this many times as many as wanted, upper bytes first tell which may be the nearest."""
+_SURPLUS, _GROWTH = 16, 4
+"""How many more than are wanted are ranked if some may be no candidates, and by what factor more after them."""
 _FACTS = Candidates((ACTIVE, Kinds((Kind.FACT,), suffices=False).sql()))
 
 
@@ -46,7 +48,7 @@ class VectorIndex:
         if depth < 1:
             return []
         if candidates.ids is not None:
-            return self.rank(snapshot, query, candidates.ids, depth)
+            return self._first(snapshot, query, candidates, candidates.ids, depth)
         matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
             return nearest_in_place(snapshot, query, candidates, depth)
@@ -59,6 +61,17 @@ class VectorIndex:
             ids = self._preselected(snapshot, query, ids, depth)
         memory_ids, distances = measure(vector_rows.of_memories(snapshot, ids), query)
         return rank_by_distance(memory_ids, distances, depth)
+
+    def _first(self, snapshot: Snapshot, query: Vector, candidates: Candidates, ids: Ids, depth: int) -> Ranking:
+        # More are ranked if some of those that are ranked turn out to be no candidates.
+        width = depth + (_SURPLUS if candidates.conditions else 0)
+        while True:
+            ranking = self.rank(snapshot, query, ids, width)
+            best_first = np.array([hit.memory_id for hit in ranking], np.int64)
+            hits = [ranking[position] for position in candidates.first(snapshot, best_first, depth).tolist()]
+            if len(hits) == depth or len(ranking) < width:
+                return hits
+            width *= _GROWTH
 
     def facts_within(self, snapshot: Snapshot, query: Vector, distance: float, limit: int) -> list[int]:
         """Find the facts up to a cosine distance, not in order; some may be a little farther.

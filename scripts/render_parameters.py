@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what is derived from the tables of parameters and topic keys: config/memory.yaml, and the tables in docs/.
+"""Write what is derived from parameters, topic keys and the schema: config/memory.yaml, and the tables in docs/.
 
 python3 scripts/render_parameters.py
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import Field, fields
 from pathlib import Path
@@ -59,6 +60,45 @@ def topic_keys_as_markdown() -> str:
     return "\n".join(rows)
 
 
+_STABLE = {
+    "memories": "id type collection session_id content human_summary context source label perception_type category "
+    "times_learned confidence status status_reason superseded_by observed_at frame_id map_id x qx access_count uuid "
+    "created_at updated_at perception_metadata perception_data",
+    "memory_tags": "memory_id tag source",
+    "objects": "memory_id first_seen last_seen times_seen confirmed",
+    "sightings": "memory_id observed_at x confidence label session_id",
+    "sessions": "external_id collection context status started_at ended_at end_reason",
+    "session_outcomes": "session_id score",
+    "memory_history": "memory_id changed_at change reason before",
+    "path_points": "observed_at collection session_id frame_id map_id x yaw segment",
+    "occupancy_grids": "map_id frame_id resolution origin_x width height observed_at cells",
+}
+"""Tables that other programs may count on, with their columns; the first of several on one line stands for all."""
+
+
+def schema_as_markdown() -> str:
+    """Return the tables that other programs may read, with the comments of their columns."""
+    schema = (ROOT / "robotmem_ros" / "memory" / "storage" / "schema.sql").read_text()
+    sections = []
+    for name, columns in _STABLE.items():
+        match = re.search(rf"((?:^-- [^\n]*\n)*)^CREATE TABLE {name} \(\n(.*?)^\)", schema, re.DOTALL | re.MULTILINE)
+        assert match is not None
+        about = textwrap.fill(" ".join(line.removeprefix("-- ") for line in match[1].splitlines()), 120)
+        rows = [_column(match[2], column) for column in columns.split()]
+        head = ["| column | type | meaning |", "|---|---|---|"]
+        sections.append("\n".join([f"### {name}\n", *([f"{about}\n"] if about else []), *head, *rows]))
+    return "\n\n".join(sections)
+
+
+def _column(table: str, name: str) -> str:
+    match = re.search(rf"^    {name} (\w+)(.*?),?(?:  -- (.*))?$", table, re.MULTILINE)
+    assert match is not None, name
+    names = ", ".join(f"`{column}`" for column in [name, *re.findall(r", (\w+) [A-Z]", match[2])])
+    choices = re.search(r"IN \((.*?)\)", match[2])
+    meaning = "; ".join(filter(None, (match[3], choices and choices[1].replace("'", "`"))))
+    return f"| {names} | {match[1]} | {meaning or ' '} |"
+
+
 def with_table(page: str, name: str, table: str) -> str:
     """Return the text of a page with the table between the markers of its name."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
@@ -85,11 +125,12 @@ def _limits(entry: Field[Any]) -> Iterator[str]:
 
 def main() -> int:
     """Write the files, or with --check report those that are stale."""
-    parameters, topics = ROOT / "docs" / "parameters.md", ROOT / "docs" / "topics.md"
+    parameters, topics, schema = (ROOT / "docs" / f"{name}.md" for name in ("parameters", "topics", "schema"))
     texts = {
         ROOT / "config" / "memory.yaml": as_yaml(),
         parameters: with_table(parameters.read_text(), "parameters", as_markdown()),
         topics: with_table(topics.read_text(), "topic keys", topic_keys_as_markdown()),
+        schema: with_table(schema.read_text(), "tables", schema_as_markdown()),
     }
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:

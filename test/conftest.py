@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
-LONG = {"test_readme_commands.py", "test_exit.py", "test_oracle.py"}
+LONG = {"test_docs.py", "test_exit.py", "test_oracle.py"}
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.register_profile("searching", deadline=None, max_examples=2000, database=None)

@@ -21,8 +21,8 @@ from robotmem_ros.memory.embedding.embedder import Embedder
 from robotmem_ros.memory.search.filters import JOINS
 
 from .support import published
+from .support.docs import PAGES, ROOT
 from .support.published import COLLECTION, features, spans
-from .support.readme import PAGES, ROOT
 
 
 def names() -> set[str]:
@@ -48,7 +48,7 @@ def test_every_name_exists() -> None:
         for span in spans(feature.where):
             if span.startswith(("~/", "GET ", "PUT ", "DELETE ")):
                 assert f"`{span}`" in doors, feature
-            elif not span.startswith(("robotmem ", "python3 ")):  # test_readme_commands.py reads commands
+            elif not span.startswith(("robotmem ", "python3 ")):  # test_docs.py reads commands
                 assert {name for name in re.split(r"\.(?=\w)", span) if name not in known} == set(), feature
 
 

@@ -15,7 +15,7 @@ import pytest
 from bench.__main__ import parser_of, suites
 from bench.peers.channel import LoadReport, Peer
 
-from ..support.readme import TEXT
+from ..support.docs import TEXT
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_US = """

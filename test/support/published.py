@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from .readme import PAGES
+from .docs import PAGES
 
 COLLECTION = "lab"
 CONTEXT = {

@@ -16,10 +16,10 @@
 CREATE TABLE memories (
     id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again, so a deleted memory is never mistaken for a new one
     type TEXT NOT NULL CHECK (type IN ('fact', 'perception', 'note')),
-    collection TEXT NOT NULL,
+    collection TEXT NOT NULL,  -- its namespace
     session_id TEXT NOT NULL DEFAULT '',  -- sessions.external_id; '' if stored outside of a session
-    content TEXT NOT NULL,
-    human_summary TEXT NOT NULL DEFAULT '',
+    content TEXT NOT NULL,  -- what it says
+    human_summary TEXT NOT NULL DEFAULT '',  -- for people, if the caller gave one
     text_key INTEGER NOT NULL,  -- of the content, the same for all contents of the same normal form, see normal_form.py
     context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
     source TEXT NOT NULL DEFAULT '',  -- who said it, such as `topic` or `agent`; '' if a program did not tell
@@ -27,10 +27,10 @@ CREATE TABLE memories (
     label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see normal_form.py
     perception_type TEXT,  -- NULL for facts and notes
     -- Facts only
-    category TEXT NOT NULL DEFAULT '',
+    category TEXT NOT NULL DEFAULT '',  -- as a rule or the caller has it
     scope_files TEXT NOT NULL DEFAULT '',  -- each on a line of its own
     scope_entities TEXT NOT NULL DEFAULT '',  -- each on a line of its own
-    times_learned INTEGER NOT NULL DEFAULT 1,
+    times_learned INTEGER NOT NULL DEFAULT 1,  -- how often it was learned
     content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions and notes
     -- How sure it is: see decay.py
     confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, before decay
@@ -38,19 +38,19 @@ CREATE TABLE memories (
     evidence_day INTEGER NOT NULL DEFAULT 0,  -- lived_days.n of the day that evidence for it is from; 0 if before all
     -- Only active memories are recalled
     status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'superseded', 'invalidated')),
-    status_reason TEXT NOT NULL DEFAULT '',
+    status_reason TEXT NOT NULL DEFAULT '',  -- why it is not active
     -- NULL unless superseded by a memory that still exists
     superseded_by INTEGER REFERENCES memories (id) ON DELETE SET NULL,
     superseded_at TEXT,
     -- Where and when
-    observed_at INTEGER NOT NULL,
+    observed_at INTEGER NOT NULL,  -- of an object when it was seen last
     received_at INTEGER NOT NULL DEFAULT 0,  -- came in with a stream, by the robot's clock; 0 if it never did
     frame_id TEXT NOT NULL,
     map_id TEXT NOT NULL,
     x REAL, y REAL, z REAL,  -- metres in frame_id; NULL without a pose
     qx REAL, qy REAL, qz REAL, qw REAL,  -- the orientation as a quaternion; NULL without a pose
     -- Usage
-    access_count INTEGER NOT NULL DEFAULT 0,
+    access_count INTEGER NOT NULL DEFAULT 0,  -- how often it was recalled
     return_count INTEGER NOT NULL DEFAULT 0,
     last_accessed TEXT,  -- whole seconds; NULL if never recalled
     recalled_at INTEGER NOT NULL DEFAULT 0,  -- last recalled, by the robot's clock; 0 for never
@@ -60,7 +60,7 @@ CREATE TABLE memories (
     text_revision INTEGER NOT NULL DEFAULT 0,  -- that last changed its indexed texts; 0 if they are as they came
     origin BLOB,
     adopted INTEGER NOT NULL DEFAULT 0,  -- whether another file made it: then its UUID does not have this id in it
-    created_at TEXT NOT NULL,
+    created_at TEXT NOT NULL,  -- when it was stored
     updated_at TEXT NOT NULL,  -- '' until the memory is changed
     -- Last, so that the columns before them are read without the pages of a large value
     perception_metadata TEXT,  -- a JSON object; NULL if there is none
@@ -264,7 +264,7 @@ CREATE TABLE objects (
     vxx REAL NOT NULL, vxy REAL NOT NULL, vxz REAL NOT NULL, vyy REAL NOT NULL, vyz REAL NOT NULL, vzz REAL NOT NULL,
     first_seen INTEGER NOT NULL,
     last_seen INTEGER NOT NULL,
-    times_seen INTEGER NOT NULL,
+    times_seen INTEGER NOT NULL,  -- how many sightings it has
     -- Looks at its place that did and did not detect it: existence.py makes the confidence of the memory of them
     -- Each look counts by how little it depends on the one before.
     hits REAL NOT NULL,

@@ -21,6 +21,7 @@ from .config.parameters import Parameters
 from .doctor import Finding, examine
 from .embedding.embedder import Embedder
 from .embedding.embedders import Embedders
+from .entries import Entries, read_entries
 from .errors import (
     ForkedMemoryError,
     InvalidFieldError,
@@ -29,6 +30,7 @@ from .errors import (
     RobotMemoryError,
 )
 from .learning import vocabulary
+from .learning.comparison import Progress
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
@@ -173,9 +175,28 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         fact, parts = NewFact(**arguments_in(locals())), self._writable
-        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._clock, source=self._source))
+        (result,) = parts.learning.learn([self._new_fact(fact)])
         parts.maintenance.notify()
         return result
+
+    def learn_many(self, facts: Entries, *, progress: Progress | None = None) -> list[Learned]:
+        """Learn facts as `learn` does one after the other, in one transaction: all or none. Results are in their order.
+
+        Each fact is a mapping with the arguments of `learn`, or its text alone. They are embedded in batches;
+        `progress(done, total)` is called after each batch, in the thread of the caller.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, which is named with its index, such as `facts[3].confidence`.
+            StorageError: the database could not be written.
+        """
+        parts = self._writable
+        new = read_entries("facts", facts, NewFact, self._new_fact, self.moment)
+        results = parts.learning.learn(new, progress)
+        parts.maintenance.notify()
+        return results
+
+    def _new_fact(self, fact: NewFact) -> NewMemory:
+        return new_fact(self.parameters, fact, now=self._clock, source=self._source)
 
     def data(self, memory_id: int) -> PerceptionData:
         """Return what recall leaves out of a perception: its raw data or thumbnail, and its metadata.
@@ -216,9 +237,26 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        perception = NewPerception(**arguments_in(locals()))
-        new = new_perception(self.parameters, perception, now=self._clock, source=self._source)
-        return self.store(new).result()
+        return self.store(self._new_perception(NewPerception(**arguments_in(locals())))).result()
+
+    def save_many(self, perceptions: Entries) -> list[Stored]:
+        """Store perceptions as `save_perception` does one after the other, in one transaction: all or none.
+
+        Each is a mapping with the arguments of `save_perception`, or its description alone. Results are in their
+        order. Vectors follow in batches, see `flush`.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, which is named with its index, such as `perceptions[3].pose`.
+            StorageError: the database could not be written.
+        """
+        parts = self._writable
+        new = read_entries("perceptions", perceptions, NewPerception, self._new_perception, self.moment)
+        results = parts.objects.store_many(new).result()
+        parts.maintenance.notify()
+        return results
+
+    def _new_perception(self, perception: NewPerception) -> NewMemory:
+        return new_perception(self.parameters, perception, now=self._clock, source=self._source)
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue a checked memory, a sighting for its object; the future is done when it is on disk.

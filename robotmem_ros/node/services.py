@@ -144,7 +144,8 @@ class Services:
             for name in _PLACES
             for message in getattr(request, name)
         }
-        return self._recall_in(fields_of(request), targets)
+        # A field that is not set is 0: then the default of the core holds.
+        return self._recall_in(fields_of(request, but=() if request.n else {"n"}), targets)
 
     def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[conversions.RecallResponse]:
         # A target in another frame becomes one in the memory frame, one after the other.

@@ -260,7 +260,7 @@ def test_a_filter_may_be_json_text(memory: RobotMemory) -> None:
 
 
 def test_a_query_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
-    request = RecallRequest("  red mug ", n=0, spatial_sort={"target": (1, 2)}, after=1, collection="")
+    request = RecallRequest("  red mug ", spatial_sort={"target": (1, 2)}, after=1, collection="")
     query = parse_query(memory.parameters, request, decay=Decay(0.01, now=1))
     assert (query.text, query.n, query.collections.names) == ("red mug", 5, ("default",))
     assert query.spatial_sort is not None

@@ -44,13 +44,11 @@ def _get(arguments: argparse.Namespace) -> int:
     with open_memory(arguments.db, read_only=True) as memory:
         memories = memory.get_memories(arguments.ids, include_forgotten=arguments.include_forgotten)
     lines = [line for details in memories for line in _lines(details)]
-    known_ids = {details.memory.id for details in memories}
-    missing_ids = [str(memory_id) for memory_id in arguments.ids if memory_id not in known_ids]
     result = {"memories": [_values(details) for details in memories]}
     show_list(arguments, result, "memories", "".join(f"{line}\n" for line in lines))
-    if missing_ids:
-        write_notice(f"robotmem: not found: {', '.join(missing_ids)}\n")
-    return 1 if missing_ids else 0
+    if memories.reason:
+        write_notice(f"robotmem: not found: {memories.reason}\n")
+    return 1 if memories.reason else 0
 
 
 def _values(details: MemoryDetails) -> object:

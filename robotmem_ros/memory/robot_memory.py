@@ -58,7 +58,7 @@ from .purge.purge import Purged, finish, parse_selection, plan, purge
 from .retention.retention import Report
 from .search.counts import DEFAULT_N, Count, parse_counts, read_counts
 from .search.density import Density, parse_density, read_density
-from .search.details import MemoryDetails, parse_ids, read_details
+from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.hits import Hit
 from .search.note_lines import NoteLines, NotesState, note_lines, notes_state
 from .search.query import parse_query
@@ -512,11 +512,11 @@ class RobotMemory:
         since, until = self.moment("after", after), self.moment("before", before)
         return self._query(read_sighted, since, until, validation.whole("n", n, low=1))
 
-    def get_memories(self, ids: Iterable[int], *, include_forgotten: bool = False) -> tuple[MemoryDetails, ...]:
+    def get_memories(self, ids: Iterable[int] | int, *, include_forgotten: bool = False) -> MemoriesInFull:
         """Return at most 100 memories in full, with history, sightings and data, in the order of their ids.
 
         Ids of no memory are left out, and those of memories that were forgotten or superseded, unless
-        `include_forgotten`.
+        `include_forgotten`; the `reason` of the result says of each why.
 
         Raises:
             InvalidFieldError: an id is no whole number, or there are too many.

@@ -88,7 +88,7 @@ class Services:
             (SavePerception, "~/save_perception", self._save_perception, fill),
             (Recall, "~/recall", self._recall, fill),
             (Timeline, "~/timeline", self._calling("timeline"), fill),
-            (GetMemories, "~/get_memories", self._calling("get_memories"), conversions.fill_memories),
+            (GetMemories, "~/get_memories", self._calling("get_memories"), fill),
             (List, "~/list", self._calling("counts"), conversions.fill_counts),
             (ListTags, "~/list_tags", self._calling("tags"), lambda response, tags: fill(response, tags=tags)),
             (AddTag, "~/add_tag", self._calling("add_tag"), fill),

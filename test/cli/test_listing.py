@@ -127,7 +127,7 @@ def test_what_is_not_found_is_an_exit_code(db: Path, capsys: Out) -> None:
     assert main(["get", "1", "--db", str(db)]) == 0
     assert main(["get", "1", "99", "--db", str(db)]) == 1
     assert "memory 1, perception" in (shown := capsys.readouterr()).out
-    assert shown.err == "robotmem: not found: 99\n"
+    assert shown.err == "robotmem: not found: memory 99 is unknown: no memory had this id\n"
 
 
 def test_memories_are_forgotten_and_come_back(db: Path, capsys: Out) -> None:

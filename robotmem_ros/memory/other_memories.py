@@ -220,11 +220,11 @@ class OtherMemories:
             InvalidFieldError: `collection` names the memory of another robot.
             MemoryNotFoundError: an id is of another robot's memory, which is only read.
         """
-        ids = arguments.get("ids")
-        if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)):
-            arguments = {**arguments, "ids": (ids := tuple(ids))}
-            self._check_own(ids)
-        self._check_own([arguments.get("memory_id")])
+        for name in ("ids", "memory_id"):
+            ids = arguments.get(name)
+            if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)):
+                arguments = {**arguments, name: (ids := tuple(ids))}
+            self._check_own(ids if isinstance(ids, tuple) else [ids])
         if arguments.get("collection") is not None:
             self._parameters().own_collection("collection", arguments["collection"])
         return None, arguments

@@ -643,28 +643,30 @@ class RobotMemory:
         """
         self._write(note_rows.remove_file, path).result()
 
-    def forget(self, memory_id: int, reason: str) -> None:
-        """Withdraw a memory: no recall finds it any more; the row stays, with the reason.
+    def forget(self, memory_id: int | Iterable[int], reason: str) -> None:
+        """Withdraw a memory, or many at once: no recall finds it any more; the row stays, with the reason.
 
         Raises:
-            InvalidFieldError: there is no reason, or it is a note.
-            MemoryNotFoundError: no active memory has this id.
+            InvalidFieldError: there is no reason, or it is a note; then none of them is withdrawn.
+            MemoryNotFoundError: no active memory has this id; then none of them is withdrawn.
         """
-        checked_id = validation.whole("memory_id", memory_id)
+        ids = validation.one_or_more("memory_id", memory_id)
         reason_text = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._writable.database
         if database.write(
-            lambda transaction: changes.invalidate(transaction, checked_id, reason_text), frees_room=True
+            lambda transaction: changes.invalidate(transaction, ids, reason_text), frees_room=True
         ).result():
             self.parts.maintenance.notify()  # facts that came back have no vectors
 
-    def restore(self, memory_id: int) -> None:
-        """Bring back a memory that was forgotten or superseded: recall finds it again.
+    def restore(self, memory_id: int | Iterable[int]) -> None:
+        """Bring back a memory that was forgotten or superseded, or many at once: recall finds it again.
 
         Raises:
-            MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
+            MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object; then
+                none of them comes back.
         """
-        self._write(changes.restore, validation.whole("memory_id", memory_id)).result()
+        ids = validation.one_or_more("memory_id", memory_id)
+        self._write(changes.restore, ids).result()
         self.parts.maintenance.notify()
 
     def history(self, memory_id: int) -> tuple[Change, ...]:
@@ -789,7 +791,7 @@ class RobotMemory:
     def purge(
         self,
         *,
-        ids: Iterable[int] | None = None,
+        ids: Iterable[int] | int | None = None,
         session_id: str | None = None,
         collection: str | None = None,
         before: Time | None = None,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import InvalidFieldError, ReadOnlyError, RobotMemory
+from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, ReadOnlyError, RobotMemory
 
 from ..support.clock import Clock
 from ..support.embedders import WordVectors
@@ -133,6 +133,21 @@ def test_an_iterable_that_fails_leaves_nothing(memory: RobotMemory) -> None:
     with pytest.raises(OSError, match="the source ended"):
         memory.save_many(descriptions())
     assert memory.status().memories == 0
+
+
+def test_one_id_or_many_are_changed_and_all_or_none(memory: RobotMemory) -> None:
+    first, second, third = (learned.memory_id for learned in memory.learn_many(["a fact", "a rule", "a hint"]))
+    memory.forget((number for number in (first, second)), "wrong")
+    with pytest.raises(MemoryNotFoundError, match=f"memory_id: {second} "):
+        memory.forget([third, second], "wrong")
+    assert [details.memory.id for details in memory.get_memories([first, second, third])] == [third]
+    with pytest.raises(MemoryNotFoundError, match=f"memory_id: {third} "):
+        memory.restore([first, third])
+    memory.restore([first, second])
+    memory.forget(third, "wrong")
+    assert [details.memory.id for details in memory.get_memories([first, second, third])] == [first, second]
+    assert memory.purge(ids=third).memories == 1
+    assert memory.get_memories(third).reason == f"memory {third} was deleted"
 
 
 def test_a_memory_that_is_read_only_says_so(memory: RobotMemory, open_memory: OpenMemory) -> None:

@@ -47,7 +47,7 @@ FLOORS = (
     {"maps"},
     {"text"},
     {"config"},
-    {"areas", "background", "new_memory"},
+    {"areas", "background", "entries", "new_memory"},
     {"conditions"},
     {"storage"},
     {"embedding"},

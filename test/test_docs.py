@@ -21,6 +21,7 @@ from robotmem_ros.cli.main import main
 from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory, open_memory
 
 from .support.docs import BLOCKS, NEEDS, ROOT, Block, inline, looks_like
+from .support.web import console
 
 (WORKSPACE,) = ([command for command, _ in block.commands()] for block in BLOCKS if "colcon build" in block.text)
 RUN = [block for block in BLOCKS if not block.needs or shutil.which(block.needs)]
@@ -137,6 +138,16 @@ def test_the_blocks_of_a_page_run_one_after_the_other(page: str, reader: Path) -
     before = [block for block in RUN if block.page == "README.md" != page and block.kind == "python"]
     for block in (*before, *(block for block in RUN if block.page == page)):
         run(block, reader, names)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="without the command curl")
+def test_programs_ask_the_console(reader: Path) -> None:
+    for block in BLOCKS:
+        if block.page == "README.md" and block.kind == "python":
+            run(block, reader, {})
+    with console(reader / "memory.db") as server:
+        for block in (block for block in BLOCKS if block.needs == "the console"):
+            run(block._replace(text=block.text.replace("http://127.0.0.1:8765", server.url)), reader, {})
 
 
 def test_the_notebook_prints_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:

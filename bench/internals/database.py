@@ -34,9 +34,10 @@ def perception(content: str, observed_at: int, **fields: Any) -> NewMemory:
     return NewMemory(Kind.PERCEPTION, content, "default", observed_at, "map", "", **fields)
 
 
-def save(memory: RobotMemory, text: str, **fields: Any) -> Future[Stored]:
-    """Validate and store a perception without waiting, as is done with a message."""
-    return memory.store(new_perception(memory.parameters, NewPerception(description=text, **fields), now=time.time_ns))
+def save(memory: RobotMemory, text: str, *, background: bool = False, **fields: Any) -> Future[Stored]:
+    """Validate and store a perception without waiting; in the background, as is done with a message."""
+    new = new_perception(memory.parameters, NewPerception(description=text, **fields), now=time.time_ns)
+    return memory.store(new, background=background)
 
 
 def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]], model: str = "") -> None:

@@ -92,10 +92,9 @@ def _timeline(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 
 def _get_memories(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    details = desk.memory.get_memories(**arguments)
-    ids = {entry.memory.id for entry in details}
-    unknown = [number for number in arguments["ids"] if number not in ids]
-    return {"memories": [desk.view.details(entry, _NEWEST) for entry in details], **filled({"not_found": unknown})}
+    result = desk.memory.get_memories(**arguments)
+    left_out = {"not_found": [entry.memory_id for entry in result.left_out], "reason": result.reason}
+    return {"memories": [desk.view.details(entry, _NEWEST) for entry in result], **filled(left_out)}
 
 
 def _objects(desk: Desk, arguments: Mapping[str, Any]) -> Shown:

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,6 +64,24 @@ DATABASE = option("--db", default=default_path(), help="database file; default: 
 JSON = option("--json", action="store_true", help="print one JSON object")
 DRY_RUN = option("--dry-run", action="store_true", help="only show what would be done")
 YES = option("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """Return the type of an option that takes a whole number from `low` to `high`."""
+
+    def read(text: str) -> int:
+        with suppress(ValueError):
+            if low <= int(text) <= high:
+                return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {low:,} to {high:,}")
+
+    return read
+
+
+def limit(things: str, default: int, high: int) -> Option:
+    """Declare the option for the largest number of things that a command lists."""
+    about = f"largest number of {things}; default: %(default)s"
+    return option("--n", type=whole(1, high), metavar="N", default=default, help=about)
 
 
 def open_memory(path: str, *, read_only: bool = False, **parameters: object) -> RobotMemory:

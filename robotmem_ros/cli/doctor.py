@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from ..memory.display import time_text
 from ..memory.doctor import Finding, Severity, unopened, worst
 from ..memory.errors import DatabaseUnusableError, StorageError
-from .command import DATABASE, JSON, Command, open_memory, option, show, table
+from ..memory.search.request import MAX_ENTRIES
+from .command import DATABASE, Command, limit, open_memory, option, table
 from .listing import LISTING, show_list
 from .reading import NO_MODEL, model
 
@@ -22,7 +23,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
         (finding.severity.value, finding.name, f"{finding.seen}{f' [{finding.remedy}]' if finding.remedy else ''}")
         for finding in findings
     ]
-    show(arguments, {"severity": severity, "findings": findings}, table((), rows))
+    show_list(arguments, {"severity": severity, "findings": findings}, "findings", table((), rows))
     return _EXIT_CODES[severity]
 
 
@@ -63,14 +64,14 @@ COMMANDS = (
         _doctor,
         (
             option("--fix", action="store_true", help="mend what can be mended without a loss"),
-            DATABASE, NO_MODEL, JSON,
+            DATABASE, NO_MODEL, *LISTING,
         ),
     ),
     Command(
         "recalls", "list the last recalls, and the memories that are recalled most",
         "List the last recalls of all programs that write to the file, and the memories that are recalled most often.",
         _recalls,
-        (option("--n", type=int, default=20, help="largest number of each; default: %(default)s"), DATABASE, *LISTING),
+        (limit("each", 20, MAX_ENTRIES), DATABASE, *LISTING),
     ),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

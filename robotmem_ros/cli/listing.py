@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..memory.display import json_values
+from ..memory.errors import did_you_mean
 from .command import JSON, CommandError, option, show, table
 from .output import write_result
 
@@ -44,9 +45,10 @@ def _columns(names: str | None, records: Sequence[Mapping[str, object]]) -> list
     if names is None:
         return all_columns
     columns = [name.strip() for name in names.split(",") if name.strip()]
-    unknown = [name for name in columns if name not in all_columns]
-    if not columns or (all_columns and unknown):
-        raise CommandError(f"--columns: {names!r} names no column of these: {', '.join(all_columns)}")
+    unknown = [name for name in columns if name not in all_columns] if columns else [names]
+    if all_columns and unknown:
+        guess = did_you_mean(unknown[0], all_columns)
+        raise CommandError(f"--columns: {unknown[0]!r} is no column{guess}; there are {', '.join(all_columns)}")
     return columns
 
 
@@ -57,6 +59,8 @@ def _cell(value: object) -> object:
 
 
 def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    if not columns:
+        return ""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from ..memory.errors import RobotMemoryError
+from ..memory.errors import RobotMemoryError, did_you_mean
 from . import changing, doctor, maps, models, reading, replaying, scanning, serving, tags, transfer
 from .output import prepare_streams, printable, write_notice
 from .parser import Parser
@@ -24,8 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add_to(commands)
+    words = sys.argv[1:] if arguments is None else arguments
+    name = next((word for word in words if not word.startswith("-")), "")
+    if name and name not in commands.choices:
+        guess = did_you_mean(name, commands.choices)
+        parser.error(f"{name!r} is no command{guess}; a command comes first, then its options")
     try:
-        options = parser.parse_args(arguments)
+        options = parser.parse_args(words)
         return int(options.run(options) or 0)
     except RobotMemoryError as error:
         write_notice(f"robotmem: {printable(str(error))}\n")

@@ -12,13 +12,11 @@ from pathlib import Path
 from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
-from ..memory.maps import PathPoint
+from ..memory.maps import MAX_POINTS, PathPoint
 from ..memory.maps.map_files import load_map, read_map_file, write_map
-from .command import DATABASE, Command, CommandError, open_memory, option, show, table, time_ns
+from .command import DATABASE, Command, CommandError, limit, open_memory, option, show, table, time_ns
 from .listing import LISTING, show_list
 from .output import write_notice
-
-_MAX_POINTS = 100_000
 
 
 def _map(arguments: argparse.Namespace) -> None:
@@ -64,7 +62,7 @@ def _export(arguments: argparse.Namespace) -> None:
 def _path(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
         points = memory.maps.path(
-            after=arguments.after, before=arguments.before, map_id=arguments.map_id, n=arguments.n or _MAX_POINTS
+            after=arguments.after, before=arguments.before, map_id=arguments.map_id, n=arguments.n
         )
     text = "no path\n"
     if points:
@@ -105,7 +103,7 @@ COMMANDS = (
             option("--after", type=time_ns, metavar="TIME", help="from this time on"),
             option("--before", type=time_ns, metavar="TIME", help="before this time"),
             option("--map-id", help="name of the map; by default the one on which the robot drove last"),
-            option("-n", type=int, help=f"points to choose evenly; default: {_MAX_POINTS:,}"),
+            limit("points, chosen evenly", MAX_POINTS, MAX_POINTS),
             DATABASE,
             *LISTING,
         ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+from ..memory.errors import did_you_mean
 from .output import write_notice, write_result
 
 
@@ -22,9 +23,17 @@ class Parser(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         self._is_intermixed = True
         try:
-            return self.parse_known_intermixed_args(args, namespace)
+            values, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._is_intermixed = False
+        if unknown:
+            guess = did_you_mean(unknown[0], self._option_string_actions)
+            self.error(f"{' '.join(unknown)!r} is not understood{guess}")
+        return values, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """End with what is wrong, without the usage: that of some commands fills a screen."""
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (write_result if file is sys.stdout else write_notice)(message)

@@ -24,11 +24,13 @@ from .command import (
     Command,
     CommandError,
     Option,
+    limit,
     open_memory,
     option,
     show,
     table,
     time_ns,
+    whole,
 )
 from .listing import LISTING, show_list
 
@@ -209,6 +211,8 @@ def request_option(argument: dataclasses.Field[object]) -> Option:
     settings = dict(_OPTIONS[str(argument.type)])
     if argument.type in {"int", "float", "str"}:
         settings["default"] = argument.default
+    if argument.type == "int":
+        settings["type"] = whole(*argument.metadata["range"])
     about = argument.metadata["about"]
     if argument.default is True:
         return option(f"--no-{argument.name}", dest=argument.name, action="store_false", help=f"not: {about}")
@@ -218,7 +222,7 @@ def request_option(argument: dataclasses.Field[object]) -> Option:
 
 
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "int": {"type": int, "metavar": "N"},
+    "int": {"metavar": "N"},
     "float": {"type": float, "metavar": "NUMBER"},
     "str": {"metavar": "TEXT"},
     "float | None": {"type": float, "metavar": "NUMBER"},
@@ -255,7 +259,7 @@ COMMANDS = (
         (
             DATABASE,
             option("--collection", default="", help="only those of this namespace"),
-            option("--n", type=int, default=20, help="largest number of sessions"),
+            limit("sessions", 20, 1_000_000),
             *LISTING,
         ),
     ),

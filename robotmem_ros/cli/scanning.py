@@ -9,10 +9,11 @@ from typing import Any
 
 from ..memory import MemoryDetails, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
-from ..memory.search.counts import DEFAULT_N, CountField
+from ..memory.search.counts import DEFAULT_N, MAX_N, CountField
 from ..memory.search.request import TimelineRequest
-from .command import DATABASE, JSON, Command, open_memory, option, show, table
+from .command import DATABASE, JSON, Command, limit, open_memory, option, show, table
 from .listing import LISTING, show_list
+from .output import write_notice
 from .reading import change_rows, request_option
 
 _LINES = 100
@@ -43,12 +44,11 @@ def _get(arguments: argparse.Namespace) -> int:
     with open_memory(arguments.db, read_only=True) as memory:
         memories = memory.get_memories(arguments.ids, include_forgotten=arguments.include_forgotten)
     lines = [line for details in memories for line in _lines(details)]
-    known_ids = {details.memory.id for details in memories}
-    missing_ids = [str(memory_id) for memory_id in arguments.ids if memory_id not in known_ids]
-    if missing_ids:
-        lines.append(f"(not found: {', '.join(missing_ids)})")
-    show(arguments, {"memories": [_values(details) for details in memories]}, "".join(f"{line}\n" for line in lines))
-    return 1 if missing_ids else 0
+    result = {"memories": [_values(details) for details in memories]}
+    show_list(arguments, result, "memories", "".join(f"{line}\n" for line in lines))
+    if memories.reason:
+        write_notice(f"robotmem: not found: {memories.reason}\n")
+    return 1 if memories.reason else 0
 
 
 def _values(details: MemoryDetails) -> object:
@@ -57,7 +57,7 @@ def _values(details: MemoryDetails) -> object:
     data = details.data
     if data is not None:
         values["data"] = {"bytes": len(data.data), "data_format": data.data_format, "metadata": data.metadata}
-    return values
+    return {**values.pop("memory"), **values}
 
 
 def _lines(details: MemoryDetails) -> Iterator[str]:
@@ -127,7 +127,7 @@ COMMANDS = (
             option("ids", nargs="+", type=int, metavar="ID", help="the memories, 100 at most"),
             DATABASE,
             option("--include-forgotten", action="store_true", help="also those that were forgotten or superseded"),
-            JSON,
+            *LISTING,
         ),
     ),
     Command(
@@ -138,7 +138,7 @@ COMMANDS = (
             DATABASE,
             option("--collection", default=None, help="only those of this namespace"),
             option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
-            option("--n", type=int, default=DEFAULT_N, help="largest number of values"),
+            limit("values", DEFAULT_N, MAX_N),
             *LISTING,
         ),
     ),

@@ -115,7 +115,7 @@ def _store_part(memory: RobotMemory, part: Batch | NewMemory | _Place) -> Applie
         _store_place(memory, part)
         return Applied()
     if part.kind is Kind.FACT:
-        memory.parts.learning.learn(part)
+        memory.parts.learning.learn([part])
     else:
         memory.store(part).result()
     return Applied(stored=1)

@@ -27,7 +27,7 @@ from .opening import open_memory
 from .purge.purge import Purged
 from .robot_memory import RobotMemory
 from .search.counts import Count
-from .search.details import MemoryDetails
+from .search.details import MemoriesInFull, MemoryDetails
 from .search.hits import Hit
 from .search.note_lines import NoteLines, NotesState
 from .search.result import BriefMemory, Mode, RecallResult
@@ -52,6 +52,7 @@ __all__ = [
     "InvalidFieldError",
     "Kind",
     "Learned",
+    "MemoriesInFull",
     "Memory",
     "MemoryClosedError",
     "MemoryDetails",

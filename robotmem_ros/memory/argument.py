@@ -67,6 +67,12 @@ def arguments_in(names: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in names.items() if name != "self"}
 
 
+def read_times(values: Mapping[str, object], moment: Callable[[str, object], int]) -> dict[str, Any]:
+    """Return arguments with each time as `moment` reads it, in nanoseconds since the epoch."""
+    times = {name: moment(name, values[name]) for name in _TIMES & values.keys() if values[name] is not None}
+    return {**values, **times}
+
+
 def takes(request: type) -> Callable[[V], V]:
     """Let a method with the arguments of a request read times by the clock, and tell about them.
 
@@ -85,10 +91,7 @@ def takes(request: type) -> Callable[[V], V]:
                 unknown = next((name for name in keywords if name not in signature.parameters), None)
                 guess = did_you_mean(unknown, signature.parameters) if unknown else ""
                 raise TypeError(f"{method.__name__}(): {error}{guess}") from None
-            for name in _TIMES & values.keys():
-                if (value := values[name]) is not None:
-                    values[name] = self.moment(name, value)
-            return method(**values)
+            return method(**read_times(values, self.moment))
 
         text, raises, errors = inspect.cleandoc(method.__doc__ or "").partition("\nRaises:")
         by_name = {entry.name: entry for entry in fields(request)}

@@ -64,6 +64,7 @@ class InvalidFieldError(RobotMemoryError):
         super().__init__(f"{field}: {shown(value)} {expected}")
         self.field = field
         self.value = value
+        self.expected = expected
 
 
 class MemoryNotFoundError(RobotMemoryError):

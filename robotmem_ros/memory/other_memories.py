@@ -28,7 +28,7 @@ from .errors import (
     StorageError,
 )
 from .robot_memory import RobotMemory
-from .search.details import MemoryDetails
+from .search.details import MemoriesInFull
 from .search.query import collection_names
 from .validation import ALL_COLLECTIONS
 
@@ -38,7 +38,7 @@ Arguments = dict[str, Any]
 """Arguments of a verb by their names."""
 T = TypeVar("T")
 _IDS = frozenset({"id", "memory_id", "contradicted_by", "similar_ids", "folded_ids"})
-_INNER = frozenset({"memory", "hits", "entries", "data"})
+_INNER = frozenset({"memory", "memories", "left_out", "hits", "entries", "data"})
 """Fields of results that are ids of memories, and fields that may hold values with such."""
 
 
@@ -220,11 +220,11 @@ class OtherMemories:
             InvalidFieldError: `collection` names the memory of another robot.
             MemoryNotFoundError: an id is of another robot's memory, which is only read.
         """
-        ids = arguments.get("ids")
-        if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)):
-            arguments = {**arguments, "ids": (ids := tuple(ids))}
-            self._check_own(ids)
-        self._check_own([arguments.get("memory_id")])
+        for name in ("ids", "memory_id"):
+            ids = arguments.get(name)
+            if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)):
+                arguments = {**arguments, name: (ids := tuple(ids))}
+            self._check_own(ids if isinstance(ids, tuple) else [ids])
         if arguments.get("collection") is not None:
             self._parameters().own_collection("collection", arguments["collection"])
         return None, arguments
@@ -237,15 +237,14 @@ class OtherMemories:
                     return memory, inside
         return None
 
-    def details(self, ids: Iterable[int], *, include_forgotten: bool) -> list[MemoryDetails]:
-        """Return in full those memories among some that are of other robots."""
+    def details(self, ids: Iterable[int], *, include_forgotten: bool) -> list[MemoriesInFull]:
+        """Return in full those memories among some that are of other robots, for each of these."""
         ids_of: dict[OtherMemory, list[int]] = {}
         for other, inside in filter(None, map(self.of, ids)):
             ids_of.setdefault(other, []).append(inside)
         return [
-            details
+            other.ask(partial(_details, ids=own_ids, include_forgotten=include_forgotten))
             for other, own_ids in ids_of.items()
-            for details in other.ask(partial(_details, ids=own_ids, include_forgotten=include_forgotten))
         ]
 
     @property
@@ -267,7 +266,7 @@ class OtherMemories:
             raise MemoryNotFoundError(other.file.outside(inside), note)
 
 
-def _details(memory: RobotMemory, *, ids: Iterable[int], include_forgotten: bool) -> tuple[MemoryDetails, ...]:
+def _details(memory: RobotMemory, *, ids: Iterable[int], include_forgotten: bool) -> MemoriesInFull:
     return memory.get_memories(ids, include_forgotten=include_forgotten)
 
 

@@ -20,12 +20,14 @@ from .config.parameters import Parameters
 from .doctor import Finding, examine
 from .embedding.embedder import Embedder
 from .embedding.embedders import Embedders
+from .entries import Entries, read_entries
 from .errors import (
     InvalidFieldError,
     MemoryNotFoundError,
     RobotMemoryError,
 )
 from .learning import vocabulary
+from .learning.comparison import Progress
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
@@ -50,7 +52,7 @@ from .purge.purge import Purged, finish, parse_selection, plan, purge
 from .retention.retention import Report
 from .search.counts import DEFAULT_N, Count, parse_counts, read_counts
 from .search.density import Density, parse_density, read_density
-from .search.details import MemoryDetails, parse_ids, read_details
+from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.hits import Hit
 from .search.query import parse_query
 from .search.request import MAX_ENTRIES, Names, RecallRequest, TimelineRequest, Where
@@ -169,9 +171,28 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         fact, parts = NewFact(**arguments_in(locals())), self._access.writable
-        result = parts.learning.learn(new_fact(self.parameters, fact, now=self._access.clock, source=self._source))
+        (result,) = parts.learning.learn([self._new_fact(fact)])
         parts.maintenance.notify()
         return result
+
+    def learn_many(self, facts: Entries, *, progress: Progress | None = None) -> list[Learned]:
+        """Learn facts as `learn` does one after the other, in one transaction: all or none. Results are in their order.
+
+        Each fact is a mapping with the arguments of `learn`, or its text alone. They are embedded in batches;
+        `progress(done, total)` is called after each batch, in the thread of the caller.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, which is named with its index, such as `facts[3].confidence`.
+            StorageError: the database could not be written.
+        """
+        parts = self._access.writable
+        new = read_entries("facts", facts, NewFact, self._new_fact, self.moment)
+        results = parts.learning.learn(new, progress)
+        parts.maintenance.notify()
+        return results
+
+    def _new_fact(self, fact: NewFact) -> NewMemory:
+        return new_fact(self.parameters, fact, now=self._access.clock, source=self._source)
 
     def data(self, memory_id: int) -> PerceptionData:
         """Return what recall leaves out of a perception: its raw data or thumbnail, and its metadata.
@@ -212,9 +233,26 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        perception = NewPerception(**arguments_in(locals()))
-        new = new_perception(self.parameters, perception, now=self._access.clock, source=self._source)
-        return self.store(new).result()
+        return self.store(self._new_perception(NewPerception(**arguments_in(locals())))).result()
+
+    def save_many(self, perceptions: Entries) -> list[Stored]:
+        """Store perceptions as `save_perception` does one after the other, in one transaction: all or none.
+
+        Each is a mapping with the arguments of `save_perception`, or its description alone. Results are in their
+        order. Vectors follow in batches, see `flush`.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, which is named with its index, such as `perceptions[3].pose`.
+            StorageError: the database could not be written.
+        """
+        parts = self._access.writable
+        new = read_entries("perceptions", perceptions, NewPerception, self._new_perception, self.moment)
+        results = parts.objects.store_many(new).result()
+        parts.maintenance.notify()
+        return results
+
+    def _new_perception(self, perception: NewPerception) -> NewMemory:
+        return new_perception(self.parameters, perception, now=self._access.clock, source=self._source)
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue a checked memory, a sighting for its object; the future is done when it is on disk.
@@ -389,11 +427,11 @@ class RobotMemory:
         since, until = self.moment("after", after), self.moment("before", before)
         return self._access.query(read_sighted, since, until, validation.whole("n", n, low=1))
 
-    def get_memories(self, ids: Iterable[int], *, include_forgotten: bool = False) -> tuple[MemoryDetails, ...]:
+    def get_memories(self, ids: Iterable[int] | int, *, include_forgotten: bool = False) -> MemoriesInFull:
         """Return at most 100 memories in full, with history, sightings and data, in the order of their ids.
 
         Ids of no memory are left out, and those of memories that were forgotten or superseded, unless
-        `include_forgotten`.
+        `include_forgotten`; the `reason` of the result says of each why.
 
         Raises:
             InvalidFieldError: an id is no whole number, or there are too many.
@@ -465,28 +503,30 @@ class RobotMemory:
             return self._access.read(vocabulary.preview, tag, new_tag)
         return self._access.write(vocabulary.exchange, tag, new_tag).result()
 
-    def forget(self, memory_id: int, reason: str) -> None:
-        """Withdraw a memory: no recall finds it any more; the row stays, with the reason.
+    def forget(self, memory_id: int | Iterable[int], reason: str) -> None:
+        """Withdraw a memory, or many at once: no recall finds it any more; the row stays, with the reason.
 
         Raises:
-            InvalidFieldError: there is no reason, or it is a note.
-            MemoryNotFoundError: no active memory has this id.
+            InvalidFieldError: there is no reason, or it is a note; then none of them is withdrawn.
+            MemoryNotFoundError: no active memory has this id; then none of them is withdrawn.
         """
-        checked_id = validation.whole("memory_id", memory_id)
+        ids = validation.one_or_more("memory_id", memory_id)
         reason_text = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._access.writable.database
         if database.write(
-            lambda transaction: changes.invalidate(transaction, checked_id, reason_text), frees_room=True
+            lambda transaction: changes.invalidate(transaction, ids, reason_text), frees_room=True
         ).result():
             self.parts.maintenance.notify()  # facts that came back have no vectors
 
-    def restore(self, memory_id: int) -> None:
-        """Bring back a memory that was forgotten or superseded: recall finds it again.
+    def restore(self, memory_id: int | Iterable[int]) -> None:
+        """Bring back a memory that was forgotten or superseded, or many at once: recall finds it again.
 
         Raises:
-            MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
+            MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object; then
+                none of them comes back.
         """
-        self._access.write(changes.restore, validation.whole("memory_id", memory_id)).result()
+        ids = validation.one_or_more("memory_id", memory_id)
+        self._access.write(changes.restore, ids).result()
         self.parts.maintenance.notify()
 
     def history(self, memory_id: int) -> tuple[Change, ...]:
@@ -611,7 +651,7 @@ class RobotMemory:
     def purge(
         self,
         *,
-        ids: Iterable[int] | None = None,
+        ids: Iterable[int] | int | None = None,
         session_id: str | None = None,
         collection: str | None = None,
         before: Time | None = None,

@@ -17,7 +17,7 @@ from .config.parameters import Parameters
 from .errors import DatabaseUnusableError
 from .other_memories import Arguments, OtherMemories, OtherMemory
 from .robot_memory import RobotMemory
-from .search.details import MemoryDetails, parse_ids
+from .search.details import MemoriesInFull, parse_ids
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,14 +68,20 @@ class MemoryRouter(RobotMemory):
     start_session = _routed(RobotMemory.start_session, OtherMemories.own)
     consolidate = _routed(RobotMemory.consolidate, OtherMemories.own)
 
-    def get_memories(self, ids: Iterable[int], *, include_forgotten: bool = False) -> tuple[MemoryDetails, ...]:
+    def get_memories(self, ids: Iterable[int] | int, *, include_forgotten: bool = False) -> MemoriesInFull:
         """Return memories of any of the files in full, as `RobotMemory.get_memories` does."""
         order, everything = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
-        details = [
+        own_ids = [memory_id for memory_id in order if self.others.of(memory_id) is None]
+        parts = [
             *self.others.details(order, include_forgotten=everything),
-            *super().get_memories(order, include_forgotten=everything),
+            super().get_memories(own_ids, include_forgotten=everything),
         ]
-        return tuple(sorted(details, key=lambda entry: order.index(entry.memory.id)))
+        memories = [details for part in parts for details in part]
+        left_out = [entry for part in parts for entry in part.left_out]
+        return MemoriesInFull(
+            tuple(sorted(memories, key=lambda details: order.index(details.memory.id))),
+            tuple(sorted(left_out, key=lambda entry: order.index(entry.memory_id))),
+        )
 
     @property
     def others(self) -> OtherMemories:

@@ -138,6 +138,13 @@ def ids(field: str, values: object, *, in_order: bool = False, limit: int = MAX_
     return tuple(numbers if in_order else sorted(numbers))
 
 
+def one_or_more(field: str, value: object) -> tuple[int, ...]:
+    """Return the ids of memories to change, a single one or any number of them, each once and in their order."""
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return tuple(dict.fromkeys(whole(field, item) for item in value))
+    return (whole(field, value),)
+
+
 def number(field: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
     """Return a finite number within `low` and `high`, both included, as Python's own."""
     if type(value) is not float and (isinstance(value, bool) or not isinstance(value, Real)):

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from builtin_interfaces.msg import Duration, Time
 
 from robotmem_ros.msg import MemoryStatus, Perception
-from robotmem_ros.srv import Doctor, EndSession, GetMemories, Learn, List, ObjectHistory, Update
+from robotmem_ros.srv import Doctor, EndSession, Learn, List, ObjectHistory, Update
 
-from ..memory import BriefMemory, Count, Finding, Hit, MemoryDetails, Mode, Sighting, Status
+from ..memory import BriefMemory, Count, Finding, Hit, Mode, Sighting, Status
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
@@ -80,11 +80,6 @@ def update_fields(request: Update.Request) -> dict[str, Any]:
 def fill_history(response: ObjectHistory.Response, sightings: tuple[Sighting, ...]) -> None:
     """Fill a response with the sightings of an object."""
     fill(response, sightings=sightings)
-
-
-def fill_memories(response: GetMemories.Response, memories: tuple[MemoryDetails, ...]) -> None:
-    """Fill a response with memories in full."""
-    fill(response, memories=memories)
 
 
 def fill_counts(response: List.Response, counts: tuple[Count, ...]) -> None:

@@ -88,7 +88,7 @@ class Services:
             (SavePerception, "~/save_perception", self._save_perception, fill),
             (Recall, "~/recall", self._recall, fill),
             (Timeline, "~/timeline", self._calling("timeline"), fill),
-            (GetMemories, "~/get_memories", self._calling("get_memories"), conversions.fill_memories),
+            (GetMemories, "~/get_memories", self._calling("get_memories"), fill),
             (List, "~/list", self._calling("counts"), conversions.fill_counts),
             (ListTags, "~/list_tags", self._calling("tags"), lambda response, tags: fill(response, tags=tags)),
             (AddTag, "~/add_tag", self._calling("add_tag"), fill),
@@ -144,7 +144,8 @@ class Services:
             for name in _PLACES
             for message in getattr(request, name)
         }
-        return self._recall_in(fields_of(request), targets)
+        # A field that is not set is 0: then the default of the core holds.
+        return self._recall_in(fields_of(request, but=() if request.n else {"n"}), targets)
 
     def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[conversions.RecallResponse]:
         # A target in another frame becomes one in the memory frame, one after the other.

@@ -104,7 +104,7 @@ def test_a_memory_in_full_has_its_context_and_its_changes(toolbox: Toolbox) -> N
     (full,) = answer["memories"]
     assert (full["text"], full["params"]) == (changed, {"force": 12.5})
     assert full["changes"][0]["was"]["content"] == "a grip force of 12.5 N holds the red mug"
-    assert answer["not_found"] == [999]
+    assert (answer["not_found"], answer["reason"]) == ([999], "memory 999 is unknown: no memory had this id")
     values(toolbox.call("forget", {"memory_id": found["id"], "reason": "measured again"}))
     assert values(toolbox.call("get_memories", {"ids": [found["id"]]}))["not_found"] == [found["id"]]
     wanted = {"ids": [found["id"]], "include_forgotten": True}

@@ -42,14 +42,16 @@ def read(out: Out) -> list[dict[str, str]]:
         ("sessions", "sessions"),
         ("history 2", "changes"),
         ("list tags", "tags"),
+        ("get 1 2", "memories"),
+        ("tag list", "tags"),
         ("map list", "maps"),
     ],
 )
 def test_comma_separated_values_are_those_of_json(db: Path, capsys: Out, line: str, name: str) -> None:
-    assert main([*line.split(), "--json", "--db", str(db)]) == 0
+    code = main([*line.split(), "--json", "--db", str(db)])
     records = json.loads(capsys.readouterr().out)[name]
     assert records
-    assert main([*line.split(), "--csv", "--db", str(db)]) == 0
+    assert main([*line.split(), "--csv", "--db", str(db)]) == code
     rows = read(capsys)
     assert [list(row) for row in rows] == [list(record) for record in records]
     for row, record in zip(rows, records, strict=True):
@@ -58,6 +60,19 @@ def test_comma_separated_values_are_those_of_json(db: Path, capsys: Out, line: s
                 "" if value is None else value if isinstance(value, str)
                 else json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else str(value)
             )  # fmt: skip
+
+
+def test_findings_of_the_doctor_are_listed(db: Path, capsys: Out) -> None:
+    code = main(["doctor", "--no-model", "--csv", "--columns", "name", "--db", str(db)])
+    names = [row["name"] for row in read(capsys)]
+    assert main(["doctor", "--no-model", "--json", "--db", str(db)]) == code
+    assert names == [finding["name"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+
+
+def test_without_rows_there_is_no_line(tmp_path: Path, capsys: Out) -> None:
+    RobotMemory(tmp_path / "empty.db", embedding_model="").close()
+    assert main(["sessions", "--csv", "--db", str(tmp_path / "empty.db")]) == 0
+    assert capsys.readouterr().out == ""
 
 
 def test_columns_are_chosen_by_name(db: Path, capsys: Out) -> None:
@@ -71,17 +86,48 @@ def test_columns_are_chosen_by_name(db: Path, capsys: Out) -> None:
     assert capsys.readouterr().out == "id\n"
 
 
-@pytest.mark.parametrize("names", ["id,lable", ",", ""])
-def test_an_unknown_column_is_named_with_those_there_are(db: Path, capsys: Out, names: str) -> None:
+@pytest.mark.parametrize(
+    ("names", "error"),
+    [
+        ("id,lable", "'lable' is no column; did you mean 'label'?; there are id, "),
+        (",", "',' is no column; there are id, "),
+        ("", "'' is no column; there are id, "),
+    ],
+)
+def test_an_unknown_column_is_named_with_those_there_are(db: Path, capsys: Out, names: str, error: str) -> None:
     assert main(["timeline", "--columns", names, "--db", str(db)]) == 1
-    assert capsys.readouterr().err.startswith(f"robotmem: --columns: {names!r} names no column of these: id, ")
+    assert capsys.readouterr().err.startswith(f"robotmem: --columns: {error}")
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("recall mug --n -1", " recall: argument --n: '-1' is no whole number from 1 to 100"),
+        ("recall mug --n 0", " recall: argument --n: '0' is no whole number from 1 to 100"),
+        ("timeline --n x", " timeline: argument --n: 'x' is no whole number from 1 to 1,000"),
+        ("sessions --n 1.5", " sessions: argument --n: '1.5' is no whole number from 1 to 1,000,000"),
+        ("list tags --n -1", " list: argument --n: '-1' is no whole number from 1 to 10,000"),
+        ("recalls --n -1", " recalls: argument --n: '-1' is no whole number from 1 to 1,000"),
+        ("path --n -3", " path: argument --n: '-3' is no whole number from 1 to 100,000"),
+        ("timeline --lables mug", " timeline: '--lables mug' is not understood; did you mean '--labels'?"),
+        ("map list --frme map", " map: '--frme map' is not understood; did you mean '--frame'?"),
+        ("recal mug", ": 'recal' is no command; did you mean 'recall'?; a command comes first, then its options"),
+        ("--db a.db status", ": 'a.db' is no command; a command comes first, then its options"),
+    ],
+)
+def test_wrong_arguments_are_told_in_a_line(capsys: Out, line: str, error: str) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(line.split())
+    assert end.value.code == 2
+    name = error.partition(":")[0]
+    assert capsys.readouterr().err == f"robotmem{error}; see robotmem{name} --help\n"
 
 
 def test_what_is_not_found_is_an_exit_code(db: Path, capsys: Out) -> None:
     assert main(["get", "1", "--db", str(db)]) == 0
     assert main(["get", "1", "99", "--db", str(db)]) == 1
-    assert "memory 1, perception" in (shown := capsys.readouterr().out)
-    assert "(not found: 99)" in shown
+    assert "memory 1, perception" in (shown := capsys.readouterr()).out
+    assert shown.err == "robotmem: not found: memory 99 is unknown: no memory had this id\n"
 
 
 def test_memories_are_forgotten_and_come_back(db: Path, capsys: Out) -> None:

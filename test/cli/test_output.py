@@ -142,7 +142,7 @@ def test_json_stays_json_in_ascii(folder: Path) -> None:
     stream = TextIOWrapper(written, encoding="ascii")
     with redirect_stdout(stream):
         assert main([*arguments(folder, "get"), "--json"]) == 0
-    assert json.loads(written.getvalue())["memories"][0]["memory"]["content"] == TEXT
+    assert json.loads(written.getvalue())["memories"][0]["content"] == TEXT
 
 
 @pytest.mark.parametrize(

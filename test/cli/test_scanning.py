@@ -59,15 +59,16 @@ def test_a_wrong_cursor_is_named(db: Path, capsys: Out) -> None:
 
 def test_memories_are_shown_in_full(db: Path, capsys: Out) -> None:
     assert main(["get", "1", "3", "9", "--db", str(db)]) == 1
-    told = capsys.readouterr().out
-    assert "memory 1, perception (mug visual): a red mug on the table\n" in told
-    assert "at (1.00, 2.00, 3.00) in map, collection default\n" in told
-    assert "  2 bytes of raw, metadata " in told
-    assert "  seen 928.500 s at (1.00, 2.00, 3.00) as mug\n" in told
-    assert told.endswith("(not found: 3, 9)\n")
+    told = capsys.readouterr()
+    assert "memory 1, perception (mug visual): a red mug on the table\n" in told.out
+    assert "at (1.00, 2.00, 3.00) in map, collection default\n" in told.out
+    assert "  2 bytes of raw, metadata " in told.out
+    assert "  seen 928.500 s at (1.00, 2.00, 3.00) as mug\n" in told.out
+    assert told.err.startswith("robotmem: not found: memory 3 is invalidated (")
+    assert told.err.endswith("; include_forgotten reads it; memory 9 is unknown: no memory had this id\n")
     assert main(["get", "3", "--db", str(db), "--include-forgotten", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["memories"]
-    assert (found["memory"]["content"], found["status"], found["status_reason"]) == (
+    assert (found["content"], found["status"], found["status_reason"]) == (
         "mugs can fly", "invalidated", "a mistake",
     )  # fmt: skip
     assert found["history"][0]["change"] == "forget"
@@ -113,4 +114,4 @@ def test_a_text_cannot_command_the_terminal(db: Path, capsys: Out) -> None:
         told = capsys.readouterr().out
         assert all(one.isprintable() or one in "\n\t" for one in told), command
         if command == ["get", str(number), "--json"]:
-            assert json.loads(told)["memories"][0]["memory"]["content"].strip() == orders.strip()  # no less is told
+            assert json.loads(told)["memories"][0]["content"].strip() == orders.strip()  # no less is told

@@ -40,3 +40,12 @@ def test_every_condition_reaches_the_memory(client: Client) -> None:
     assert found(within=[Box(min_corner=Point(x=4.0, z=1.0), max_corner=Point(x=6.0, y=1.0, z=2.0))]) == []
     # All of it was observed just now, on the first visit.
     assert len(found(since_last_visit=[Place(target=place, max_distance=1.0)])) == 3
+
+
+def test_a_number_that_is_not_set_is_the_default_and_one_out_of_range_is_told(client: Client) -> None:
+    for number in range(7):
+        client.call(Learn, "learn", insight=f"Rule {number} of the yard", collection="numbers")
+    unset = client.call(Recall, "recall", collection="numbers", n=0)
+    many = client.call(Recall, "recall", collection="numbers", n=101)
+    assert (len(unset.memories), unset.reason) == (5, "")
+    assert (len(many.memories), many.reason) == (7, "n: 101 was cut to 100; it lies in 1 to 100")

@@ -90,6 +90,8 @@ def test_memories_are_read_in_full(client: Client, collection: str) -> None:
     assert client.call(Forget, "forget", memory_id=fact, reason="wrong").success
     answer = client.call(GetMemories, "get_memories", ids=[mug, fact, 10**12])
     assert [one.memory.id for one in answer.memories] == [mug]
+    forgotten = f"memory {fact} is invalidated (wrong); include_forgotten reads it"
+    assert answer.reason == f"{forgotten}; memory {10**12} is unknown: no memory had this id"
     of_mug, of_fact = client.call(GetMemories, "get_memories", ids=[mug, fact], include_forgotten=True).memories
     assert (of_mug.memory.times_seen, of_mug.status) == (2, "active")
     assert [one.stamp.sec for one in of_mug.sightings] == [101, 100]

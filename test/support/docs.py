@@ -18,6 +18,7 @@ NEEDS = {
     "ROS": "test/node/test_docs_on_a_graph.py runs it",
     "a machine to set up": "test_docs.py runs what does not take minutes, in copies of the repository",
     "Ctrl-C": "it runs until it is stopped: test/cli/test_web.py starts it",
+    "the console": "test_docs.py starts one",
     "sqlite3": "test_docs.py runs it where the command is there",
     "a memory with trouble": "test/cli/test_doctor.py makes some",
     "another store": "it was run by hand, with the versions that the page names",

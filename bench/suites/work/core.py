@@ -9,13 +9,12 @@ import threading
 import time
 from typing import Any
 
+from bench.internals.database import save
 from bench.suites.work.periods import SEED, Work, recall_steadily
 from bench.usage import cpu_seconds, resident_bytes
 from bench.worlds.house import HouseMemory, make_world
 from bench.worlds.house_queries import Query
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.models import NewPerception
-from robotmem_ros.memory.new_memory import new_perception
 
 
 def main(database: str, model: str, work: Work) -> None:
@@ -47,8 +46,7 @@ def _save(memory: RobotMemory, memories: tuple[HouseMemory, ...], rate: int, is_
     for number, item in enumerate(memories):
         if is_over.wait(max(0.0, start + number / rate - time.perf_counter())):
             return
-        perception = NewPerception(item.content, context=item.context, observed_at=round(1e9 * item.stamp))
-        memory.store(new_perception(memory.parameters, perception, now=time.time_ns), background=True)
+        save(memory, item.content, background=True, context=item.context, observed_at=round(1e9 * item.stamp))
 
 
 if __name__ == "__main__":

@@ -9,14 +9,22 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 
+import numpy as np
+
 from ..config.parameters import Parameters
-from ..embedding.embedder import SIMILAR_COSINE, BackgroundEmbedder, UnreadTextError, check_kept_model
-from ..models import NewMemory, Similarity
+from ..embedding.embedder import (
+    SIMILAR_COSINE,
+    BackgroundEmbedder,
+    ServiceFailedError,
+    UnreadTextError,
+    check_kept_model,
+)
+from ..models import NewMemory, Similarity, Vector
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_index
 from ..storage.fact_index import Candidate
@@ -26,7 +34,11 @@ from ..text.normal_form import digest
 from ..text.statement import Claim, Statement, Values, jaccard, load_terms, statement
 from ..validation import compact_json
 
+Progress = Callable[[int, int], object]
+"""Is called with how many texts are embedded, and how many there are."""
 _MAX_NEIGHBOURS = 5_000
+_ROUNDING = 0.02
+"""Greatest difference of a cosine of stored vectors from that of the vectors themselves."""
 _LOG = logging.getLogger(__name__)
 _is_close = partial(math.isclose, rel_tol=1e-9)
 _OUTCOMES = (("task", "success"), ("task", "outcome"), ("success",), ("outcome",))
@@ -44,6 +56,8 @@ class Neighbours:
     """Facts that may be similar enough."""
     last_id: int = 0
     """Greatest id when they were found; later facts must be compared, too."""
+    mates: tuple[int, ...] = ()
+    """Indices of facts before it that are stored with it and may be similar enough."""
     reason: str = ""
     """Why there is no vector."""
 
@@ -56,24 +70,63 @@ class Compared(NamedTuple):
     """Similarity of the vectors; 0 if unknown."""
 
 
-def find_neighbours(database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, text: str) -> Neighbours:
-    """Return the vector of a text and the facts of similar meaning.
+def find_neighbours(
+    database: Database,
+    embedder: BackgroundEmbedder,
+    vectors: VectorIndex,
+    texts: Sequence[str],
+    progress: Progress | None = None,
+) -> list[Neighbours]:
+    """Return the vectors of texts that are stored together, and the facts of similar meaning to each.
 
-    Does not wait for a model that is still being loaded. If the model fails, the fact is learned without it.
+    Does not wait for a model that is still being loaded. If the model fails, a fact is learned without it.
     """
     if not embedder.available:
-        return Neighbours(reason=f"meanings were not compared: {embedder.why_not}")
+        return [Neighbours(reason=f"meanings were not compared: {embedder.why_not}")] * len(texts)
+    embeddings: list[Vector | Exception] = []
+    for first in range(0, len(texts), embedder.batch):
+        embeddings += _embedded(embedder, texts[first : first + embedder.batch])
+        if progress is not None:
+            progress(len(embeddings), len(texts))
+    mates = _mates(embeddings)
+    with database.snapshot() as snapshot:
+        last_id = fact_index.last_id(snapshot)
+
+        def near(index: int, vector: Vector | Exception) -> Neighbours:
+            if isinstance(vector, Exception):
+                return Neighbours(reason=f"meanings were not compared: {vector}")
+            try:
+                check_kept_model(snapshot, embedder.name)
+                ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
+            except Exception as error:
+                _LOG.warning("meanings were not compared: %s", error)
+                return Neighbours(reason=f"meanings were not compared: {error}")
+            return Neighbours(vector.tobytes(), embedder.name, ids, last_id, mates=mates[index])
+
+        return [near(index, vector) for index, vector in enumerate(embeddings)]
+
+
+def _embedded(embedder: BackgroundEmbedder, texts: Sequence[str]) -> list[Vector | Exception]:
+    # The vector of each text, or why it has none: a text that is refused does not keep the others from theirs.
     try:
-        vector = embedder.embed_one(text)
-        with database.snapshot() as snapshot:
-            check_kept_model(snapshot, embedder.name)
-            ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
-            return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(snapshot))
-    except UnreadTextError as error:
-        return Neighbours(reason=f"meanings were not compared: {error}")
+        return [embedder.embed_one(texts[0])] if len(texts) == 1 else [*embedder.embed_batch(texts)]
     except Exception as error:
-        _LOG.warning("meanings were not compared: %s", error)
-        return Neighbours(reason=f"meanings were not compared: {error}")
+        if len(texts) > 1 and not isinstance(error, ServiceFailedError):
+            return [vector for text in texts for vector in _embedded(embedder, [text])]
+        if not isinstance(error, UnreadTextError):
+            _LOG.warning("meanings were not compared: %s", error)
+        return [error] * len(texts)
+
+
+def _mates(embeddings: Sequence[Vector | Exception]) -> list[tuple[int, ...]]:
+    # For each text the indices of those before it that may be similar enough; what is stored is rounded.
+    mates: list[tuple[int, ...]] = [()] * len(embeddings)
+    indices = [index for index, vector in enumerate(embeddings) if not isinstance(vector, Exception)]
+    matrix = np.array([embeddings[index] for index in indices])
+    for position, index in enumerate(indices[1:], 1):
+        close = np.flatnonzero(matrix[:position] @ matrix[position] >= SIMILAR_COSINE - _ROUNDING)
+        mates[index] = tuple(indices[place] for place in close.tolist())
+    return mates
 
 
 def candidates_of(

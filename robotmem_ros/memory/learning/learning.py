@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..areas import Areas
 from ..config.parameters import Parameters
@@ -22,6 +22,7 @@ from .classification import Classifier
 from .comparison import (
     Compared,
     Neighbours,
+    Progress,
     can_merge,
     candidates_of,
     contradicted_among,
@@ -37,6 +38,10 @@ _MAX_LINKS = 16
 """Number of similar facts that a fact is linked with, the most similar."""
 _REINFORCEMENT_GAIN = 0.1
 """Part of the distance to 1 that a repetition adds to a confidence, times its own confidence."""
+_MAX_LATER = 512
+"""Memories at most that others stored while a fact was prepared, and it is compared with."""
+_NO_ID = 2**63 - 1
+"""Greatest number that an id may have: no memory comes after it."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -101,17 +106,20 @@ class Learning:
         """Load the rules, so that the first fact is as quick as the next."""
         self._classifier()
 
-    def learn(self, new: NewMemory) -> Learned:
-        """Store a fact, or reinforce the one with the same text. When this returns, it is on disk."""
-        # Parsed here, not in the writer, which then finds it in the cache.
-        statement(new.content)
-        prepared = self._areas.tagged(self._classifier().classify(new))
-        near = self._neighbours(prepared.content)
-        result = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
+    def learn(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Learned]:
+        """Store facts, or reinforce those of the same text, in one transaction. When this returns, they are on disk."""
+        prepared = []
+        for fact in new:
+            # Parsed here, not in the writer, which then finds it in the cache.
+            statement(fact.content)
+            prepared.append(self._areas.tagged(self._classifier().classify(fact)))
+        near = self._neighbours([fact.content for fact in prepared], progress)
+        results = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
-            _LOG.debug("learn %s: %s", shown(new.content), _described(result))
-        return result
+            for fact, result in zip(new, results, strict=True):
+                _LOG.debug("learn %s: %s", shown(fact.content), _described(result))
+        return results
 
     def correct(self, correction: Correction) -> None:
         """Correct a memory. When this returns, it is on disk.
@@ -121,16 +129,25 @@ class Learning:
             InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
         """
         content = correction.columns.get("content")
-        near = self._neighbours(content) if isinstance(content, str) else None
+        near = self._neighbours([content])[0] if isinstance(content, str) else None
         self._database.write(lambda transaction: self._correct(transaction, correction, near)).result()
 
-    def _neighbours(self, text: str) -> Neighbours:
-        return find_neighbours(self._database, self._embedders.current, self._vectors, text)
+    def _neighbours(self, texts: Sequence[str], progress: Progress | None = None) -> list[Neighbours]:
+        return find_neighbours(self._database, self._embedders.current, self._vectors, texts, progress)
 
-    def _store(self, transaction: Transaction, new: NewMemory, near: Neighbours) -> Learned:
+    def _store(
+        self, transaction: Transaction, new: Sequence[NewMemory], neighbours: Sequence[Neighbours]
+    ) -> list[Learned]:
         if not self._knows_taxonomy:
             tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
-        return store_or_merge(transaction, new, near, self._parameters())
+        # What others stored meanwhile is looked up once for all.
+        later = rows.behind(transaction, max((near.last_id for near in neighbours), default=0), _MAX_LATER)
+        results: list[Learned] = []
+        for fact, near in zip(new, neighbours, strict=True):
+            mates = (results[index].memory_id for index in near.mates)
+            complete = replace(near, ids=(*near.ids, *later, *mates), last_id=_NO_ID)
+            results.append(store_or_merge(transaction, fact, complete, self._parameters()))
+        return results
 
     def _correct(self, transaction: Transaction, correction: Correction, near: Neighbours | None) -> None:
         correct(transaction, self._classifier(), self._areas, correction)

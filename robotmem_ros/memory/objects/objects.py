@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 
 from .. import validation
 from ..areas import Areas
@@ -49,10 +50,25 @@ class Objects:
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue one sighting that comes by itself, by a call or in a stream, which is `background`."""
-        now = max(self._clock(), 0)
-        sighting = replace(new, observed_at=self._possible_stamp(new, now))
-        message = _Message(self._parameters(), self._retag, now, [sighting], {0: None})
+        message = self._single(new, max(self._clock(), 0))
         return self._database.write(lambda transaction: message.store(transaction)[0], background=background)
+
+    def store_many(self, new: Sequence[NewMemory]) -> Future[list[Stored]]:
+        """Queue perceptions that came by themselves, one after the other, for one transaction."""
+        now, parameters, messages = max(self._clock(), 0), self._parameters(), []
+        for are_sightings, perceptions in groupby(new, lambda perception: is_sighting(perception, parameters)):
+            if are_sightings:
+                messages += [self._single(perception, now) for perception in perceptions]
+            else:
+                plain = [self._areas.tagged(perception) for perception in perceptions]
+                messages.append(_Message(parameters, self._retag, now, plain))
+        return self._database.write(
+            lambda transaction: [result for message in messages for result in message.store(transaction)]
+        )
+
+    def _single(self, new: NewMemory, now: int) -> _Message:
+        sighting = replace(new, observed_at=self._possible_stamp(new, now))
+        return _Message(self._parameters(), self._retag, now, [sighting], {0: None})
 
     def store_message(
         self,

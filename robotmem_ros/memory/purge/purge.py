@@ -67,7 +67,7 @@ class Purged:
 
 def parse_selection(
     *,
-    ids: Iterable[int] | None = None,
+    ids: Iterable[int] | int | None = None,
     session_id: str | None = None,
     collection: str | None = None,
     before: Time | None = None,
@@ -80,7 +80,7 @@ def parse_selection(
     if ids is None and session_id is None and collection is None and before is None:
         raise InvalidFieldError("ids", None, "chooses nothing; give ids, a session_id, a collection or a time before")
     return Selection(
-        None if ids is None else _ids(ids),
+        None if ids is None else tuple(sorted(validation.one_or_more("ids", ids))),
         None if session_id is None else _name("session_id", session_id),
         None if collection is None else _name("collection", collection, validation.collection),
         None if before is None else validation.time_ns("before", before),
@@ -210,12 +210,6 @@ class PurgeFinisher:
 
 def _delete(database: Database, work: Callable[[Transaction], T]) -> T:
     return database.write(work, frees_room=True).result()
-
-
-def _ids(value: object) -> tuple[int, ...]:
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise InvalidFieldError("ids", value, "must be a list of whole numbers")
-    return tuple(sorted({validation.whole("ids", item) for item in value}))
 
 
 def _name(field: str, value: object, check: Callable[[str, object], str] = validation.name) -> str:

@@ -78,4 +78,5 @@ class Hit:
         return {**values.pop("memory"), **values}
 
     def __repr__(self) -> str:
-        return f"<Hit {self.memory.summary()}, relevance {self.relevance:.2f}>"
+        folded = f", for {self.folded_count} older ones too" if self.folded_count else ""
+        return f"<Hit {self.memory.summary()}, relevance {self.relevance:.2f}{folded}>"

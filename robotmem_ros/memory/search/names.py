@@ -50,7 +50,7 @@ def check_names(snapshot: Snapshot, conditions: Iterable[Condition]) -> None:
 
     Raises:
         FrameMismatchError: a position is in a frame that cannot be compared.
-        InvalidFieldError: no area has a name; or a path goes into a list, or names what is no part of a context.
+        InvalidFieldError: no area has a name, or a path goes into a list.
     """
     for leaf in And(tuple(conditions)).leaves():
         if (field := _field(leaf)) is not None:
@@ -71,8 +71,11 @@ def notes(snapshot: Snapshot, conditions: Iterable[Condition]) -> Iterator[str]:
     paths = {comparison.context_path: comparison.path for comparison in comparisons if comparison.context_path}
     unknown_paths = [path for path in paths if value_rows.path_id(snapshot, path) is None]
     for path in unknown_paths[:_PATHS]:
-        near = did_you_mean(path, [*OWN_FIELDS, *value_rows.paths(snapshot, _SEARCHED)])
-        yield f"context_filter: no memory ever had {shown(paths[path])}{near}"
+        if right := _OTHER_NAMES.get(paths[path]):
+            instead = f"; for the memory itself use {right}"
+        else:
+            instead = did_you_mean(path, [*OWN_FIELDS, *value_rows.paths(snapshot, _SEARCHED)])
+        yield f"context_filter: no memory ever had {shown(paths[path])}{instead}"
     if len(unknown_paths) > _PATHS:
         yield f"nor {len(unknown_paths) - _PATHS} other paths of the filter"
 
@@ -168,12 +171,8 @@ def _check_area(snapshot: Snapshot, condition: InAreas, name: str) -> None:
 def _check_path(snapshot: Snapshot, comparison: Compare) -> None:
     path = comparison.context_path
     prefixes = [path[:at] for at, character in enumerate(path) if character == "."]
-    if (not prefixes and comparison.path not in _OTHER_NAMES) or value_rows.path_id(snapshot, path) is not None:
+    if not prefixes or value_rows.path_id(snapshot, path) is not None:
         return
-    if comparison.path in _OTHER_NAMES:
-        right = _OTHER_NAMES[comparison.path]
-        problem = f"is no key of any context. For the memory itself use {right}; a key in the context is context.{path}"
-        raise InvalidFieldError("context_filter", path, problem)
     # A path may end at a list, but not go through one.
     for prefix in prefixes:
         if value_rows.has_list(snapshot, prefix):

@@ -124,7 +124,7 @@ class _Recall:
 
     def result(self) -> RecallResult:
         result, reasons = self._fresh_or_faded()
-        reasons = [result.reason, *reasons]
+        reasons = [self.query.cut, result.reason, *reasons]
         reasons += notes(self.snapshot, self.query.conditions)
         if overview(self.snapshot).has_unconfirmed:
             reasons += self._sentences(unconfirmed(self.snapshot, self.query))

@@ -38,8 +38,6 @@ from .filters import parse_filter
 from .places import parse_corners, parse_place, pose_field
 from .request import MAX_N, NEARBY, Names, RecallRequest
 
-DEFAULT_N = 5
-
 
 @dataclass(frozen=True)
 class Query:
@@ -62,6 +60,8 @@ class Query:
     """Decay of confidence up to the time of the query."""
     fold: bool
     """Whether the newest memory stands for the others of the same text and place."""
+    cut: str = ""
+    """What of the request was cut to what is possible, in words."""
 
     @property
     def takes_best(self) -> bool:
@@ -72,7 +72,7 @@ class Query:
 def parse_query(
     parameters: Parameters, request: RecallRequest, *, decay: Decay, areas: Callable[[], Mapping[str, Area]] = dict
 ) -> Query:
-    """Check all fields; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
+    """Check all fields; `n` is cut to 1..100, which the query tells; the query `*` means an empty one.
 
     A `min_relevance` of None means the parameter.
 
@@ -84,9 +84,10 @@ def parse_query(
     is_any = isinstance(request.query, str) and request.query.strip() == "*"
     text = "" if is_any else validation.query("query", request.query)
     reader = Reader(request, parameters, decay, areas)
+    n, cut = _clamped_n(request.n)
     query = Query(
         text=text,
-        n=_clamped_n(request.n),
+        n=n,
         min_relevance=parameters.min_relevance
         if request.min_relevance is None
         else validation.number("min_relevance", request.min_relevance, low=0.0, high=1.0),
@@ -97,6 +98,7 @@ def parse_query(
         explain=validation.flag("explain", request.explain),
         decay=decay,
         fold=validation.flag("fold", request.fold),
+        cut=cut,
     )
     if not (query.text or query.spatial_sort or any(condition.suffices for condition in query.conditions)):
         raise InvalidFieldError(
@@ -106,9 +108,11 @@ def parse_query(
     return query
 
 
-def _clamped_n(n: object) -> int:
+def _clamped_n(n: object) -> tuple[int, str]:
+    # The number of results, and what to say if it is not the number that was given.
     count = validation.whole("n", n)
-    return DEFAULT_N if count == 0 else min(max(count, 1), MAX_N)
+    clamped = min(max(count, 1), MAX_N)
+    return clamped, "" if clamped == count else f"n: {count} was cut to {clamped}; it lies in 1 to {MAX_N}"
 
 
 def collection_names(collection: object, collections: Names) -> tuple[str, ...]:

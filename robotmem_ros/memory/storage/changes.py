@@ -56,26 +56,35 @@ def update(
         replace_tags(transaction, memory_id, tags, tags if tags_given is None else tags_given)
 
 
-def invalidate(transaction: Transaction, memory_id: int, reason: str) -> bool:
-    """Withdraw an active memory; return whether facts that it had superseded became active again.
+def invalidate(transaction: Transaction, memory_ids: Sequence[int], reason: str) -> bool:
+    """Withdraw active memories; return whether facts that they had superseded became active again.
 
     Raises:
-        MemoryNotFoundError: no active memory has this id.
-        NoteError: it is a note.
+        MemoryNotFoundError: no active memory has one of the ids.
+        NoteError: one is a note.
     """
-    check_active(transaction, memory_id)
-    check_no_notes(transaction, [memory_id])
-    now = iso(time.time_ns())
-    record(transaction, memory_id, "forget", changed_at=now, reason=reason)
-    return rows.update(transaction, memory_id, {"status": "invalidated", "status_reason": reason, "updated_at": now})
+    represented = False
+    for memory_id in memory_ids:
+        check_active(transaction, memory_id)
+        check_no_notes(transaction, [memory_id])
+        now = iso(time.time_ns())
+        record(transaction, memory_id, "forget", changed_at=now, reason=reason)
+        columns = {"status": "invalidated", "status_reason": reason, "updated_at": now}
+        represented |= rows.update(transaction, memory_id, columns)
+    return represented
 
 
-def restore(transaction: Transaction, memory_id: int) -> None:
-    """Bring back a memory that was withdrawn or superseded; its vector is computed again if it is gone.
+def restore(transaction: Transaction, memory_ids: Sequence[int]) -> None:
+    """Bring back memories that were withdrawn or superseded; a vector is computed again if it is gone.
 
     Raises:
         MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
     """
+    for memory_id in memory_ids:
+        _restore(transaction, memory_id)
+
+
+def _restore(transaction: Transaction, memory_id: int) -> None:
     row = transaction.row(
         "SELECT m.status, m.status_reason, m.superseded_by, o.memory_id FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.superseded_by WHERE m.id = ?",

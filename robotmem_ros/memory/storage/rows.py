@@ -87,7 +87,7 @@ def insert(transaction: Transaction, new: NewMemory) -> int:
 
 def insert_all(transaction: Transaction, new: Sequence[NewMemory]) -> Sequence[int]:
     """Store and index memories, and return their ids in their order. To be called in a transaction."""
-    last = transaction.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'memories'")[0] or 0
+    last = last_id(transaction)
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
     pairs = list(zip(ids, new, strict=True))
@@ -109,6 +109,11 @@ def has_simulated_times(snapshot: Snapshot) -> bool:
     """Return whether a memory was observed by the clock of a simulation."""
     sql = "SELECT 1 FROM memories WHERE observed_at > 0 AND observed_at < ? LIMIT 1"
     return snapshot.row(sql, (FIRST_OF_WALL_CLOCKS,)) is not None
+
+
+def last_id(snapshot: Snapshot) -> int:
+    """Return the greatest id that a memory ever had; 0 if there never was one."""
+    return int(snapshot.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'memories'")[0] or 0)
 
 
 def exists(snapshot: Snapshot, memory_id: int) -> bool:

@@ -66,6 +66,7 @@ def test_an_id_alone_tells_where_a_memory_is(memory: RobotMemory) -> None:
     details = memory.get_memories([pallet.id, mine.id, pallet.id + 1000])
     assert [one.memory.content for one in details] == ["a red pallet", "the red mug is heavy"]
     assert [one.memory.id for one in details] == [pallet.id, mine.id]
+    assert details.reason == f"memory {pallet.id + 1000} is unknown: no memory had this id"
     assert len(details[0].sightings) == 2
     assert details[0].data == memory.data(pallet.id)
     assert memory.data(pallet.id).memory_id == pallet.id

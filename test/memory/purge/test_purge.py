@@ -219,8 +219,8 @@ def test_in_memory_a_purge_deletes_as_well(open_memory: OpenMemory) -> None:
     ("choice", "message"),
     [
         ({}, "ids: None chooses nothing; give ids, a session_id, a collection or a time before"),
-        ({"ids": 5}, "ids: 5 must be a list of whole numbers"),
-        ({"ids": "12"}, "ids: '12' must be a list of whole numbers"),
+        ({"ids": 1.5}, "ids: 1.5 must be a whole number"),
+        ({"ids": "12"}, "ids: '12' must be a whole number"),
         ({"ids": [1, "2"]}, "ids: '2' must be a whole number"),
         ({"ids": [True]}, "ids: True must be a whole number"),
         ({"session_id": " "}, "session_id: ' ' is empty; leave it out for any"),

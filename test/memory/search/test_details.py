@@ -13,7 +13,8 @@ def test_memories_come_in_the_order_of_their_ids_and_each_once(memory: RobotMemo
     ids = [memory.save_perception(f"thing {n}").memory_id for n in range(3)]
     found = memory.get_memories([ids[2], ids[0], 999, ids[2], ids[1]])
     assert [one.memory.id for one in found] == [ids[2], ids[0], ids[1]]
-    assert memory.get_memories([]) == ()
+    assert found.reason == "memory 999 is unknown: no memory had this id"
+    assert (len(memory.get_memories([])), memory.get_memories(ids[0]).reason) == (0, "")
     assert memory.get_memories(iter(ids))[0].memory.content == "thing 0"
 
 
@@ -38,7 +39,14 @@ def test_a_memory_comes_with_all_that_is_kept_beside_it(memory: RobotMemory) -> 
 def test_what_was_forgotten_is_read_only_if_asked_for(memory: RobotMemory) -> None:
     gone = memory.learn("a mistake", tags=["t"]).memory_id
     memory.forget(gone, "wrong")
-    assert memory.get_memories([gone]) == ()
+    purged = memory.learn("a secret").memory_id
+    memory.purge(ids=[purged])
+    nothing = memory.get_memories([gone, purged, 0])
+    assert len(nothing) == 0
+    assert nothing.reason.split("; memory ") == [
+        f"memory {gone} is invalidated (wrong); include_forgotten reads it", f"{purged} was deleted",
+        "0 is unknown: no memory had this id",
+    ]  # fmt: skip
     (found,) = memory.get_memories([gone], include_forgotten=True)
     assert (found.memory.content, found.status, found.status_reason) == ("a mistake", "invalidated", "wrong")
     assert [one.change for one in found.history] == ["forget"]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory, Stored
+from robotmem_ros.memory.conditions.comparison import OWN_FIELDS
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
@@ -158,8 +159,6 @@ def test_filters_are_joined(memory: RobotMemory) -> None:
         ),
         ({"label": {"$contains": "mug"}}, r"context_filter.label.\$contains: 'mug' .*`label` of a memory is no list"),
         ({"label": ["mug"]}, "context_filter.label: .*`label` of a memory is no list"),
-        ({"observed_at": 5}, "context_filter: 'observed_at' is no key of any context. .* `after` and `before`"),
-        ({"$not": {"areas": "hall"}}, "context_filter: 'areas' is no key of any context. .* `areas`"),
     ],
 )
 def test_what_a_filter_cannot_say_is_an_error_that_names_the_way(
@@ -174,6 +173,34 @@ def test_a_key_of_the_context_may_have_a_name_that_means_something_else(memory: 
     memory.learn("one", {"distance": 5})
     assert len(memory.recall(context_filter={"distance": {"$gt": 4}})) == 1
     assert len(memory.recall(context_filter={"context.position": {"$exists": False}})) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"), [("observed_at", "`after` and `before`"), ("areas", "`areas`"), ("x", "`near`")]
+)
+def test_the_reason_tells_what_asks_for_the_memory_itself(memory: RobotMemory, name: str, instead: str) -> None:
+    memory.learn("one")
+    result = memory.recall("one", context_filter={"$not": {name: 5}})
+    assert len(result) == 1
+    assert f"context_filter: no memory ever had {name!r}; for the memory itself use {instead}" in result.reason
+
+
+def test_a_key_of_the_context_may_have_the_name_of_any_column(memory: RobotMemory) -> None:
+    with memory.parts.database.snapshot() as snapshot:
+        columns = snapshot.rows(
+            "SELECT DISTINCT c.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c WHERE t.type = 'table'"
+        )
+    names = {name for (name,) in columns} | {"rowid", "oid", "_rowid_", *OWN_FIELDS, "position", "kinds"}
+    assert {"x", "uuid", "revision", "label", "value", "path"} <= names
+    memory.learn("another fact")
+    for name in names:
+        path = f"context.{name}" if name in OWN_FIELDS else name
+        assert not memory.recall("fact", context_filter={path: 7.5})
+    memory.learn("a fact of many keys", dict.fromkeys(names, 7.5))
+    for name in names:
+        path = f"context.{name}" if name in OWN_FIELDS else name
+        (hit,) = memory.recall("fact", context_filter={path: {"$gt": 7}})
+        assert hit.memory.content == "a fact of many keys"
 
 
 def test_a_path_leads_through_objects(memory: RobotMemory) -> None:
@@ -233,7 +260,7 @@ def test_a_filter_may_be_json_text(memory: RobotMemory) -> None:
 
 
 def test_a_query_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
-    request = RecallRequest("  red mug ", n=0, spatial_sort={"target": (1, 2)}, after=1, collection="")
+    request = RecallRequest("  red mug ", spatial_sort={"target": (1, 2)}, after=1, collection="")
     query = parse_query(memory.parameters, request, decay=Decay(0.01, now=1))
     assert (query.text, query.n, query.collections.names) == ("red mug", 5, ("default",))
     assert query.spatial_sort is not None

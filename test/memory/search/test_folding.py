@@ -43,7 +43,9 @@ def test_the_newest_stands_for_all_of_the_same_text_and_place(memory: RobotMemor
     ids = saved(memory, TEXT, "The door of the lab is open!", "the  DOOR of lab is open", TEXT, pose=[1, 2, 0])
     other = saved(memory, "the door of the lab is closed", pose=[1.0, 2.1, 0])
     memory.flush()
-    assert set(shown(memory.recall(n=2, **way))) == {(ids[-1], 3, (ids[2], ids[1], ids[0])), (other[0], 0, ())}
+    result = memory.recall(n=2, **way)
+    assert set(shown(result)) == {(ids[-1], 3, (ids[2], ids[1], ids[0])), (other[0], 0, ())}
+    assert sum(repr(hit).endswith(", for 3 older ones too>") for hit in result) == 1
     assert {one.id for one in memory.recall(n=9, fold=False, **way)} == {*ids, *other}
     assert {one.folded_count for one in memory.recall(n=9, fold=False, **way)} == {0}
 

@@ -185,11 +185,13 @@ def test_what_happened_in_the_real_world_counts_half_more(open_memory: OpenMemor
     assert scores == pytest.approx({origin: score / best for origin, score in expected.items()})
 
 
-@pytest.mark.parametrize(("n", "expected"), [(0, 5), (1, 1), (-7, 1), (100, 100), (101, 100), (10**9, 100)])
-def test_n_is_cut_to_1_to_100_and_0_means_5(memory: RobotMemory, n: int, expected: int) -> None:
-    for number in range(120):
-        memory.save_perception(f"mug {number}")
-    assert len(memory.recall("mug", n=n)) == expected
+@pytest.mark.parametrize(("n", "expected"), [(0, 1), (1, 1), (-7, 1), (100, 100), (101, 100), (10**9, 100)])
+@pytest.mark.parametrize("query", ["mug", ""])
+def test_n_is_cut_to_1_to_100_and_the_reason_tells_it(memory: RobotMemory, query: str, n: int, expected: int) -> None:
+    memory.save_many(f"mug {number}" for number in range(120))
+    result = memory.recall(query, n, collection="default")
+    assert len(result) == expected
+    assert (f"n: {n} was cut to {expected}; it lies in 1 to 100" in result.reason) == (n != expected)
 
 
 def test_returned_memories_are_counted_after_the_result(three_mugs: RobotMemory) -> None:

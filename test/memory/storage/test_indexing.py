@@ -179,8 +179,8 @@ def merge(transaction: Transaction, memory_id: int) -> None:
 
 
 OTHERS: Mapping[str, Callable[[Transaction, int], object]] = {
-    "forget": lambda transaction, memory_id: changes.invalidate(transaction, memory_id, "a test"),
-    "restore": changes.restore,
+    "forget": lambda transaction, memory_id: changes.invalidate(transaction, [memory_id], "a test"),
+    "restore": lambda transaction, memory_id: changes.restore(transaction, [memory_id]),
     "track": track,
     "merge": merge,
     "delete": lambda transaction, memory_id: rows.delete(transaction, [memory_id, memory_id + 2]),

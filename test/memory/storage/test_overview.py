@@ -42,7 +42,7 @@ def test_in_a_transaction_that_writes_it_is_read_anew() -> None:
 
         def counted_twice(transaction: Transaction) -> tuple[int, int]:
             before = overview(transaction).memories
-            changes.invalidate(transaction, 1, "a test")
+            changes.invalidate(transaction, [1], "a test")
             return before, overview(transaction).memories
 
         assert memory.parts.database.write(counted_twice).result() == (1, 0)

@@ -47,7 +47,7 @@ def many() -> Iterator[Snapshot]:
     def change(transaction: Transaction) -> None:
         for memory_id in range(1, 11):
             changes.update(transaction, memory_id, {"content": "lamp lamp"}, None)
-            changes.invalidate(transaction, 10 + memory_id, "a test")
+            changes.invalidate(transaction, [10 + memory_id], "a test")
         for memory_id in range(21, 26):
             rows.update(transaction, memory_id, {"collection": "new"})
         rows.delete(transaction, range(26, 31))

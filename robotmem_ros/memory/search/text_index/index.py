@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import replace
 
-from ...errors import StorageError
 from ...storage import Database, text_rows
 from ...storage.followers import Place
 from ...storage.snapshot import Snapshot, Transaction
@@ -140,7 +140,10 @@ class TextIndex:
     def _try(self, work: Callable[[Transaction], None]) -> None:
         # Without what is kept, the next start takes longer, and that is all.
         if not self._database.read_only:
-            try:
-                self._database.write(work, background=True).result()
-            except StorageError as error:
-                _LOG.warning("postings could not be kept: %s", error)
+            # Not waited for here: the writer may itself wait for this snapshot to end, to empty the log.
+            self._database.write(work, background=True).add_done_callback(_log_failure)
+
+
+def _log_failure(future: Future[None]) -> None:
+    if (error := future.exception()) is not None:
+        _LOG.warning("postings could not be kept: %s", error)

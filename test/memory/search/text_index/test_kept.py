@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -13,8 +14,8 @@ import pytest
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.search.text_index import TextIndex
 from robotmem_ros.memory.search.text_index.postings import Block, BlockBuilder, code
-from robotmem_ros.memory.storage import Database, rows
-from robotmem_ros.memory.storage.followers import catch_up, feed
+from robotmem_ros.memory.storage import Database, followers, rows
+from robotmem_ros.memory.storage.followers import feed
 
 from ....support import corpus
 
@@ -27,6 +28,13 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 300 memories, kept from 200 on."""
     monkeypatch.setattr("robotmem_ros.memory.search.text_index.index.SPAN", 300)
     monkeypatch.setattr("robotmem_ros.memory.search.text_index.index._LARGE", 200)
+
+
+def catch_up(database: Database, index: TextIndex) -> None:
+    """Feeds the index, and waits until its blocks are kept."""
+    followers.catch_up(database, index)
+    if not database.read_only:
+        database.write(lambda transaction: None, background=True).result()
 
 
 @pytest.fixture
@@ -164,6 +172,28 @@ def test_a_purge_leaves_no_word_of_what_is_gone(tmp_path: Path, purge: Callable[
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert code("secretword").to_bytes(8, "little", signed=True) not in path.read_bytes()
+
+
+def test_a_file_is_erased_while_a_block_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer waits for readers to end, so none of them may wait for the writer."""
+    change(path, "DELETE FROM text_blocks WHERE low = 0")
+    erased: list[Future[bool]] = []
+
+    class Builder(BlockBuilder):
+        def block(self) -> Block:
+            erased.append(database.write_alone(is_read_elsewhere_after_waiting))
+            return super().block()
+
+    def is_read_elsewhere_after_waiting(connection: sqlite3.Connection) -> bool:
+        return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+
+    with corpus.opened(path) as (database, index):
+        monkeypatch.setattr("robotmem_ros.memory.search.text_index.index.BlockBuilder", Builder)
+        corpus.fill(database, 1)
+        catch_up(database, index)
+        assert erased
+        assert not any(future.result() for future in erased)
+    assert (0, 300) in kept(path)
 
 
 def test_two_programs_keep_blocks_that_do_not_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

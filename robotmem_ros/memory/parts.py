@@ -76,7 +76,7 @@ class Parts:
             self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
-            reranker = Reranker(at_start, self._threads)
+            reranker = Reranker(at_start)
             stack.callback(reranker.close)
             stack.callback(self._threads.shutdown)
             if isinstance(embedder, Embedders):

@@ -53,6 +53,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(200, self._result(body))
             case "drips":
                 self._drip(json.dumps(self._result(body)).encode())
+            case "drips headers":
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Patience: ")
+                for _ in range(12):
+                    self.wfile.write(b"x")
+                    time.sleep(0.5)
+                self.close_connection = True
             case "cut":
                 self.send_response(200)
                 self.send_header("Content-Length", "1000")

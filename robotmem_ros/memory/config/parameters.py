@@ -38,7 +38,7 @@ class Parameters:
         "all-MiniLM-L6-v2-int7",
         "Folder of an ONNX model, a name in `~/.robotmem/models`, a model that FastEmbed knows, or one of a service: "
         "`ollama:NAME`, `openai:NAME`, `gemini:NAME`. Of several, separated by commas, the first that answers is used; "
-        "`auto` stands for the default model and then the three services. Empty disables.",
+        "`auto` stands for the default model and then the three services. Empty or `none` disables.",
         read_only=True,
     )
     embedding_url: str = parameter(

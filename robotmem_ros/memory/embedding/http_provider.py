@@ -6,6 +6,8 @@ import ipaddress
 import json
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -24,6 +26,8 @@ QUERY_TIMEOUT = 2.0
 """Seconds for the vector of a query; words answer it sooner than a planner gives up."""
 _BATCH_TIMEOUT = 30.0
 """Seconds for those of stored texts, and for the first one, before which a service may have to load the model."""
+_CALLS = 8
+"""Requests under way at once; the others wait within their own time."""
 _LARGEST = 64_000_000
 """Bytes of a response: those of 512 vectors of 4096 components as JSON are less."""
 _WRONG_TEXT = frozenset({400, 413, 422})
@@ -56,6 +60,8 @@ class HttpService:
         self._address = address
         self._place = _checked_url(httpx, parameter, address, key)
         self._client = httpx.Client(headers=headers)
+        # The client bounds each step of a request, and a name server not at all: only a waiter can bound the whole.
+        self._threads = ThreadPoolExecutor(_CALLS, "robotmem-service")
 
     def request(self, path: str, body: dict[str, Any], timeout: float, read: Callable[[Any], T], *, content: str) -> T:
         """Return what `read` makes of a response; it raises LookupError, TypeError or ValueError without content.
@@ -65,7 +71,13 @@ class HttpService:
             RefusedTextError: the service refuses a text.
         """
         try:
-            return read(json.loads(self._post(path, body, timeout)))
+            posting = self._threads.submit(self._post, path, body, timeout)
+        except RuntimeError as cause:  # closed, or the interpreter ends
+            raise self._failure(str(cause)) from cause
+        try:
+            return read(json.loads(posting.result(timeout)))
+        except (FutureTimeoutError, self._httpx.TimeoutException) as cause:
+            raise self._failure(f"no whole response within {timeout:.2g} s") from cause
         except self._httpx.HTTPError as cause:
             raise self._failure(f"{type(cause).__name__}: {cause}") from cause
         except UnusableVectorError as cause:
@@ -75,10 +87,11 @@ class HttpService:
 
     def close(self) -> None:
         """Close the connections."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self._client.close()
 
     def _post(self, path: str, body: dict[str, Any], timeout: float) -> bytes:
-        # A service that sends a byte now and then must not hold a query longer than the timeout either.
+        # A service that sends a byte now and then must not keep a thread.
         deadline = time.monotonic() + timeout
         content = bytearray()
         with self._client.stream("POST", f"{self._address}{path}", json=body, timeout=timeout) as response:
@@ -92,7 +105,7 @@ class HttpService:
                 if len(content) > _LARGEST:
                     raise self._failure(f"the response has more than {_LARGEST:,} bytes")
                 if time.monotonic() > deadline:
-                    raise self._failure(f"no whole response within {timeout:g} s")
+                    raise self._httpx.ReadTimeout("the response goes on")
         return bytes(content)
 
     def _failure(self, reason: str, retry_after: float = 0.0) -> ServiceFailedError:

@@ -12,7 +12,7 @@ from .embedder import Embedder, ModelUnavailableError
 from .fastembed_provider import FastEmbedEmbedder, find_folder
 from .http_provider import HttpEmbedder
 
-AUTO = "auto"
+AUTO, NONE = "auto", "none"
 
 
 class Choice(NamedTuple):
@@ -49,7 +49,7 @@ def choices(parameters: Parameters) -> tuple[Choice, ...]:
 
 def _choices(models: str, url: str) -> Iterator[Choice]:
     default = Parameters().embedding_model
-    for entry in filter(None, map(str.strip, models.split(","))):
+    for entry in (name for name in map(str.strip, models.split(",")) if name not in {"", NONE}):
         for model in (default, *APIS) if entry == AUTO else (entry,):
             provider, _, name = model.partition(":")
             if provider not in APIS:

@@ -6,8 +6,6 @@ import math
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -29,18 +27,11 @@ class Reranker:
 
     Args:
         parameters: Give its address and its model.
-        threads: Ask it.
         cooldown: The pauses after its failures.
     """
 
-    def __init__(
-        self,
-        parameters: Parameters,
-        threads: ThreadPoolExecutor,
-        cooldown: Cooldown | None = None,
-    ) -> None:
+    def __init__(self, parameters: Parameters, cooldown: Cooldown | None = None) -> None:
         self._url, self._model = parameters.rerank_url.strip().rstrip("/"), parameters.rerank_model
-        self._threads = threads
         self._cooldown = cooldown or Cooldown()
         self._service: HttpService | None = None
         self._lock = threading.Lock()
@@ -75,14 +66,6 @@ class Reranker:
             raise ServiceFailedError(reason)
         if timeout <= 0:
             raise ModelUnavailableError("no time was left")
-        try:
-            return self._threads.submit(self._ask, query, texts, timeout).result(timeout)
-        except FutureTimeoutError as cause:
-            raise ModelUnavailableError(f"no response within {timeout:.1f} s") from cause
-        except RuntimeError as cause:  # the pool takes no more work
-            raise ModelUnavailableError(str(cause)) from cause
-
-    def _ask(self, query: str, texts: Sequence[str], timeout: float) -> list[float]:
         body: dict[str, Any] = {"query": query, "documents": [*texts], "top_n": len(texts)}
         if self._model:
             body["model"] = self._model

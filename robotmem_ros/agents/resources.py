@@ -13,7 +13,7 @@ from ..memory.errors import RobotMemoryError, shown
 from ..memory.learning.taxonomy import load_taxonomy
 from ..memory.validation import expanded_path
 from .desk import Desk
-from .tools import doctor
+from .tools import status
 from .views import Shown, rounded
 
 _JSON = "application/json"
@@ -115,7 +115,7 @@ _TABLE = (
     _Resource(
         "robotmem://status",
         "What the memory holds, what is missing, and the robot's clock.",
-        lambda desk: doctor(desk, {}),
+        status,
     ),
     _Resource(
         "robotmem://taxonomy",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
+from ..memory.doctor import Severity
 from ..memory.models import MemoryUpdate, NewFact, NewPerception
 from ..memory.search.request import RecallRequest, TimelineRequest
 from .desk import Desk
@@ -148,9 +150,14 @@ def _read_note(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     }  # fmt: skip
 
 
-def doctor(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+def status(desk: Desk) -> Shown:
     """Return what the memory holds, what is missing, and what the robot's clock shows."""
     return {**desk.view.status(desk.memory.status()), **desk.about()}
+
+
+def _doctor(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+    findings = [asdict(finding) for finding in desk.memory.doctor() if finding.severity is not Severity.OK]
+    return {**status(desk), "findings": findings}
 
 
 def _digest(desk: Desk, arguments: Mapping[str, Any]) -> str:
@@ -385,9 +392,10 @@ TOOLS = (
         "doctor",
         "How the memory is",
         "Tell how many memories there are, what is missing (such as the model for search by meaning), whether the "
-        "memory can be written, and what time it is by the robot's clock. Use it when answers surprise you.",
+        "memory can be written, what time it is by the robot's clock, and what is wrong with file, indexes, model, "
+        "disk and recalls, with the command that mends it. Use it when answers surprise you.",
         DoctorRequest,
-        doctor,
+        _doctor,
         ({},),
     ),
 )  # fmt: skip

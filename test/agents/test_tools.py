@@ -151,6 +151,17 @@ def test_the_doctor_tells_the_clock_and_what_is_missing(toolbox: Toolbox, tmp_pa
         assert (found["text"], found["ago"]) == ("the door closes at 90 s", "now")
 
 
+def test_the_doctor_tells_what_is_wrong_and_the_command_that_mends_it(toolbox: Toolbox, tmp_path: Path) -> None:
+    assert values(toolbox.call("doctor", {}))["findings"] == []
+    path = tmp_path / "memory.db"
+    RobotMemory(path, embedding_model="").close()
+    path.chmod(0o644)
+    with opened(path, {"embedding_model": ""}, read_only=True) as tools:
+        (finding,) = values(tools.call("doctor", {}))["findings"]
+    assert (finding["name"], finding["severity"]) == ("permissions", "warn")
+    assert finding["remedy"] == f"chmod o= '{path}'"
+
+
 def test_the_collection_in_use_is_found_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with RobotMemory(path, embedding_model="", collection="robot7") as memory:

@@ -51,14 +51,8 @@ class _Handler(BaseHTTPRequestHandler):
             case "slow":
                 time.sleep(5)
                 self._send(200, self._result(body))
-            case "drips":
+            case "drips" | "drips headers":
                 self._drip(json.dumps(self._result(body)).encode())
-            case "drips headers":
-                self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Patience: ")
-                for _ in range(12):
-                    self.wfile.write(b"x")
-                    time.sleep(0.5)
-                self.close_connection = True
             case "cut":
                 self.send_response(200)
                 self.send_header("Content-Length", "1000")
@@ -135,9 +129,11 @@ class _Handler(BaseHTTPRequestHandler):
         return vectors
 
     def _drip(self, content: bytes) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
+        headers = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(content)
+        if self.server.failure == "drips":
+            self.wfile.write(headers)
+        else:
+            content = headers + content
         for index in range(len(content)):
             self.wfile.write(content[index : index + 1])
             time.sleep(0.5)

@@ -25,7 +25,9 @@ setup(
         "all": [
             *("numkong", "sqlite-vec", "fastembed", "onnx", "jieba", "icu4py", "rosbags", "pillow"),
             *("fastapi>=0.135", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "httpx"),
+            "psycopg[binary]",
         ],
+        "fleet": ["psycopg[binary]"],
         "maps": ["pillow"],
         "mcp": ["jsonschema", "mcp"],
         "notes": ["markdown-it-py"],

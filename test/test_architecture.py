@@ -66,6 +66,7 @@ SQL = re.compile(
     r"ATTACH|DETACH|VACUUM|ANALYZE|REINDEX)\s+\S|\s*(?:BEGIN|COMMIT|ROLLBACK|VACUUM|ANALYZE)\s*\Z"
 )
 """The beginning of a statement; in capital letters, as all SQL of the package is written."""
+FLEET = ROOT / "robotmem_ros" / "fleet"
 BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("bag.py", "recovery.py")}
 """Files that query the SQLite files of recordings, not the database of the memory."""
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -151,9 +152,21 @@ def statements_of(file: Path) -> list[str]:
 @pytest.mark.parametrize(
     "file", sorted((ROOT / "robotmem_ros").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
 )
-def test_sql_stands_in_storage_and_in_conditions(file: Path) -> None:
-    if file not in BAG_READERS and not any(map(file.is_relative_to, (CORE / "conditions", CORE / "storage"))):
+def test_sql_stands_in_storage_in_conditions_and_in_the_fleet(file: Path) -> None:
+    if file not in BAG_READERS and not any(map(file.is_relative_to, (CORE / "conditions", CORE / "storage", FLEET))):
         assert statements_of(file) == []
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "robotmem_ros").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_the_fleet_alone_knows_postgresql_and_no_room_but_the_core(file: Path) -> None:
+    imported = imports_of(file)
+    if not file.is_relative_to(FLEET):
+        assert "psycopg" not in {name.partition(".")[0] for name in imported}
+    else:
+        own = {name for name in imported if name.startswith("robotmem_ros.")}
+        assert {name.split(".")[1] for name in own} <= {"fleet", "memory"}
 
 
 @pytest.mark.parametrize(

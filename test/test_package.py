@@ -29,6 +29,7 @@ OPTIONAL = {
     "mcp_types",
     "onnxruntime",
     "pandas",
+    "psycopg",
     "pydantic",
     "pydantic_core",
     "rosbags",

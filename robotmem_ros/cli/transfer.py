@@ -15,7 +15,7 @@ from operator import add
 from pathlib import Path
 from typing import Any
 
-from ..memory.batch import BEGINNING, Applied, Batch, opened_lines
+from ..memory.batch import BEGINNING, Applied, Batch, Cursor, opened_lines
 from ..memory.errors import InvalidFieldError
 from ..memory.maps import Move, OccupancyGrid, PathPart, check_moves
 from ..memory.models import Kind, NewMemory, Pose
@@ -47,10 +47,14 @@ _MEMORY_LINES = ('{"unit": "memory"', '{"id": ')
 
 def _export(arguments: argparse.Namespace) -> None:
     count = 0
+    start = BEGINNING if arguments.since is None else _end_of(arguments.since)
     with exportable(existing_path(arguments.db)) as snapshot, _opened_export(arguments.file) as write:
         is_old = is_before_release(snapshot)
-        lines = _lines_before_release(snapshot) if is_old else _batch_lines(snapshot)
-        for line in chain(lines, _place_lines(snapshot)):
+        if is_old and arguments.since is not None:
+            raise InvalidFieldError("--since", arguments.since, "is of another file, which has no revisions")
+        lines = _lines_before_release(snapshot) if is_old else _batch_lines(snapshot, start)
+        # Points of the path have no revision.
+        for line in chain(lines, _place_lines(snapshot) if arguments.since is None else ()):
             write(f"{line}\n")
             count += line.startswith(_MEMORY_LINES)
     (write_notice if arguments.file == _STANDARD else write_result)(f"exported: {count} memories\n")
@@ -78,12 +82,22 @@ def _backup(arguments: argparse.Namespace) -> None:
     write_result(f"copied: {memories} memories into {copy}\n")
 
 
-def _batch_lines(snapshot: Snapshot) -> Iterator[str]:
-    cursor = BEGINNING
+def _batch_lines(snapshot: Snapshot, cursor: Cursor) -> Iterator[str]:
     while batch := changes_since(snapshot, cursor, _CHANGES):
         yield from batch.lines()
         cursor = batch.cursor
-    yield json.dumps({"end": cursor.revision})
+    yield json.dumps({"end": cursor.revision, "epoch": cursor.epoch})
+
+
+def _end_of(path: Path) -> Cursor:
+    """Return up to where an export has its file."""
+    with _opened_import(path) as lines:
+        ends = [line for line in lines if line.startswith('{"end": ')]
+    try:
+        end = json.loads(ends[-1])
+        return Cursor(str(end["epoch"]), int(end["end"]))
+    except (LookupError, TypeError, ValueError) as cause:
+        raise InvalidFieldError("--since", path, "is no whole export") from cause
 
 
 def _lines_before_release(snapshot: Snapshot) -> Iterator[str]:
@@ -96,7 +110,7 @@ def _lines_before_release(snapshot: Snapshot) -> Iterator[str]:
 
 def _import(arguments: argparse.Namespace) -> None:
     total = Applied()
-    with closing(_read(arguments.file)) as parts:
+    with closing(read_parts(arguments.file)) as parts:
         # A file that cannot be read makes no database.
         first = next(parts, None)
         with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
@@ -121,10 +135,21 @@ def _store_part(memory: RobotMemory, part: Batch | NewMemory | _Place) -> Applie
     return Applied(stored=1)
 
 
-def _read(path: Path) -> Generator[Batch | NewMemory | _Place]:
+def read_parts(path: Path) -> Generator[Batch | NewMemory | _Place]:
+    """Read what an export wrote.
+
+    Raises:
+        InvalidFieldError: the file cannot be read, is no export, or is cut off.
+    """
+    with _opened_import(path) as file:
+        yield from _parts(enumerate(file, start=1), path)
+
+
+@contextmanager
+def _opened_import(path: Path) -> Iterator[Iterator[str]]:
     try:
         with opened_lines(Path("/dev/stdin") if path == _STANDARD else path) as file:
-            yield from _parts(enumerate(file, start=1), path)
+            yield file
     except (OSError, EOFError, zlib.error) as cause:
         raise InvalidFieldError(
             "FILE.jsonl", path, f"cannot be read ({getattr(cause, 'strerror', '') or cause})"
@@ -259,7 +284,14 @@ COMMANDS = (
         "Write all memories of a file as JSON lines, with their sightings and history, the sessions, the maps and the "
         "path of the robot; compressed if the name ends in .gz. Of a file of the last version before the first "
         "release, active memories are written.", _export,
-        (_FILE, DATABASE),
+        (
+            _FILE,
+            option(
+                "--since", type=Path, metavar="EARLIER.jsonl",
+                help="write only what changed since that export, without the path",
+            ),
+            DATABASE,
+        ),
     ),
     Command(
         "backup", "copy a memory while it is in use",

@@ -698,9 +698,10 @@ class RobotMemory:
         return self.parts.retention.plan() if dry_run else self._access.writable.retention.run()
 
     def changes_since(self, seen: Cursor = BEGINNING, n: int = 512) -> Batch | None:
-        """Return what changed after what a follower has seen, at least `n` changes if there are as many; None for none.
+        """Return what changed after what a follower has seen, all of one epoch; None for nothing.
 
-        Its `cursor` is what the follower has seen with it. All since the default is the whole memory, without notes.
+        There are at least `n` changes, if the epoch has as many. Its `cursor` is what the follower has seen with
+        it. All since the default is the whole memory, without notes.
 
         Raises:
             RewoundError: the file was replaced, as by a backup, and the follower must start again.

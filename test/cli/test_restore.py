@@ -34,10 +34,13 @@ def db(tmp_path: Path) -> Path:
 
 def content(path: Path) -> dict[str, object]:
     """Return all units of a file by UUID, without what means something in this file alone."""
+    units: dict[str, object] = {}
+    cursor = BEGINNING
     with RobotMemory(path, embedding_model="", read_only=True) as memory:
-        batch = memory.changes_since(BEGINNING, 10**6)
-    assert batch is not None
-    return {row["uuid"]: {name: row[name] for name in row if name != "id"} for row in batch.rows}
+        while batch := memory.changes_since(cursor, 10**6):
+            units |= {row["uuid"]: {name: row[name] for name in row if name != "id"} for row in batch.rows}
+            cursor = batch.cursor
+    return units
 
 
 def imported(lines: Path, db: Path, capsys: pytest.CaptureFixture[str]) -> str:

@@ -21,6 +21,7 @@ NEEDS = {
     "the console": "test_docs.py starts one",
     "sqlite3": "test_docs.py runs it where the command is there",
     "a memory with trouble": "test/cli/test_doctor.py makes some",
+    "PostgreSQL": "test/fleet/test_contents.py runs it",
     "another store": "it was run by hand, with the versions that the page names",
 }
 """What blocks need, and what becomes of them."""

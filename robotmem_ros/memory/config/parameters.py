@@ -238,6 +238,12 @@ class Parameters:
         5.0, "Longest wait for another process that locks the database.", unit="s", minimum=0.0, maximum=600.0,
         read_only=True,
     )  # fmt: skip
+    fleet_url: str = parameter(
+        "",
+        "Fleet to which the node sends what it remembers: a libpq URI or `service=NAME`, without a password. Empty "
+        "disables.",
+        read_only=True,
+    )
     autostart: bool = parameter(True, "Configure and activate at start.", read_only=True)
     bond_heartbeat_period: float = parameter(
         0.25, "Time between two heartbeats for a `nav2_lifecycle_manager` while active, if `bond` is installed; "

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from heapq import merge
 
 from ..batch import Batch, Cursor
 from ..errors import RewoundError
-from . import revisions, units
+from ..models import Vector
+from . import codec, revisions, units, vector_rows
 from .snapshot import Snapshot
 
 _OF_MEMORIES = "memories INDEXED BY idx_mem_collection WHERE collection = ? AND "
@@ -20,9 +22,10 @@ _REFERENCES = """
 
 
 def changes_since(snapshot: Snapshot, cursor: Cursor, n: int) -> Batch | None:
-    """Return the changes after the cursor of a follower: at least `n` if there are as many; None if nothing changed.
+    """Return the changes after the cursor of a follower, all of one epoch; None if nothing changed.
 
-    Memories to which a row refers come with it if the follower lacks them.
+    There are at least `n`, if the epoch has as many. Memories to which a row refers come with it if the follower lacks
+    them.
 
     Raises:
         RewoundError: the file does not continue the history up to the cursor.
@@ -54,7 +57,7 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int) -> Batch | None:
 
 
 def _last(snapshot: Snapshot, collections: list[str], first: int, n: int) -> int | None:
-    # The revision of the n-th change, or of the last one.
+    # The revision of the n-th change, or of the last one of the epoch.
     sources = [
         snapshot.rows(f"SELECT revision FROM {_OF_MEMORIES} revision > ? ORDER BY revision LIMIT ?", (name, first, n))
         for name in collections
@@ -63,8 +66,12 @@ def _last(snapshot: Snapshot, collections: list[str], first: int, n: int) -> int
         snapshot.rows(f"SELECT revision FROM {table} WHERE revision > ? ORDER BY revision LIMIT ?", (first, n))
         for table in ("sessions", "occupancy_grids", "tag_meta", "deleted")
     ]
-    last = None
+    last = end = None
     for number, (revision,) in enumerate(merge(*sources), start=1):
+        if last is None:
+            end = revisions.end_of_epoch(snapshot, revision)
+        elif end is not None and revision > end:
+            break
         last = revision
         if number == n:
             break
@@ -78,3 +85,13 @@ def _with_references(snapshot: Snapshot, ids: set[int], last: int) -> set[int]:
         new = {memory_id for (memory_id,) in references} - ids
         ids |= new
     return ids
+
+
+def vectors_of(snapshot: Snapshot, uuids: Sequence[str]) -> dict[str, Vector | None]:
+    """Return the vectors of memories that have one, by UUID; None for a text that the model does not read."""
+    ids = {revisions.memory_of(snapshot, bytes.fromhex(uuid)): uuid for uuid in uuids}
+    codes = vector_rows.of_memories(snapshot, [memory_id for memory_id in ids if memory_id is not None])
+    return {
+        ids[memory_id]: None if code == vector_rows.UNREAD else codec.decode([code], codec.dimension(code))[0]
+        for memory_id, code in codes
+    }

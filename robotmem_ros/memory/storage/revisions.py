@@ -9,7 +9,9 @@ No revision counts recalls (each would be a change, and followers would never re
 derived data (indexes, vectors), or points of the path.
 
 An epoch begins with the first revision that a process writes. A follower keeps the epoch of its revision: if a backup
-was restored, the epoch is missing or ended before that revision, and the follower starts again.
+was restored, the epoch is missing or ended before that revision, and the follower starts again. Each epoch is greater
+than those before it in the file, and begins with the time. So epoch and revision together order the versions of a unit,
+also those from before and after a backup was restored.
 
 A page that each save writes costs a twentieth of its time. So there is no counter, the revisions of memories share the
 index of their collections, and the UUID of a memory contains its id, so that only UUIDs from other files need an index.
@@ -87,7 +89,11 @@ def note_epoch(transaction: Transaction) -> bool:
     """Begin an epoch at the end of a transaction, if it has changed a unit; return whether it has."""
     has_changes = latest(transaction) == upcoming(transaction)
     if has_changes:
-        transaction.execute(f"INSERT INTO epochs SELECT {NEXT} - 1, randomblob(8)")
+        (last,) = transaction.row("SELECT max(epoch) FROM epochs")
+        # The clock may have been set back.
+        moment = max(time.time_ns() >> 24, int.from_bytes(last[:5], "big") + 1 if last else 0)
+        epoch = moment.to_bytes(5, "big") + os.urandom(3)
+        transaction.execute(f"INSERT INTO epochs SELECT {NEXT} - 1, ?", (epoch,))
     return has_changes
 
 
@@ -107,6 +113,12 @@ def epoch_of(snapshot: Snapshot, revision: int) -> str:
     """Return the epoch of a revision, in hexadecimal digits; empty if there is none."""
     row = snapshot.row("SELECT lower(hex(epoch)) FROM epochs WHERE after < ? ORDER BY after DESC LIMIT 1", (revision,))
     return row[0] if row else ""
+
+
+def end_of_epoch(snapshot: Snapshot, revision: int) -> int | None:
+    """Return the last revision of the epoch of a revision; None for the current epoch."""
+    row = snapshot.row("SELECT min(after) FROM epochs WHERE after >= ?", (revision,))
+    return None if row[0] is None else int(row[0])
 
 
 def has_history(snapshot: Snapshot, cursor: Cursor) -> bool:

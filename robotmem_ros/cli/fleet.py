@@ -1,0 +1,138 @@
+"""Make a fleet, add robots to it, and send it what they remember: `robotmem fleet`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..memory.batch import Batch
+from ..replay import load_config
+from .command import DATABASE, Command, CommandError, open_memory, option, table
+from .listing import LISTING, show_list
+from .output import write_result
+from .transfer import read_parts
+
+if TYPE_CHECKING:
+    from ..fleet.connection import Connection
+
+_URL_VARIABLE = "ROBOTMEM_FLEET_URL"
+_FILES = ("*.jsonl", "*.jsonl.gz")
+
+
+def _fleet(arguments: argparse.Namespace) -> None:
+    try:
+        from ..fleet import connection
+    except ImportError as cause:
+        # Without its library psycopg names none.
+        raise CommandError(f"fleet needs {cause.name or 'libpq'} (pip install 'robotmem_ros[fleet]')") from cause
+    action = _action([arguments.what, *arguments.words])
+    url = _url(arguments)
+    if action is _push:
+        _push(arguments, url)
+        return
+    with closing((connection.open_database if action is _init else connection.connect)(url)) as opened:
+        action(arguments, opened)
+
+
+def _action(words: list[str]) -> Callable[[argparse.Namespace, Any], None]:
+    for form, action in _ACTIONS.items():
+        names = form.split()
+        if len(names) == len(words) and all(map(_is_word_of, names, words)):
+            return action
+    raise CommandError(f"{' '.join(words)!r} is none of: {', '.join(_ACTIONS)}")
+
+
+def _is_word_of(name: str, word: str) -> bool:
+    return name.isupper() or name == word
+
+
+def _url(arguments: argparse.Namespace) -> str:
+    configured = load_config(arguments.config).parameters.fleet_url if arguments.config else ""
+    url = arguments.fleet_url or configured or os.environ.get(_URL_VARIABLE, "")
+    if not url:
+        raise CommandError(f"name the fleet by --fleet-url, the variable {_URL_VARIABLE} or fleet_url in --config")
+    return url
+
+
+def _init(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet.administration import initialize
+
+    write_result(f"fleet: at version {initialize(connection)}\n")
+
+
+def _login(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet import administration
+
+    who, (verb, name, file) = arguments.what, arguments.words
+    makers = {("robot", "add"): administration.add_robot, ("robot", "renew"): administration.renew_robot}
+    role = makers.get((who, verb), administration.add_operator)(connection, name, Path(file))
+    write_result(f"{who} {name}: logs in as {role}; its fleet_url names its password file {file} as passfile\n")
+
+
+def _push(arguments: argparse.Namespace, url: str) -> None:
+    from ..fleet.push import Push
+
+    with open_memory(arguments.db, read_only=True) as memory, closing(Push(memory, url)) as push:
+        for _ in push.pieces():
+            pass
+        write_result(f"pushed: {push.sent} memories, up to revision {push.acknowledged.revision}\n")
+
+
+def _load(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet.administration import load
+
+    (folder,) = arguments.words
+    files = sorted(file for pattern in _FILES for file in Path(folder).glob(pattern))
+    if not files:
+        raise CommandError(f"{folder!r} has no files named {' or '.join(_FILES)}")
+    parts = (part for file in files for part in read_parts(file))
+    stored = load(connection, (part for part in parts if isinstance(part, Batch)), arguments.robot)
+    write_result(f"loaded: {stored} memories from {len(files)} files\n")
+
+
+def _status(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet.administration import status
+
+    robots = status(connection)
+    rows = [
+        (robot.name, robot.contact or "never", robot.memories, robot.vectors, robot.revision, robot.backlog)
+        for robot in robots
+    ]
+    head = ("robot", "last contact", "memories", "vectors", "revision", "backlog")
+    records = [{**asdict(robot), "backlog": robot.backlog} for robot in robots]
+    show_list(arguments, {"robots": records}, "robots", table(head, rows) or "no robots\n")
+
+
+_ACTIONS: dict[str, Callable[[argparse.Namespace, Any], None]] = {
+    "init": _init,
+    "robot add NAME PASSWORD_FILE": _login,
+    "robot renew NAME PASSWORD_FILE": _login,
+    "operator add NAME PASSWORD_FILE": _login,
+    "push": _push,
+    "load FOLDER": _load,
+    "status": _status,
+}
+"""What the command does, by the words that ask for it; those in capital letters are the caller's."""
+COMMANDS = (
+    Command(
+        "fleet", "send what robots remember into one PostgreSQL database",
+        "Make the database of a fleet (init), or bring it up to date; add a robot or an operator, whose password is "
+        "written into a new file; give a robot a new password and let another file push as this robot (robot renew); "
+        "send it the changes of a file (push), or exports in a folder (load); show its robots (status).", _fleet,
+        (
+            option("what", choices=tuple(dict.fromkeys(form.split()[0] for form in _ACTIONS)), help="what to do"),
+            option("words", nargs="*", metavar="ARGUMENT", help=f"as in: {', '.join(_ACTIONS)}"),
+            option("--fleet-url", default="", metavar="URL", help=f"libpq URI or service; default: ${_URL_VARIABLE}"),
+            option("--config", help="parameter file of the node, for its fleet_url"),
+            option("--robot", default="", metavar="NAME", help="robot of a loaded file that the fleet does not know"),
+            DATABASE,
+            *LISTING,
+        ),
+    ),
+)  # fmt: skip
+"""Commands, in the order in which help lists them."""

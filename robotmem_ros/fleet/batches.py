@@ -1,0 +1,101 @@
+"""Apply batches to the database of a fleet, in the transaction of the caller: what is newer is stored.
+
+It is `memory/storage/applying.py` for many robots. A batch may come twice, late, or from a file that was restored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..memory.batch import Batch
+from ..memory.errors import MALFORMED, InvalidFieldError
+from ..memory.text.tokens import indexed_text
+from .connection import Connection
+
+Row = Mapping[str, Any]
+_STAGING = """
+    CREATE TEMP TABLE IF NOT EXISTS staging (unit text, uuid uuid, revision bigint, body jsonb, words tsvector)
+    ON COMMIT DELETE ROWS
+"""
+_NEWER = """
+    SELECT DISTINCT ON (s.uuid) %(robot)s, s.uuid, %(epoch)s, s.revision, {columns} FROM staging AS s
+    WHERE {condition} AND NOT EXISTS (SELECT FROM robotmem.deleted AS d WHERE d.robot = %(robot)s AND d.uuid = s.uuid)
+    ORDER BY s.uuid, s.revision DESC
+    ON CONFLICT (robot, uuid) DO UPDATE SET epoch = excluded.epoch, revision = excluded.revision, body = excluded.body
+"""
+_IS_NEWER = "WHERE (old.epoch, old.revision) < (excluded.epoch, excluded.revision)"
+_SAME_TEXT = "old.body ->> 'content' = excluded.body ->> 'content'"
+_STORE_MEMORIES = f"""
+    INSERT INTO robotmem.memories AS old (robot, uuid, epoch, revision, body, words)
+    {_NEWER.format(columns="s.body, s.words", condition="s.unit = 'memory'")}, words = excluded.words,
+        model = CASE WHEN {_SAME_TEXT} THEN old.model ELSE '' END,
+        embedding = CASE WHEN {_SAME_TEXT} THEN old.embedding END
+    {_IS_NEWER}
+"""
+_STORE_UNITS = f"""
+    INSERT INTO robotmem.units AS old (robot, uuid, epoch, revision, unit, body)
+    {_NEWER.format(columns="s.unit, s.body", condition="s.unit <> 'memory'")}
+    {_IS_NEWER}
+"""
+_MAX_WORDS, _MAX_LETTERS, _MAX_BYTES = 16_000, 500, 500_000
+"""Limits of a tsvector, with room to spare."""
+
+
+def apply(connection: Connection, robot: int, batch: Batch) -> int:
+    """Apply a batch under the number of its robot; return how many memories were stored.
+
+    What other robots made, and this one has in its file, is left to them.
+
+    Raises:
+        InvalidFieldError: a row is malformed.
+        psycopg.Error: the database refused it.
+    """
+    connection.execute(_STAGING)
+    with connection.cursor() as cursor:
+        with cursor.copy("COPY staging FROM STDIN") as copy:
+            for row in batch.rows:
+                if row.get("robot") == batch.robot:
+                    copy.write_row(_staged(row))
+        values = {"robot": robot, "epoch": batch.epoch, "deleted": [*batch.deleted]}
+        if batch.deleted:
+            cursor.execute(
+                "INSERT INTO robotmem.deleted SELECT %(robot)s, unnest(%(deleted)s::uuid[]) ON CONFLICT DO NOTHING",
+                values,
+            )
+            for table in ("memories", "units"):
+                cursor.execute(
+                    f"DELETE FROM robotmem.{table} WHERE robot = %(robot)s AND uuid = ANY (%(deleted)s::uuid[])", values
+                )
+        cursor.execute(_STORE_UNITS, values)
+        cursor.execute(_STORE_MEMORIES, values)
+        return cursor.rowcount
+
+
+def _staged(row: Row) -> tuple[object, ...]:
+    try:
+        is_memory = row["unit"] == "memory"
+        words = words_of(row) if is_memory else ""
+        body = {name: value for name, value in row.items() if name not in ("id", "unit", "uuid", "perception_data")}
+        return row["unit"], row["uuid"], row["revision"], json.dumps(body), words
+    except MALFORMED as cause:
+        reason = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
+        raise InvalidFieldError("row", row, reason) from cause
+
+
+def words_of(row: Row) -> str:
+    """Return the words of a memory, as its robot's own index has them, as the text of a tsvector."""
+    parts = ("content", "human_summary", "scope_files", "scope_entities", "label")
+    return " ".join(_lexemes(indexed_text("\n".join(row[name] for name in parts))))
+
+
+def _lexemes(text: str) -> Iterator[str]:
+    size = 0
+    for place, word in enumerate(text.split()[:_MAX_WORDS], start=1):
+        lexeme = word[:_MAX_LETTERS]
+        size += len(lexeme.encode()) + 8
+        if size > _MAX_BYTES:
+            return
+        escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
+        yield f"'{escaped}':{place}"

@@ -1,0 +1,230 @@
+"""Send the changes of a file to its fleet.
+
+The server keeps the cursor: epoch and revision up to which it has the file. So nothing is queued here, and whatever
+happened to the network, the server or the file, the next push goes on from what the server has.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+from uuid import UUID
+
+from psycopg import errors
+
+from ..memory.background import MaintenanceLoop, Step, piecewise
+from ..memory.batch import BEGINNING, Batch, Cursor
+from ..memory.errors import RewoundError
+from ..memory.models import Vector
+from ..memory.robot_memory import RobotMemory
+from ..memory.storage import feed, revisions, vector_rows
+from ..memory.storage.snapshot import Snapshot
+from .batches import apply
+from .connection import Connection, FleetError, connect, connection_settings, fleet_errors
+
+_CHANGES = 512
+"""Changes in one batch, at least."""
+_PERIOD = 1.0
+_CONTACT_PERIOD = 10.0
+"""Seconds after which a robot without changes is in contact: so it notices a server that was restored."""
+_PATIENCE = 2.0
+"""Seconds that a robot waits at its end for a network that does not answer."""
+_OWN = "SELECT id, name, file, epoch, revision FROM robotmem.robots WHERE role = current_user FOR UPDATE"
+_ACKNOWLEDGE = """
+    UPDATE robotmem.robots SET file = %(file)s, epoch = %(epoch)s, revision = %(revision)s, latest = %(latest)s,
+        contact = now() WHERE id = %(id)s
+"""
+_LACKING = """
+    SELECT uuid, model FROM robotmem.memories
+    WHERE robot = %(robot)s AND status = 'active' AND model {side} %(model)s AND (model, uuid) > (%(at)s, %(uuid)s)
+    ORDER BY model, uuid LIMIT %(n)s
+"""
+_OUTDATED = (
+    "the fleet has later changes of the file {} than the file itself: two robots push copies of it under one name, and "
+    "this is the one that was started first; or it was put back from a backup and has stored nothing since"
+)
+_VECTORS = "CREATE TEMP TABLE IF NOT EXISTS vectors (uuid uuid, embedding halfvec) ON COMMIT DELETE ROWS"
+
+
+class _File(NamedTuple):
+    """What a file has to send."""
+
+    robot: str
+    latest: int
+    vector: int
+    """Id of the newest vector."""
+    model: str
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> _File:
+        model = vector_rows.model(snapshot) or ""
+        return cls(revisions.robot(snapshot), revisions.latest(snapshot), vector_rows.newest(snapshot), model)
+
+
+class Push:
+    """Sends what changed in a memory to the fleet at a URL, when it is asked to.
+
+    Raises:
+        FleetError: the URL cannot be used.
+    """
+
+    def __init__(self, memory: RobotMemory, url: str) -> None:
+        connection_settings(url)
+        self._database = memory.parts.database
+        self._url = url
+        self._connection: Connection | None = None
+        self._complete: _File | None = None
+        self._contact_due = 0.0
+        self.acknowledged = BEGINNING
+        """What the server has of the file, as far as is known here."""
+        self.sent = 0
+        """Memories that the server stored."""
+
+    @property
+    def backlog(self) -> int:
+        """Return how many revisions of the file the server has not acknowledged."""
+        with self._database.snapshot() as snapshot:
+            return max(revisions.latest(snapshot) - self.acknowledged.revision, 0)
+
+    def pieces(self) -> Iterator[None]:
+        """Send batches until the server has all, and then the vectors that it lacks; yield after each.
+
+        Raises:
+            FleetError: the fleet cannot be reached, or refuses this robot.
+            StorageError: the file cannot be read.
+        """
+        with self._database.snapshot() as snapshot:
+            file = _File.of(snapshot)
+        if file == self._complete and time.monotonic() < self._contact_due:
+            return
+        try:
+            with fleet_errors():
+                if self._connection is None:
+                    self._connection = connect(self._url)
+                while self._send_batch(self._connection):
+                    yield
+                if file != self._complete:
+                    yield from self._send_vectors(self._connection, file.model)
+        except BaseException:
+            self.close()
+            raise
+        self._complete, self._contact_due = file, time.monotonic() + _CONTACT_PERIOD
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._complete = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _send_batch(self, connection: Connection) -> bool:
+        with connection.transaction():
+            robot_row = connection.execute(_OWN).fetchone()
+            if robot_row is None:
+                raise FleetError("the fleet has no robot of this login; `robotmem fleet robot add NAME` makes one")
+            robot, name, known_file, *cursor = robot_row
+            acknowledged = Cursor(*cursor)
+            file, batch = self._read(acknowledged)
+            if known_file not in (None, file.robot):
+                raise FleetError(
+                    f"the robot {name!r} of the fleet is the file {known_file}, and this is the file {file.robot}: two "
+                    f"robots have one name; if the other file is lost, run `robotmem fleet robot renew {name}`"
+                )
+            stored = 0
+            if batch is not None:
+                stored, acknowledged = apply(connection, robot, batch), batch.cursor
+            values = {"id": robot, "file": file.robot, "latest": file.latest, **acknowledged._asdict()}
+            try:
+                connection.execute(_ACKNOWLEDGE, values)
+            except errors.UniqueViolation:
+                raise FleetError(
+                    f"the file {file.robot} is another robot of the fleet already, and this is a copy of it; give the "
+                    f"robot {name!r} a file of its own"
+                ) from None
+        self.acknowledged = acknowledged
+        self.sent += stored
+        return batch is not None
+
+    def _read(self, cursor: Cursor) -> tuple[_File, Batch | None]:
+        with self._database.snapshot() as snapshot:
+            try:
+                batch = feed.changes_since(snapshot, cursor, _CHANGES)
+            except RewoundError:
+                # What a file stores after it was restored is of a later epoch than all that it lost.
+                if revisions.epoch_of(snapshot, revisions.latest(snapshot)) < cursor.epoch:
+                    raise FleetError(_OUTDATED.format(revisions.robot(snapshot))) from None
+                # What the server has in a newer version stays there.
+                batch = feed.changes_since(snapshot, BEGINNING, _CHANGES)
+            return _File.of(snapshot), batch
+
+    def _send_vectors(self, connection: Connection, model: str) -> Iterator[None]:
+        if not model:
+            return
+        (robot,) = connection.execute("SELECT robotmem.me()").fetchone() or (None,)
+        for side in ("<", ">"):
+            at = {"at": "", "uuid": UUID(int=0)}
+            values: dict[str, object] = {"robot": robot, "model": model, "n": _CHANGES, **at}
+            while rows := connection.execute(_LACKING.format(side=side), values).fetchall():
+                self._store_vectors(connection, values, [uuid.hex for uuid, _ in rows])
+                values["uuid"], values["at"] = rows[-1]
+                yield
+
+    def _store_vectors(self, connection: Connection, values: dict[str, object], uuids: list[str]) -> None:
+        with self._database.snapshot() as snapshot:
+            vectors = feed.vectors_of(snapshot, uuids) if vector_rows.model(snapshot) == values["model"] else {}
+        size = max((len(vector) for vector in vectors.values() if vector is not None), default=0)
+        if size:
+            # By itself: its index needs a lock on all memories.
+            connection.execute("SELECT robotmem.add_model(%s, %s)", (values["model"], size))
+        with connection.transaction(), connection.cursor() as cursor:
+            cursor.execute(_VECTORS)
+            with cursor.copy("COPY vectors FROM STDIN") as copy:
+                for uuid, vector in vectors.items():
+                    copy.write_row((uuid, None if vector is None else _text(vector)))
+            cursor.execute(
+                "UPDATE robotmem.memories AS m SET model = %(model)s, embedding = v.embedding FROM vectors AS v "
+                "WHERE m.robot = %(robot)s AND m.uuid = v.uuid",
+                values,
+            )
+
+
+class Follower:
+    """Pushes while a memory is in use, in a thread of its own: a robot never waits for its fleet.
+
+    Raises:
+        FleetError: the URL cannot be used.
+    """
+
+    def __init__(self, memory: RobotMemory, url: str) -> None:
+        self._push = Push(memory, url)
+        self._loop = MaintenanceLoop("robotmem-fleet")
+        step = Step("push to the fleet", piecewise(self._push.pieces), period=_PERIOD)
+        self._loop.start([step], memory.parts.database.query_priority)
+
+    @property
+    def trouble(self) -> str:
+        """Say why the fleet gets nothing; empty if it does."""
+        return self._loop.trouble
+
+    @property
+    def backlog(self) -> int:
+        """Return how many revisions of the file the fleet has not acknowledged."""
+        return self._push.backlog
+
+    def close(self) -> None:
+        """End the thread; what was not sent is sent after the next start."""
+
+        def end() -> None:
+            self._loop.close()
+            self._push.close()
+
+        # A network that does not answer must not keep the robot.
+        thread = threading.Thread(target=end, name="robotmem-fleet-end", daemon=True)
+        thread.start()
+        thread.join(_PATIENCE)
+
+
+def _text(vector: Vector) -> str:
+    return f"[{','.join(f'{component:.5f}' for component in vector.tolist())}]"

@@ -1,0 +1,138 @@
+-- The database of a fleet, version 1. Later versions are steps in administration.py.
+--
+-- Each row has one writer, the robot that made it, so there is nothing to merge. Each key begins with the robot, so that
+-- a database of several servers can be distributed by it. Of two versions of a row, the one of the greater epoch is
+-- newer, then the one of the greater revision: see memory/storage/revisions.py. So a batch may come twice, late, or
+-- from a file that was restored.
+
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE SCHEMA robotmem;
+SET LOCAL search_path = robotmem, public;
+
+-- Roles belong to the whole server, and may be there for another fleet.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'robotmem_robots') THEN
+        CREATE ROLE robotmem_robots NOLOGIN;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'robotmem_operators') THEN
+        CREATE ROLE robotmem_operators NOLOGIN;
+    END IF;
+END $$;
+
+
+-- Robots --------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE robots (
+    id integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    name text NOT NULL UNIQUE,
+    role name NOT NULL UNIQUE,  -- as which it logs in
+    file text UNIQUE CHECK (file ~ '^[0-9a-f]{32}$'),  -- the lineage of its file; NULL until it has sent something
+    -- The cursor: all of the file up to here is stored
+    epoch text COLLATE "C" NOT NULL DEFAULT '' CHECK (epoch ~ '^([0-9a-f]{16})?$'),
+    revision bigint NOT NULL DEFAULT 0 CHECK (revision >= 0),
+    latest bigint NOT NULL DEFAULT 0,  -- the last revision of the file at the last contact
+    contact timestamptz  -- NULL for never
+);
+
+-- The robot as which the caller is logged in; NULL for anyone else.
+CREATE FUNCTION me() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT id FROM robotmem.robots WHERE role = current_user $$;
+
+
+-- Memories ------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE memories (
+    robot integer NOT NULL REFERENCES robots (id),
+    uuid uuid NOT NULL,
+    epoch text COLLATE "C" NOT NULL,
+    revision bigint NOT NULL,
+    body jsonb NOT NULL,  -- as in a batch, but without raw data: all fields, tags, history, sightings
+    -- Follow from the body
+    type text NOT NULL GENERATED ALWAYS AS (body ->> 'type') STORED,
+    collection text NOT NULL GENERATED ALWAYS AS (body ->> 'collection') STORED,
+    content text NOT NULL GENERATED ALWAYS AS (body ->> 'content') STORED,
+    status text NOT NULL GENERATED ALWAYS AS (body ->> 'status') STORED,
+    observed_at bigint NOT NULL GENERATED ALWAYS AS ((body ->> 'observed_at')::bigint) STORED,  -- nanoseconds
+    -- The words as the robot's own index has them, stems and Chinese pairs included: `simple` takes them as they are
+    words tsvector NOT NULL,
+    model text NOT NULL DEFAULT '',  -- of the vector; '' until there is one
+    embedding halfvec,  -- NULL also for a text that the model does not read
+    PRIMARY KEY (robot, uuid)
+);
+CREATE INDEX memories_words ON memories USING gin (words);
+-- To find the memories without a vector of the model.
+CREATE INDEX memories_model ON memories (robot, model, uuid) WHERE status = 'active';
+
+-- Sessions, maps and tags.
+CREATE TABLE units (
+    robot integer NOT NULL REFERENCES robots (id),
+    uuid uuid NOT NULL,
+    epoch text COLLATE "C" NOT NULL,
+    revision bigint NOT NULL,
+    unit text NOT NULL,
+    body jsonb NOT NULL,
+    PRIMARY KEY (robot, uuid)
+);
+
+-- What was deleted, for good: nothing of what it said.
+CREATE TABLE deleted (
+    robot integer NOT NULL REFERENCES robots (id),
+    uuid uuid NOT NULL,
+    PRIMARY KEY (robot, uuid)
+);
+
+
+-- Vectors -------------------------------------------------------------------------------------------------------------
+
+-- Each model has an index of its own, which the first robot that brings a vector of it makes.
+CREATE TABLE models (
+    name text PRIMARY KEY CHECK (name <> ''),
+    dimensions integer NOT NULL CHECK (dimensions BETWEEN 1 AND 4000)  -- more cannot be indexed
+);
+CREATE FUNCTION add_model(model text, size integer) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, robotmem, public, pg_temp AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('robotmem.models'));
+    IF EXISTS (SELECT FROM robotmem.models WHERE name = model AND dimensions = size) THEN
+        RETURN;
+    END IF;
+    IF (SELECT count(*) FROM robotmem.models) >= 16 THEN
+        RAISE EXCEPTION 'the fleet has vectors of 16 models already, too many for another one';
+    END IF;
+    INSERT INTO robotmem.models VALUES (model, size);
+    EXECUTE format(
+        'CREATE INDEX ON robotmem.memories USING hnsw ((embedding::halfvec(%s)) halfvec_cosine_ops) WHERE model = %L',
+        size, model
+    );
+END $$;
+
+
+-- Rights --------------------------------------------------------------------------------------------------------------
+
+-- A robot reads and writes its own rows. Operators read everything. Who made the database may do everything.
+REVOKE ALL ON FUNCTION add_model FROM PUBLIC;
+GRANT USAGE ON SCHEMA robotmem TO robotmem_robots, robotmem_operators;
+GRANT SELECT ON ALL TABLES IN SCHEMA robotmem TO robotmem_robots, robotmem_operators;
+GRANT UPDATE (file, epoch, revision, latest, contact) ON robots TO robotmem_robots;
+GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
+GRANT INSERT ON deleted TO robotmem_robots;
+GRANT EXECUTE ON FUNCTION add_model TO robotmem_robots;
+
+ALTER TABLE robots ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON robots TO robotmem_robots USING (role = current_user);
+ALTER TABLE memories ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON memories TO robotmem_robots USING (robot = (SELECT robotmem.me()));
+ALTER TABLE units ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON units TO robotmem_robots USING (robot = (SELECT robotmem.me()));
+ALTER TABLE deleted ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON deleted TO robotmem_robots USING (robot = (SELECT robotmem.me()));
+
+CREATE POLICY operators ON robots FOR SELECT TO robotmem_operators USING (true);
+CREATE POLICY operators ON memories FOR SELECT TO robotmem_operators USING (true);
+CREATE POLICY operators ON units FOR SELECT TO robotmem_operators USING (true);
+CREATE POLICY operators ON deleted FOR SELECT TO robotmem_operators USING (true);
+
+
+-- The steps that made the database.
+CREATE TABLE migrations (n integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
+GRANT SELECT ON migrations TO robotmem_robots, robotmem_operators;

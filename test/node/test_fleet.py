@@ -1,0 +1,35 @@
+"""A node sends what it remembers to its fleet, and says when it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("psycopg", reason="the fleet is optional: `make test` brings psycopg")
+
+from robotmem_ros.srv import Learn
+
+from ..fleet.conftest import Fleet
+from ..support.node.configured import diagnostic, values
+from ..support.node.graph import Client
+from ..support.postgres import server
+
+
+def test_a_node_sends_what_it_learns_and_says_when_it_cannot(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    with server() as running:
+        fleet = Fleet(running, tmp_path)
+        url = fleet.add("node")
+        node = start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", f"fleet_url:={url}")
+        client: Client = connect()
+        client.until_active()
+        assert client.call(Learn, "learn", insight="the lab is open").success
+        client.until(lambda: len(fleet.units("node")) == 1, "the fact in the fleet")
+        client.until(lambda: values(client, "memory").get("fleet_backlog") == "0", "no backlog")
+    assert client.call(Learn, "learn", insight="the lab is closed").success
+    client.until_status(lambda status: "push to the fleet failed" in status.reason, "a reason")
+    assert values(client, "memory")["fleet_backlog"] != "0"
+    assert "robot_node" not in diagnostic(client, "memory").message
+    assert node.stop() == 0

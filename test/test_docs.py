@@ -36,6 +36,7 @@ NOT_RUN = {
     ". scripts/env.sh": "runs behind the demo below",
     "pip install ": "runs below",
     "python3 -m bench": "measures for minutes; what it lists is tested with the suites",
+    "robotmem fleet": "needs PostgreSQL: test/fleet runs them",
     "robotmem web": "runs until it is stopped, at a port of its own: test/cli/test_web.py starts it",
     "ros2 bag play": "the wheels have no rosbag2",
     "ros2 param set": "the wheels have no such command: test/node/test_parameters.py sets what it reads",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from psycopg import sql
+from psycopg import errors, sql
 
 from ..memory.batch import Batch
 from ..memory.errors import InvalidFieldError
@@ -99,6 +99,9 @@ def renew_robot(connection: Connection, name: str, password_file: Path) -> str:
         if not renewed.rowcount:
             raise FleetError(f"the fleet has no robot {name!r}; `robot add {name}` makes it")
         _set_login(connection, role, "robotmem_robots", password)
+        # Whoever is logged in by the old password would go on. Some owners may not end that.
+        with suppress(errors.InsufficientPrivilege), connection.transaction():
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (role,))
     return role
 
 

@@ -6,6 +6,8 @@ It is `memory/storage/applying.py` for many robots. A batch may come twice, late
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -39,6 +41,8 @@ _STORE_UNITS = f"""
     {_NEWER.format(columns="s.unit, s.body", condition="s.unit <> 'memory'")}
     {_IS_NEWER}
 """
+_REFUSED = re.compile(r"\\u(0000|d[89a-f])|NaN|Infinity")
+"""Signs of a character that is NUL or half of one, or of a number that is none; a text may have them, too."""
 _MAX_WORDS, _MAX_LETTERS, _MAX_BYTES = 16_000, 500, 500_000
 """Limits of a tsvector, with room to spare."""
 
@@ -78,10 +82,26 @@ def _staged(row: Row) -> tuple[object, ...]:
         is_memory = row["unit"] == "memory"
         words = words_of(row) if is_memory else ""
         body = {name: value for name, value in row.items() if name not in ("id", "unit", "uuid", "perception_data")}
-        return row["unit"], row["uuid"], row["revision"], json.dumps(body), words
+        return row["unit"], row["uuid"], row["revision"], _json(body), words
     except MALFORMED as cause:
         reason = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
         raise InvalidFieldError("row", row, reason) from cause
+
+
+def _json(body: Row) -> str:
+    text = json.dumps(body)
+    return json.dumps(_storable(body)) if _REFUSED.search(text) else text
+
+
+def _storable(value: Any) -> Any:
+    """Return a value of JSON without what PostgreSQL refuses: a file that was imported may hold it."""
+    if isinstance(value, Mapping):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [*map(_storable, value)]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value.replace("\0", "\ufffd").encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 def words_of(row: Row) -> str:
@@ -93,7 +113,7 @@ def words_of(row: Row) -> str:
 def _lexemes(text: str) -> Iterator[str]:
     size = 0
     for place, word in enumerate(text.split()[:_MAX_WORDS], start=1):
-        lexeme = word[:_MAX_LETTERS]
+        lexeme = _storable(word[:_MAX_LETTERS])
         size += len(lexeme.encode()) + 8
         if size > _MAX_BYTES:
             return

@@ -41,6 +41,13 @@ CREATE FUNCTION me() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT id FROM ro
 
 -- Memories ------------------------------------------------------------------------------------------------------------
 
+-- The models of which there are vectors, each with an index of its own.
+CREATE TABLE models (
+    name text PRIMARY KEY CHECK (name <> ''),
+    dimensions integer NOT NULL CHECK (dimensions BETWEEN 1 AND 4000),  -- more cannot be indexed
+    UNIQUE (name, dimensions)
+);
+
 CREATE TABLE memories (
     robot integer NOT NULL REFERENCES robots (id),
     uuid uuid NOT NULL,
@@ -57,7 +64,9 @@ CREATE TABLE memories (
     words tsvector NOT NULL,
     model text NOT NULL DEFAULT '',  -- of the vector; '' until there is one
     embedding halfvec,  -- NULL also for a text that the model does not read
-    PRIMARY KEY (robot, uuid)
+    dimensions integer GENERATED ALWAYS AS (vector_dims(embedding)) STORED,
+    PRIMARY KEY (robot, uuid),
+    FOREIGN KEY (model, dimensions) REFERENCES models (name, dimensions)
 );
 CREATE INDEX memories_words ON memories USING gin (words);
 -- To find the memories without a vector of the model.
@@ -84,17 +93,16 @@ CREATE TABLE deleted (
 
 -- Vectors -------------------------------------------------------------------------------------------------------------
 
--- Each model has an index of its own, which the first robot that brings a vector of it makes.
-CREATE TABLE models (
-    name text PRIMARY KEY CHECK (name <> ''),
-    dimensions integer NOT NULL CHECK (dimensions BETWEEN 1 AND 4000)  -- more cannot be indexed
-);
+-- Make the index of a model, unless it is there: whoever brings its first vector calls this.
 CREATE FUNCTION add_model(model text, size integer) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, robotmem, public, pg_temp AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('robotmem.models'));
     IF EXISTS (SELECT FROM robotmem.models WHERE name = model AND dimensions = size) THEN
         RETURN;
+    END IF;
+    IF EXISTS (SELECT FROM robotmem.models WHERE name = model) THEN
+        RAISE EXCEPTION 'the vectors of the model % have another length in the fleet', model;
     END IF;
     IF (SELECT count(*) FROM robotmem.models) >= 16 THEN
         RAISE EXCEPTION 'the fleet has vectors of 16 models already, too many for another one';

@@ -7,13 +7,15 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from robotmem_ros.fleet import push as push_module
-from robotmem_ros.fleet.administration import renew_robot, status
+from robotmem_ros.fleet.administration import load, renew_robot, status
 from robotmem_ros.fleet.connection import FleetError, connect
 from robotmem_ros.fleet.push import Push
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.batch import Batch
 
 from ..support.postgres import Proxy
 from ..support.subprocesses import running
@@ -198,9 +200,15 @@ def test_two_robots_with_one_name_or_one_file_are_refused_and_named(
             push(memory, copy)
         assert fleet.units("twin") == before
         assert fleet.units("copy") == {}
-        # The disk was lost, and the robot has a new file.
+        # The disk was lost, and the robot has a new file. What is logged in still must not take the name again.
+        lost = Push(memory, url)
+        [*lost.pieces()]
+        memory.learn("the hall is open")
         with closing(connect(fleet.url)) as connection:
             renew_robot(connection, "twin", tmp_path / "new.pass")
+        for reason in ("terminating connection", "password authentication failed"):
+            with pytest.raises(FleetError, match=reason):
+                [*lost.pieces()]
         push(other, url.replace(url.partition("passfile=")[2], str(tmp_path / "new.pass")))
         assert fleet.units("twin") == before | units_of(other)
 
@@ -221,6 +229,21 @@ def test_two_copies_of_a_file_under_one_name_are_noticed(fleet: Fleet, memory: R
         assert push(copy, url).backlog == 0
 
 
+def test_vectors_of_one_model_have_one_length(fleet: Fleet, memory: RobotMemory) -> None:
+    url = fleet.add("wrong")
+    memory.learn("the lab is open")
+    push(memory, url)
+    with closing(connect(url)) as connection:
+        for _ in range(2):
+            for model, vector in (("x", "[1, 2]"), ("", "[1, 2, 3]")):
+                with pytest.raises((psycopg.errors.ForeignKeyViolation, psycopg.errors.DataException)):
+                    connection.execute("UPDATE robotmem.memories SET model = %s, embedding = %s", (model, vector))
+            connection.execute("SELECT robotmem.add_model('x', 3)")
+        with pytest.raises(psycopg.errors.RaiseException, match="model x have another length"):
+            connection.execute("SELECT robotmem.add_model('x', 2)")
+        connection.execute("UPDATE robotmem.memories SET model = 'x', embedding = '[1, 2, 3]'")
+
+
 def test_what_is_purged_is_purged_in_the_fleet(fleet: Fleet, memory: RobotMemory) -> None:
     url = fleet.add("purging")
     memory.learn("the code of the safe is xylophone")
@@ -229,6 +252,22 @@ def test_what_is_purged_is_purged_in_the_fleet(fleet: Fleet, memory: RobotMemory
     memory.purge(collection="default")
     push(memory, url)
     assert "xylophon" not in fleet.everything()
+
+
+def test_what_postgresql_refuses_is_stored_without_it(fleet: Fleet, memory: RobotMemory, tmp_path: Path) -> None:
+    url = fleet.add("odd")
+    memory.learn("the lab is open", context={"note": "x", "size": 1.5, "NaN \\\\u0000": "\\ud83d \U0001f600"})
+    (row,) = memory.changes_since().rows  # type: ignore[union-attr]
+    odd = {"a\0b": ["\0", "\ud83d"], "size": float("inf"), "NaN": "NaN"}
+    batch = Batch(row["robot"], "00" * 8, 0, 1, ({**row, "content": "the \0lab", "context": odd},))
+    push(memory, url)
+    with closing(connect(fleet.url)) as connection:
+        assert connection.execute("SELECT body -> 'context' FROM robotmem.memories").fetchone() == (row["context"],)
+        fleet.query("DELETE FROM robotmem.memories")
+        assert load(connection, [batch], "") == 1
+        ((content, context),) = connection.execute("SELECT content, body -> 'context' FROM robotmem.memories")
+    assert content == "the \ufffdlab"
+    assert context == {"a\ufffdb": ["\ufffd", "?"], "size": None, "NaN": "NaN"}
 
 
 def test_rows_of_others_and_malformed_rows_stop_no_robot(fleet: Fleet, memory: RobotMemory) -> None:

@@ -15,7 +15,7 @@ from ..replay import load_config
 from .command import DATABASE, Command, CommandError, open_memory, option, table
 from .listing import LISTING, show_list
 from .output import write_result
-from .transfer import read_parts
+from .transfer import read_parts, rewrite_without
 
 if TYPE_CHECKING:
     from ..fleet.connection import Connection
@@ -77,22 +77,41 @@ def _login(arguments: argparse.Namespace, connection: Connection) -> None:
 def _push(arguments: argparse.Namespace, url: str) -> None:
     from ..fleet.push import Push
 
-    with open_memory(arguments.db, read_only=True) as memory, closing(Push(memory, url)) as push:
-        for _ in push.pieces():
-            pass
+    with open_memory(arguments.db, read_only=True) as memory:
+        if arguments.config:
+            node = load_config(arguments.config).parameters
+            memory.parameters = memory.parameters.changed(
+                fleet_collections=node.fleet_collections, fleet_max_data=node.fleet_max_data
+            )
+        with closing(Push(memory, url, keeps_policy=not arguments.config)) as push:
+            for _ in push.pieces():
+                pass
         write_result(f"pushed: {push.sent} memories, up to revision {push.acknowledged.revision}\n")
 
 
 def _load(arguments: argparse.Namespace, connection: Connection) -> None:
     from ..fleet.administration import load
 
+    files = _exports(arguments)
+    parts = (part for file in files for part in read_parts(file))
+    stored = load(connection, (part for part in parts if isinstance(part, Batch)), arguments.robot)
+    write_result(f"loaded: {stored} memories from {len(files)} files\n")
+
+
+def _clean(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet.administration import deletions
+
+    files, deleted = _exports(arguments), deletions(connection)
+    removed = sum(rewrite_without(file, deleted) for file in files)
+    write_result(f"cleaned: {removed} units that were deleted, from {len(files)} files\n")
+
+
+def _exports(arguments: argparse.Namespace) -> list[Path]:
     (folder,) = arguments.words
     files = sorted(file for pattern in _FILES for file in Path(folder).glob(pattern))
     if not files:
         raise CommandError(f"{folder!r} has no files named {' or '.join(_FILES)}")
-    parts = (part for file in files for part in read_parts(file))
-    stored = load(connection, (part for part in parts if isinstance(part, Batch)), arguments.robot)
-    write_result(f"loaded: {stored} memories from {len(files)} files\n")
+    return files
 
 
 def _status(arguments: argparse.Namespace, connection: Connection) -> None:
@@ -115,6 +134,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Any], None]] = {
     "operator add NAME PASSWORD_FILE": _login,
     "push": _push,
     "load FOLDER": _load,
+    "clean FOLDER": _clean,
     "status": _status,
 }
 """What the command does, by the words that ask for it; those in capital letters are the caller's."""
@@ -123,12 +143,13 @@ COMMANDS = (
         "fleet", "send what robots remember into one PostgreSQL database",
         "Make the database of a fleet (init), or bring it up to date; add a robot or an operator, whose password is "
         "written into a new file; give a robot a new password and let another file push as this robot (robot renew); "
-        "send it the changes of a file (push), or exports in a folder (load); show its robots (status).", _fleet,
+        "send it the changes of a file (push), or exports in a folder (load); write these exports again without what "
+        "was deleted since (clean); show its robots (status).", _fleet,
         (
             option("what", choices=tuple(dict.fromkeys(form.split()[0] for form in _ACTIONS)), help="what to do"),
             option("words", nargs="*", metavar="ARGUMENT", help=f"as in: {', '.join(_ACTIONS)}"),
             option("--fleet-url", default="", metavar="URL", help=f"libpq URI or service; default: ${_URL_VARIABLE}"),
-            option("--config", help="parameter file of the node, for its fleet_url"),
+            option("--config", help="parameter file of the node, for its fleet_..."),
             option("--robot", default="", metavar="NAME", help="robot of a loaded file that the fleet does not know"),
             DATABASE,
             *LISTING,

@@ -6,7 +6,7 @@ import argparse
 import base64
 import json
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Set
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from gzip import GzipFile
@@ -143,6 +143,37 @@ def read_parts(path: Path) -> Generator[Batch | NewMemory | _Place]:
     """
     with _opened_import(path) as file:
         yield from _parts(enumerate(file, start=1), path)
+
+
+def rewrite_without(path: Path, deleted: Set[str]) -> int:
+    """Write an export again without the units of these UUIDs; return how many it had.
+
+    Raises:
+        InvalidFieldError: the file cannot be read or written, is no export, or is cut off.
+    """
+    removed = 0
+    copy = path.with_name(f".new.{path.name}")
+    copy.unlink(missing_ok=True)
+    with _opened_import(path) as lines, _opened_export(copy) as write:
+        for number, line in enumerate(lines, start=1):
+            try:
+                head = json.loads(line)
+                rows = [*islice(lines, head["rows"])] if "batch" in head else [line] if "unit" in head else []
+                kept = [row for row in rows if json.loads(row)["uuid"] not in deleted]
+            except (KeyError, TypeError, ValueError) as cause:
+                problem = "was not written by `robotmem export`"
+                raise InvalidFieldError(f"part {number} of {path}", line, problem) from cause
+            if "batch" in head:
+                if len(rows) < head["rows"]:
+                    raise _cut_off(path)
+                write(json.dumps({**head, "rows": len(kept)}) + "\n")
+            for row in [line] if "batch" not in head and "unit" not in head else kept:
+                write(row)
+            removed += len(rows) - len(kept)
+    if removed:
+        copy.replace(path)
+    copy.unlink(missing_ok=True)
+    return removed
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 from psycopg import errors, sql
 
 from ..memory.batch import Batch
+from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.new_file import new_file
 from .batches import apply
@@ -94,7 +95,9 @@ def renew_robot(connection: Connection, name: str, password_file: Path) -> str:
     role = _role("robot", name)
     with fleet_errors(), _new_password(password_file, role) as password, connection.transaction():
         renewed = connection.execute(
-            "UPDATE robotmem.robots SET file = NULL, epoch = '', revision = 0, latest = 0 WHERE name = %s", (name,)
+            "UPDATE robotmem.robots SET file = NULL, epoch = '', revision = 0, latest = 0, policy = NULL "
+            "WHERE name = %s",
+            (name,),
         )
         if not renewed.rowcount:
             raise FleetError(f"the fleet has no robot {name!r}; `robot add {name}` makes it")
@@ -130,8 +133,19 @@ def load(connection: Connection, batches: Iterable[Batch], name: str) -> int:
     stored = 0
     for batch in batches:
         with fleet_errors(), connection.transaction():
-            stored += apply(connection, _robot_of(connection, batch.robot, name), batch)
+            robot, policy = _robot_of(connection, batch.robot, name)
+            stored += apply(connection, robot, batch, policy)
     return stored
+
+
+def deletions(connection: Connection) -> frozenset[str]:
+    """Return the UUIDs of what was deleted, as far as the login may see it.
+
+    Raises:
+        FleetError: the fleet cannot be read.
+    """
+    with fleet_errors():
+        return frozenset(uuid.hex for (uuid,) in connection.execute("SELECT uuid FROM robotmem.deleted"))
 
 
 def status(connection: Connection) -> list[RobotStatus]:
@@ -144,16 +158,17 @@ def status(connection: Connection) -> list[RobotStatus]:
         return [RobotStatus(*row) for row in connection.execute(_STATUS)]
 
 
-def _robot_of(connection: Connection, file: str, name: str) -> int:
-    row = connection.execute("SELECT id FROM robotmem.robots WHERE file = %s", (file,)).fetchone()
+def _robot_of(connection: Connection, file: str, name: str) -> tuple[int, str]:
+    row = connection.execute("SELECT id, policy FROM robotmem.robots WHERE file = %s FOR UPDATE", (file,)).fetchone()
     if row is None and name:
-        sql_text = "UPDATE robotmem.robots SET file = %s WHERE name = %s AND file IS NULL RETURNING id"
+        sql_text = "UPDATE robotmem.robots SET file = %s WHERE name = %s AND file IS NULL RETURNING id, policy"
         row = connection.execute(sql_text, (file, name)).fetchone()
         if row is None:
             raise FleetError(f"the fleet has no robot {name!r} without a file")
     if row is None:
         raise FleetError(f"the file {file} is no robot of the fleet yet; name the robot by --robot NAME")
-    return int(row[0])
+    robot, policy = row
+    return robot, Parameters.fleet_collections if policy is None else policy
 
 
 def _role(prefix: str, name: str) -> str:

@@ -5,6 +5,7 @@ It is `memory/storage/applying.py` for many robots. A batch may come twice, late
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -12,14 +13,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..memory.batch import Batch
+from ..memory.config.fleet_policy import is_sent
 from ..memory.errors import MALFORMED, InvalidFieldError
 from ..memory.text.tokens import indexed_text
 from .connection import Connection
 
 Row = Mapping[str, Any]
 _STAGING = """
-    CREATE TEMP TABLE IF NOT EXISTS staging (unit text, uuid uuid, revision bigint, body jsonb, words tsvector)
-    ON COMMIT DELETE ROWS
+    CREATE TEMP TABLE IF NOT EXISTS staging (
+        unit text, uuid uuid, revision bigint, body jsonb, words tsvector, data bytea
+    ) ON COMMIT DELETE ROWS
 """
 _NEWER = """
     SELECT DISTINCT ON (s.uuid) %(robot)s, s.uuid, %(epoch)s, s.revision, {columns} FROM staging AS s
@@ -30,8 +33,9 @@ _NEWER = """
 _IS_NEWER = "WHERE (old.epoch, old.revision) < (excluded.epoch, excluded.revision)"
 _SAME_TEXT = "old.body ->> 'content' = excluded.body ->> 'content'"
 _STORE_MEMORIES = f"""
-    INSERT INTO robotmem.memories AS old (robot, uuid, epoch, revision, body, words)
-    {_NEWER.format(columns="s.body, s.words", condition="s.unit = 'memory'")}, words = excluded.words,
+    INSERT INTO robotmem.memories AS old (robot, uuid, epoch, revision, body, words, data)
+    {_NEWER.format(columns="s.body, s.words, s.data", condition="s.unit = 'memory'")}, words = excluded.words,
+        data = excluded.data,
         model = CASE WHEN {_SAME_TEXT} THEN old.model ELSE '' END,
         embedding = CASE WHEN {_SAME_TEXT} THEN old.embedding END
     {_IS_NEWER}
@@ -47,30 +51,34 @@ _MAX_WORDS, _MAX_LETTERS, _MAX_BYTES = 16_000, 500, 500_000
 """Limits of a tsvector, with room to spare."""
 
 
-def apply(connection: Connection, robot: int, batch: Batch) -> int:
+def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
     """Apply a batch under the number of its robot; return how many memories were stored.
 
-    What other robots made, and this one has in its file, is left to them.
+    What other robots made, and this one has in its file, is left to them. What the policy keeps is taken back if an
+    earlier one sent it.
 
     Raises:
         InvalidFieldError: a row is malformed.
         psycopg.Error: the database refused it.
     """
     connection.execute(_STAGING)
+    own_rows = [row for row in batch.rows if row.get("robot") == batch.robot]
+    sent_rows = [row for row in own_rows if is_sent(policy, row)]
+    kept = [row["uuid"] for row in own_rows if not is_sent(policy, row)]
     with connection.cursor() as cursor:
         with cursor.copy("COPY staging FROM STDIN") as copy:
-            for row in batch.rows:
-                if row.get("robot") == batch.robot:
-                    copy.write_row(_staged(row))
-        values = {"robot": robot, "epoch": batch.epoch, "deleted": [*batch.deleted]}
+            for row in sent_rows:
+                copy.write_row(_staged(row))
+        values = {"robot": robot, "epoch": batch.epoch, "deleted": [*batch.deleted], "gone": [*batch.deleted, *kept]}
         if batch.deleted:
             cursor.execute(
                 "INSERT INTO robotmem.deleted SELECT %(robot)s, unnest(%(deleted)s::uuid[]) ON CONFLICT DO NOTHING",
                 values,
             )
+        if values["gone"]:
             for table in ("memories", "units"):
                 cursor.execute(
-                    f"DELETE FROM robotmem.{table} WHERE robot = %(robot)s AND uuid = ANY (%(deleted)s::uuid[])", values
+                    f"DELETE FROM robotmem.{table} WHERE robot = %(robot)s AND uuid = ANY (%(gone)s::uuid[])", values
                 )
         cursor.execute(_STORE_UNITS, values)
         cursor.execute(_STORE_MEMORIES, values)
@@ -82,7 +90,8 @@ def _staged(row: Row) -> tuple[object, ...]:
         is_memory = row["unit"] == "memory"
         words = words_of(row) if is_memory else ""
         body = {name: value for name, value in row.items() if name not in ("id", "unit", "uuid", "perception_data")}
-        return row["unit"], row["uuid"], row["revision"], _json(body), words
+        data = base64.b64decode(row["perception_data"], validate=True) if row.get("perception_data") else None
+        return row["unit"], row["uuid"], row["revision"], _json(body), words, data
     except MALFORMED as cause:
         reason = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
         raise InvalidFieldError("row", row, reason) from cause

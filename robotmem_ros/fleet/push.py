@@ -16,7 +16,6 @@ from psycopg import errors
 
 from ..memory.background import MaintenanceLoop, Step, piecewise
 from ..memory.batch import BEGINNING, Batch, Cursor
-from ..memory.errors import RewoundError
 from ..memory.models import Vector
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import feed, revisions, vector_rows
@@ -31,10 +30,10 @@ _CONTACT_PERIOD = 10.0
 """Seconds after which a robot without changes is in contact: so it notices a server that was restored."""
 _PATIENCE = 2.0
 """Seconds that a robot waits at its end for a network that does not answer."""
-_OWN = "SELECT id, name, file, epoch, revision FROM robotmem.robots WHERE role = current_user FOR UPDATE"
+_OWN = "SELECT id, name, file, policy, epoch, revision FROM robotmem.robots WHERE role = current_user FOR UPDATE"
 _ACKNOWLEDGE = """
-    UPDATE robotmem.robots SET file = %(file)s, epoch = %(epoch)s, revision = %(revision)s, latest = %(latest)s,
-        contact = now() WHERE id = %(id)s
+    UPDATE robotmem.robots SET file = %(file)s, epoch = %(epoch)s, revision = %(revision)s, policy = %(policy)s,
+        latest = %(latest)s, contact = now() WHERE id = %(id)s
 """
 _LACKING = """
     SELECT uuid, model FROM robotmem.memories
@@ -66,12 +65,16 @@ class _File(NamedTuple):
 class Push:
     """Sends what changed in a memory to the fleet at a URL, when it is asked to.
 
+    With `keeps_policy` it sends the collections that were sent before, whatever the parameters of the memory say.
+
     Raises:
         FleetError: the URL cannot be used.
     """
 
-    def __init__(self, memory: RobotMemory, url: str) -> None:
+    def __init__(self, memory: RobotMemory, url: str, *, keeps_policy: bool = False) -> None:
         connection_settings(url)
+        self._policy, self._max_data = memory.parameters.fleet_collections, memory.parameters.fleet_max_data
+        self._keeps_policy = keeps_policy
         self._database = memory.parts.database
         self._url = url
         self._connection: Connection | None = None
@@ -124,9 +127,11 @@ class Push:
             robot_row = connection.execute(_OWN).fetchone()
             if robot_row is None:
                 raise FleetError("the fleet has no robot of this login; `robotmem fleet robot add NAME` makes one")
-            robot, name, known_file, *cursor = robot_row
+            robot, name, known_file, known_policy, *cursor = robot_row
+            policy = known_policy if self._keeps_policy and known_policy is not None else self._policy
             acknowledged = Cursor(*cursor)
-            file, batch = self._read(acknowledged)
+            # By another policy, what was sent and is to stay is taken back, and what stayed is sent.
+            file, batch = self._read(acknowledged, again=policy != known_policy)
             if known_file not in (None, file.robot):
                 raise FleetError(
                     f"the robot {name!r} of the fleet is the file {known_file}, and this is the file {file.robot}: two "
@@ -134,8 +139,14 @@ class Push:
                 )
             stored = 0
             if batch is not None:
-                stored, acknowledged = apply(connection, robot, batch), batch.cursor
-            values = {"id": robot, "file": file.robot, "latest": file.latest, **acknowledged._asdict()}
+                stored, acknowledged = apply(connection, robot, batch, policy), batch.cursor
+            values = {
+                "id": robot,
+                "file": file.robot,
+                "policy": policy,
+                "latest": file.latest,
+                **acknowledged._asdict(),
+            }
             try:
                 connection.execute(_ACKNOWLEDGE, values)
             except errors.UniqueViolation:
@@ -147,16 +158,15 @@ class Push:
         self.sent += stored
         return batch is not None
 
-    def _read(self, cursor: Cursor) -> tuple[_File, Batch | None]:
+    def _read(self, cursor: Cursor, *, again: bool) -> tuple[_File, Batch | None]:
         with self._database.snapshot() as snapshot:
-            try:
-                batch = feed.changes_since(snapshot, cursor, _CHANGES)
-            except RewoundError:
+            if not revisions.has_history(snapshot, cursor):
                 # What a file stores after it was restored is of a later epoch than all that it lost.
                 if revisions.epoch_of(snapshot, revisions.latest(snapshot)) < cursor.epoch:
-                    raise FleetError(_OUTDATED.format(revisions.robot(snapshot))) from None
+                    raise FleetError(_OUTDATED.format(revisions.robot(snapshot)))
                 # What the server has in a newer version stays there.
-                batch = feed.changes_since(snapshot, BEGINNING, _CHANGES)
+                again = True
+            batch = feed.changes_since(snapshot, BEGINNING if again else cursor, _CHANGES, self._max_data)
             return _File.of(snapshot), batch
 
     def _send_vectors(self, connection: Connection, model: str) -> Iterator[None]:

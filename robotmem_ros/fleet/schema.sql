@@ -31,6 +31,7 @@ CREATE TABLE robots (
     -- The cursor: all of the file up to here is stored
     epoch text COLLATE "C" NOT NULL DEFAULT '' CHECK (epoch ~ '^([0-9a-f]{16})?$'),
     revision bigint NOT NULL DEFAULT 0 CHECK (revision >= 0),
+    policy text,  -- what it sends: its parameter `fleet_collections`; NULL until it has sent something
     latest bigint NOT NULL DEFAULT 0,  -- the last revision of the file at the last contact
     contact timestamptz  -- NULL for never
 );
@@ -54,6 +55,7 @@ CREATE TABLE memories (
     epoch text COLLATE "C" NOT NULL,
     revision bigint NOT NULL,
     body jsonb NOT NULL,  -- as in a batch, but without raw data: all fields, tags, history, sightings
+    data bytea,  -- raw data, such as an image; NULL if there are none, or they are larger than its robot sends
     -- Follow from the body
     type text NOT NULL GENERATED ALWAYS AS (body ->> 'type') STORED,
     collection text NOT NULL GENERATED ALWAYS AS (body ->> 'collection') STORED,
@@ -121,7 +123,7 @@ END $$;
 REVOKE ALL ON FUNCTION add_model FROM PUBLIC;
 GRANT USAGE ON SCHEMA robotmem TO robotmem_robots, robotmem_operators;
 GRANT SELECT ON ALL TABLES IN SCHEMA robotmem TO robotmem_robots, robotmem_operators;
-GRANT UPDATE (file, epoch, revision, latest, contact) ON robots TO robotmem_robots;
+GRANT UPDATE (file, epoch, revision, policy, latest, contact) ON robots TO robotmem_robots;
 GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
 GRANT INSERT ON deleted TO robotmem_robots;
 GRANT EXECUTE ON FUNCTION add_model TO robotmem_robots;

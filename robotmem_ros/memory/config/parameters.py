@@ -13,6 +13,7 @@ from ..errors import InvalidFieldError, did_you_mean
 from ..models import Kind
 from ..validation import expanded_path
 from .budgets import Budget, budgets
+from .fleet_policy import fleet_parts
 from .label_rules import LabelRules, label_rules
 from .notes_folders import DEFAULT_COLLECTION, NotesFolder, notes_folders, recall_kinds
 from .other_memories import OtherFile, other_files
@@ -244,6 +245,14 @@ class Parameters:
         "disables.",
         read_only=True,
     )
+    fleet_collections: str = parameter(
+        "*", "Memories that go to the fleet: `name[/kind]`, with commas between; `!` in front keeps a part. `*` is all "
+        "but collections whose names begin with `people`.", read_only=True,
+    )  # fmt: skip
+    fleet_max_data: int = parameter(
+        0, "Largest raw data, such as an image, that goes to the fleet; larger data stay.", unit="bytes", minimum=0,
+        maximum=16_000_000, read_only=True,
+    )  # fmt: skip
     autostart: bool = parameter(True, "Configure and activate at start.", read_only=True)
     bond_heartbeat_period: float = parameter(
         0.25, "Time between two heartbeats for a `nav2_lifecycle_manager` while active, if `bond` is installed; "
@@ -330,6 +339,7 @@ class Parameters:
             raise InvalidFieldError("vector_weight", self.vector_weight, "must not be 0 if text_weight is 0 as well")
         self.label_rules()
         self.budgets()
+        fleet_parts(self.fleet_collections)
         # Checked here, as it is used only in the background, when retention deletes.
         expanded_path("retention_export", self.retention_export)
 

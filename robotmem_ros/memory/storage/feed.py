@@ -21,11 +21,11 @@ _REFERENCES = """
 """
 
 
-def changes_since(snapshot: Snapshot, cursor: Cursor, n: int) -> Batch | None:
+def changes_since(snapshot: Snapshot, cursor: Cursor, n: int, max_data: int | None = None) -> Batch | None:
     """Return the changes after the cursor of a follower, all of one epoch; None if nothing changed.
 
     There are at least `n`, if the epoch has as many. Memories to which a row refers come with it if the follower lacks
-    them.
+    them. Raw data of more than `max_data` bytes are left out.
 
     Raises:
         RewoundError: the file does not continue the history up to the cursor.
@@ -45,7 +45,7 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int) -> Batch | None:
         )
     ]
     ids = sorted(_with_references(snapshot, {*ids}, last))
-    rows = units.memories(snapshot, ids)
+    rows = units.memories(snapshot, ids, max_data)
     rows += units.sessions(snapshot, first, last) + units.maps(snapshot, first, last)
     rows += units.tags(snapshot, first, last)
     deletions = snapshot.rows(

@@ -47,14 +47,18 @@ _TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids"
 _IN_IDS = "IN (SELECT value FROM json_each(?))"
 
 
-def memories(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[Row]:
-    """Return memories with their dependent rows, in the order of the ids; missing ids are skipped."""
+def memories(snapshot: Snapshot, memory_ids: Sequence[int], max_data: int | None = None) -> list[Row]:
+    """Return memories with their dependent rows, in the order of the ids; missing ids are skipped.
+
+    Raw data of more than `max_data` bytes are left out, and not even read.
+    """
     ids = json.dumps(list(memory_ids))
+    columns = "*" if max_data is None else _columns(snapshot, max_data)
     units = {
         row["id"]: row
         for row in _units(
             snapshot, "memory", f"id {_IN_IDS}", (ids,),
-            f", {LATEST_DAY} - evidence_day AS evidence_age, "
+            f"{columns}, {LATEST_DAY} - evidence_day AS evidence_age, "
             "(SELECT lower(hex(uuid)) FROM memories AS s WHERE s.id = memories.superseded_by) AS replacement",
         )
     }  # fmt: skip
@@ -83,7 +87,7 @@ def memories(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[Row]:
 def sessions(snapshot: Snapshot, first: int, last: int) -> list[Row]:
     """Return the sessions of which the last change has a revision in (first, last]."""
     outcome = "(SELECT score FROM session_outcomes WHERE session_id = external_id) AS outcome"
-    units = _units(snapshot, "session", "revision > ? AND revision <= ?", (first, last), f", {outcome}")
+    units = _units(snapshot, "session", "revision > ? AND revision <= ?", (first, last), f"*, {outcome}")
     for row in units:
         recalls = snapshot.rows(
             "SELECT lower(hex(m.uuid)), r.share FROM session_recalls AS r JOIN memories AS m ON m.id = r.memory_id "
@@ -112,15 +116,23 @@ def origin_of(snapshot: Snapshot, origin: bytes | None, revision: int) -> tuple[
     return origin[:16].hex(), int.from_bytes(origin[16:], "big")
 
 
-def _units(snapshot: Snapshot, unit: str, condition: str, arguments: tuple[object, ...], extra: str = "") -> list[Row]:
+def _units(
+    snapshot: Snapshot, unit: str, condition: str, arguments: tuple[object, ...], columns: str = "*"
+) -> list[Row]:
     rows = []
-    sql = f"SELECT *{extra} FROM {_TABLES[unit]} WHERE {condition} ORDER BY rowid"
+    sql = f"SELECT {columns} FROM {_TABLES[unit]} WHERE {condition} ORDER BY rowid"
     for row in _read(snapshot, sql, arguments):
         uuid = row.pop("uuid").hex()
         robot, revision = origin_of(snapshot, row["origin"], row.pop("revision"))
         values = {name: value for name, value in row.items() if name not in _LOCAL}
         rows.append({"unit": unit, "uuid": uuid, "robot": robot, "revision": revision, **values})
     return rows
+
+
+def _columns(snapshot: Snapshot, max_data: int) -> str:
+    names = [name for (name,) in snapshot.rows("SELECT name FROM pragma_table_info('memories')")]
+    data = f"iif(length(perception_data) <= {max_data}, perception_data, NULL) AS perception_data"
+    return ", ".join(data if name == "perception_data" else name for name in names)
 
 
 def _links(snapshot: Snapshot, table: str, ids: str) -> Iterable[Row]:

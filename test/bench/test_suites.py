@@ -65,6 +65,22 @@ def test_a_suite_prints_its_table() -> None:
     assert len(row.split("|")) == len(head.split("|"))
 
 
+def test_questions_find_the_sentences_in_which_their_answers_begin(tmp_path: Path) -> None:
+    context = "水泵在地下室。阀门在厨房！The lift is in the hall."
+    questions = {"地下室有什么？": "水泵", "阀门在哪里": "厨房", "Where is the lift?": "the hall", "什么在厨房": "厨房"}
+    cases = [
+        {"question": question, "answers": [{"text": answer, "answer_start": context.index(answer)}]}
+        for question, answer in questions.items()
+    ]
+    file = tmp_path / "xquad.zh.json"
+    file.write_text(json.dumps({"data": [{"paragraphs": [{"context": context, "qas": cases}]}]}))
+    measured = bench("xquad", str(file))
+    assert measured.returncode == 0, measured.stderr
+    assert measured.stdout.startswith("xquad.zh.json: 3 sentences, 4 questions\n")
+    for row in ("ours", "ours, by words alone", "BM25 over words"):
+        assert re.search(rf"^\| {row} +\| 100.0 +\| 100.0 +\|$", measured.stdout, re.MULTILINE), measured.stdout
+
+
 def test_the_counts_of_many_collections_are_those_of_a_scan() -> None:
     measured = bench("collections", "--size", "400", "--collections", "7", "--queries", "5")
     assert measured.returncode == 0, measured.stderr

@@ -27,6 +27,7 @@ from .support.web import console
 RUN = [block for block in BLOCKS if not block.needs or shutil.which(block.needs)]
 SENTENCES = [command for command in inline() if command not in WORKSPACE]
 BY_PIP = [command for command in SENTENCES if command.startswith("pip install ")]
+PROGRAMS = ("robotmem ", "python3 -m robotmem_ros ", "sqlite3 ")
 NOT_RUN = {
     "make demo": "runs below",
     "make test": "runs this test",
@@ -130,7 +131,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_every_block_and_command_is_run_or_says_what_it_needs() -> None:
     assert {block.needs for block in BLOCKS} <= {"", *NEEDS}
-    assert [command for command in SENTENCES if not command.startswith(("robotmem ", "sqlite3 ", *NOT_RUN))] == []
+    assert [command for command in SENTENCES if not command.startswith((*PROGRAMS, *NOT_RUN))] == []
 
 
 @pytest.mark.parametrize("page", dict.fromkeys(block.page for block in RUN))

@@ -37,7 +37,7 @@ def names() -> set[str]:
         *core.__all__, *(name for one in classes for name in (*vars(one), *getattr(one, "__annotations__", ()))),
         *BY_NAME, *(argument.name for tool in BY_NAME.values() for argument in arguments_of(tool.request)),
         *(str(prompt["name"]) for prompt in PROMPTS), *vars(Embedder), Embedder.__name__,
-        *OPERATORS, *JOINS, *(mode.value for mode in Mode), "auto", "context", "note", "user_context",
+        *OPERATORS, *JOINS, *(mode.value for mode in Mode), "auto", "none", "context", "note", "user_context",
     }  # fmt: skip
 
 

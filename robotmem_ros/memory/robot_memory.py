@@ -20,14 +20,13 @@ from .config.parameters import Parameters
 from .doctor import Finding, examine
 from .embedding.embedder import Embedder
 from .embedding.embedders import Embedders
-from .entries import Entries, read_entries
+from .entries import Entries, Progress, read_entries
 from .errors import (
     InvalidFieldError,
     MemoryNotFoundError,
     RobotMemoryError,
 )
 from .learning import vocabulary
-from .learning.comparison import Progress
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
@@ -235,11 +234,12 @@ class RobotMemory:
         """
         return self.store(self._new_perception(NewPerception(**arguments_in(locals())))).result()
 
-    def save_many(self, perceptions: Entries) -> list[Stored]:
+    def save_many(self, perceptions: Entries, *, progress: Progress | None = None) -> list[Stored]:
         """Store perceptions as `save_perception` does one after the other, in one transaction: all or none.
 
         Each is a mapping with the arguments of `save_perception`, or its description alone. Results are in their
-        order. Vectors follow in batches, see `flush`.
+        order. Vectors follow in batches, see `flush`. `progress(done, total)` is called from time to time and at the
+        end, in the thread of the caller.
 
         Raises:
             InvalidFieldError: a field cannot be used, which is named with its index, such as `perceptions[3].pose`.
@@ -247,7 +247,7 @@ class RobotMemory:
         """
         parts = self._access.writable
         new = read_entries("perceptions", perceptions, NewPerception, self._new_perception, self.moment)
-        results = parts.objects.store_many(new).result()
+        results = parts.objects.store_many(new, progress)
         parts.maintenance.notify()
         return results
 
@@ -697,17 +697,21 @@ class RobotMemory:
         """
         return self.parts.retention.plan() if dry_run else self._access.writable.retention.run()
 
-    def changes_since(self, seen: Cursor = BEGINNING, n: int = 512) -> Batch | None:
+    def changes_since(self, seen: Cursor | None = None, n: int = 512) -> Batch | None:
         """Return what changed after what a follower has seen, all of one epoch; None for nothing.
 
         There are at least `n` changes, if the epoch has as many. Its `cursor` is what the follower has seen with
-        it. All since the default is the whole memory, without notes.
+        it. All since None is the whole memory, without notes.
 
         Raises:
+            InvalidFieldError: `seen` is no cursor.
             RewoundError: the file was replaced, as by a backup, and the follower must start again.
             StorageError: the database could not be read.
         """
-        return self._access.read(changes_since, seen, max(1, n))
+        cursor = BEGINNING if seen is None else seen
+        if not isinstance(cursor, Cursor):
+            raise InvalidFieldError("seen", seen, "must be the `cursor` of a batch, or None for the beginning")
+        return self._access.read(changes_since, cursor, max(1, n))
 
     def apply(self, batch: Batch) -> Applied:
         """Store what is newer in a batch of any file, and delete what was deleted there, in one transaction.

@@ -96,6 +96,12 @@ def test_progress_ends_with_all(open_memory: OpenMemory) -> None:
     memory.learn_many((f"fact {number}" for number in range(100)), progress=lambda *numbers: calls.append(numbers))
     assert calls == sorted(calls)
     assert calls[-1] == (100, 100)
+    for store in (memory.save_many, open_memory(":memory:", embedder=None, embedding_model="").learn_many):
+        calls.clear()
+        store((f"fact {number}" for number in range(700)), progress=lambda *numbers: calls.append(numbers))
+        assert calls == sorted(calls)
+        assert calls[-1] == (700, 700)
+    assert len(memory.recall("fact", n=100)) == 100
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from ..embedding.embedder import (
     UnreadTextError,
     check_kept_model,
 )
+from ..entries import Progress
 from ..models import NewMemory, Similarity, Vector
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_index
@@ -34,8 +35,6 @@ from ..text.normal_form import digest
 from ..text.statement import Claim, Statement, Values, jaccard, load_terms, statement
 from ..validation import compact_json
 
-Progress = Callable[[int, int], object]
-"""Is called with how many texts are embedded, and how many there are."""
 _MAX_NEIGHBOURS = 5_000
 _ROUNDING = 0.02
 """Greatest difference of a cosine of stored vectors from that of the vectors themselves."""
@@ -82,6 +81,8 @@ def find_neighbours(
     Does not wait for a model that is still being loaded. If the model fails, a fact is learned without it.
     """
     if not embedder.available:
+        if progress is not None:
+            progress(len(texts), len(texts))
         return [Neighbours(reason=f"meanings were not compared: {embedder.why_not}")] * len(texts)
     embeddings: list[Vector | Exception] = []
     for first in range(0, len(texts), embedder.batch):

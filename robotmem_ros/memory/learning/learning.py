@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ..areas import Areas
 from ..config.parameters import Parameters
 from ..embedding.embedders import Embedders
+from ..entries import Progress
 from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
 from ..search.vector_index import VectorIndex
@@ -22,7 +23,6 @@ from .classification import Classifier
 from .comparison import (
     Compared,
     Neighbours,
-    Progress,
     can_merge,
     candidates_of,
     contradicted_among,

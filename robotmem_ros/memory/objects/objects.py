@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,6 +15,7 @@ from ..areas import Areas
 from ..clocks import possible_stamp
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
+from ..entries import Progress
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..geometry import Covariance, Point, checked_covariance
 from ..models import NewMemory, SeenObject, Sighting, Stored
@@ -25,6 +26,10 @@ from .field_of_view import Detection, FieldOfView
 from .sightings import is_sighting, scenes
 from .tracker import Picture, Tracker, reach
 
+_TOGETHER = 512
+"""Perceptions that are no sightings, stored by one statement at most."""
+_PROGRESS_INTERVAL = 0.2
+"""Seconds between two reports of progress."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -53,18 +58,32 @@ class Objects:
         message = self._single(new, max(self._clock(), 0))
         return self._database.write(lambda transaction: message.store(transaction)[0], background=background)
 
-    def store_many(self, new: Sequence[NewMemory]) -> Future[list[Stored]]:
-        """Queue perceptions that came by themselves, one after the other, for one transaction."""
+    def store_many(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Stored]:
+        """Store perceptions that came by themselves, one after the other, in one transaction, and wait for it."""
         now, parameters, messages = max(self._clock(), 0), self._parameters(), []
         for are_sightings, perceptions in groupby(new, lambda perception: is_sighting(perception, parameters)):
             if are_sightings:
                 messages += [self._single(perception, now) for perception in perceptions]
             else:
                 plain = [self._areas.tagged(perception) for perception in perceptions]
-                messages.append(_Message(parameters, self._retag, now, plain))
-        return self._database.write(
-            lambda transaction: [result for message in messages for result in message.store(transaction)]
-        )
+                messages += [
+                    _Message(parameters, self._retag, now, plain[start : start + _TOGETHER])
+                    for start in range(0, len(plain), _TOGETHER)
+                ]
+        results: list[Stored] = []
+
+        def store(transaction: Transaction) -> None:
+            results.clear()
+            for message in messages:
+                results.extend(message.store(transaction))
+
+        stored = self._database.write(store)
+        while progress is not None and not wait([stored], _PROGRESS_INTERVAL).done:
+            progress(len(results), len(new))
+        stored.result()
+        if progress is not None:
+            progress(len(new), len(new))
+        return results
 
     def _single(self, new: NewMemory, now: int) -> _Message:
         sighting = replace(new, observed_at=self._possible_stamp(new, now))

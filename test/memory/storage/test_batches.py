@@ -154,3 +154,10 @@ def test_a_uuid_has_version_7_and_the_variant_of_its_rfc() -> None:
     made = [uuid7(number) for number in range(100)]
     assert {(len(uuid), uuid[6] >> 4, uuid[8] >> 6) for uuid in made} == {(16, 7, 2)}
     assert len(set(made)) == 100
+
+
+def test_no_cursor_begins_at_the_first_memory(memory: RobotMemory) -> None:
+    memory.learn("one")
+    assert memory.changes_since(None) == memory.changes_since() == memory.changes_since(BEGINNING)
+    with pytest.raises(InvalidFieldError, match=r"^seen: 5 must be the `cursor` of a batch"):
+        memory.changes_since(5)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 
 from ..memory.argument import Json, argument
-from ..memory.bounds import MAX_NAME, MAX_NAMES, MAX_QUERY
+from ..memory.bounds import MAX_IDS, MAX_NAME, MAX_NAMES, MAX_QUERY
 from ..memory.search.request import MAX_N
 from ..memory.sessions.sessions import LONGEST as LONGEST_SESSION
 
@@ -16,9 +16,9 @@ MOST_READ = 20
 
 @dataclass(slots=True)
 class ForgetRequest:
-    """Which memory to withdraw."""
+    """Which memories to withdraw."""
 
-    memory_id: int = argument(MISSING, "id of the memory")
+    memory_id: Iterable[int] | int = argument(MISSING, "id of the memory, or ids of many", entries=MAX_IDS)
     reason: str = argument(
         MISSING, "why it is wrong or of no use any more; it is kept with the memory", limit="content_limit"
     )
@@ -28,7 +28,9 @@ class ForgetRequest:
 class RestoreRequest:
     """The arguments of the tool `restore`."""
 
-    memory_id: int = argument(MISSING, "id of a memory that was forgotten or superseded")
+    memory_id: Iterable[int] | int = argument(
+        MISSING, "id of a memory that was forgotten or superseded, or ids of many", entries=MAX_IDS
+    )
 
 
 @dataclass(slots=True)

@@ -113,7 +113,7 @@ def json_schema(tool: Tool, parameters: Parameters | None = None) -> dict[str, A
 
 
 def _property(entry: Field[Any], default: object, parameters: Parameters) -> Schema:
-    shape = _BY_NAME.get(entry.name) or _BY_TYPE[str(entry.type)]
+    shape = (entry.type != _ONE_OR_MANY and _BY_NAME.get(entry.name)) or _BY_TYPE[str(entry.type)]
     bounds: dict[str, Any] = {}
     if limits := entry.metadata["range"]:
         bounds = {"minimum": limits.low, "maximum": limits.high}
@@ -136,6 +136,7 @@ _NAME: Schema = {"type": "string", "maxLength": MAX_NAME}
 _NAMES: Schema = {"type": "array", "items": _NAME}
 _ID: Schema = {"type": "integer", "minimum": 1}
 _IDS: Schema = {"type": "array", "items": _ID}
+_ONE_OR_MANY = "Iterable[int] | int"
 _TIME: Schema = {"type": ["string", "integer"], "examples": ["3 minutes ago", "yesterday 14:00", "2026-01-31T12:00"]}
 _JSON: Schema = {"type": "object"}
 _POINT: Schema = {
@@ -179,6 +180,7 @@ _BY_TYPE: Mapping[str, Schema] = {
     "Iterable[str] | None": _NAMES,
     "Iterable[int]": _IDS,
     "Iterable[int] | int | None": _IDS,
+    _ONE_OR_MANY: {**_ID, "type": ["integer", "array"], "items": _ID},
     "Time | None": _TIME,
     "Json": {"type": ["object", "string"]},
 }

@@ -305,12 +305,15 @@ TOOLS = (
     ),
     Tool(
         "forget",
-        "Withdraw a memory",
-        "Withdraw a memory that proved wrong, with the reason. No search finds it any more; restore brings it back. "
-        "Read it with get_memories first.",
+        "Withdraw memories",
+        "Withdraw a memory that proved wrong, or many, with the reason. No search finds them any more; restore brings "
+        "them back. Read them with get_memories first.",
         ForgetRequest,
         _forget,
-        ({"memory_id": 1, "reason": "the mug was thrown away"},),
+        (
+            {"memory_id": 1, "reason": "the mug was thrown away"},
+            {"memory_id": [3, 4], "reason": "seen in the mirror"},
+        ),
         writes=True,
         destructive=True,
         idempotent=False,

@@ -21,7 +21,7 @@ from ..memory.validation import expanded_path
 from ..replay import load_config
 from .command import DATABASE, Command, CommandError, Option, existing_path, option, table
 from .listing import LISTING, show_list
-from .output import printable, write_notice, write_result
+from .output import write_notice, write_result
 
 if TYPE_CHECKING:
     from ..agents.toolbox import Toolbox
@@ -77,7 +77,7 @@ def _tools(arguments: argparse.Namespace) -> None:
     show_list(arguments, {"tools": definitions}, "tools", table(("tool", "", "purpose"), rows))
 
 
-def _call(arguments: argparse.Namespace) -> int:
+def _call(arguments: argparse.Namespace) -> None:
     try:
         values = json.loads(arguments.arguments)
     except (ValueError, RecursionError) as cause:
@@ -85,8 +85,9 @@ def _call(arguments: argparse.Namespace) -> int:
     with _toolbox(arguments) as toolbox:
         toolbox.wait_for_model()
         answer = toolbox.call(arguments.tool, values)
-    (write_notice if answer.is_error else write_result)(f"{printable(answer.text)}\n")
-    return int(answer.is_error)
+    if answer.is_error:
+        raise CommandError(answer.text)
+    write_result(f"{answer.text}\n")
 
 
 def _mcp(arguments: argparse.Namespace) -> None:

@@ -55,10 +55,10 @@ def test_a_tool_is_called(db: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["recall", '{"n": "x"}'], "n: 'x' must be a whole number\n"),
+        (["recall", '{"n": "x"}'], "robotmem: n: 'x' must be a whole number\n"),
         (["recall", "{"], "robotmem: '{' is no JSON: "),
-        (["nothing"], "tool: 'nothing' is unknown; there are "),
-        (["learn", '{"insight": "x"}', "--read-only"], "learn: the memory is open read-only here"),
+        (["nothing"], "robotmem: tool: 'nothing' is unknown; there are "),
+        (["learn", '{"insight": "x"}', "--read-only"], "robotmem: learn: the memory is open read-only here"),
         (["doctor", "--config", "/nowhere"], "robotmem: config: '/nowhere' "),
     ],
 )

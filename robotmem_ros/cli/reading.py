@@ -64,8 +64,13 @@ def model(arguments: argparse.Namespace) -> str:
 
 
 def _brief_line(memory: BriefMemory) -> str:
-    details = f"{time_text(memory.observed_at)}, id {memory.id}{', faded' if memory.faded else ''}"
+    faded = ", faded" if memory.faded else ""
+    details = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{_folded(memory)}"
     return f"{memory.score:.2f}  {memory.snippet}{place_text(memory.pose, memory.frame_id)}  [{details}]"
+
+
+def _folded(hit: Hit | BriefMemory) -> str:
+    return f", and {hit.folded_count} older of the same text" if hit.folded_count else ""
 
 
 def _hit_lines(hit: Hit) -> Iterator[str]:
@@ -90,17 +95,16 @@ def _hit_lines(hit: Hit) -> Iterator[str]:
 
 def _note_line(hit: Hit) -> str:
     note = hit.memory.context["note"]
-    about = f"relevance {hit.relevance:.2f}, {note['path']}:{note['first_line']}-{note['last_line']}, id {hit.id}"
-    return f"{hit.score:.2f}  {' '.join(hit.memory.content.split())}  [{about}]"
+    place = f"{note['path']}:{note['first_line']}-{note['last_line']}, id {hit.id}{_folded(hit)}"
+    return f"{hit.score:.2f}  {' '.join(hit.memory.content.split())}  [relevance {hit.relevance:.2f}, {place}]"
 
 
 def _hit_line(hit: Hit) -> str:
     memory = hit.memory
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
-    duplicates = f", and {hit.folded_count} older of the same text and place" if hit.folded_count else ""
     faded = f", faded to confidence {memory.confidence:.2f}" if memory.faded else ""
-    about = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{doubt}{similar}{duplicates}"
+    about = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{doubt}{similar}{_folded(hit)}"
     place = place_text(memory.pose, memory.frame_id)
     return f"{hit.score:.2f}  {memory.content}{place}  [relevance {hit.relevance:.2f}, {about}]"
 

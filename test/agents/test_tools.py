@@ -113,6 +113,24 @@ def test_a_memory_in_full_has_its_context_and_its_changes(toolbox: Toolbox) -> N
     assert values(toolbox.call("get_memories", {"ids": [found["id"]]}))["memories"][0]["text"] == changed
 
 
+def test_a_text_comes_once_with_its_count(toolbox: Toolbox) -> None:
+    for x in (1.0, 3.0, 5.0):
+        values(toolbox.call("save_perception", {"description": "a green cup", "label": "cup", "pose": [x, 0.0, 0.0]}))
+    (cup,) = values(toolbox.call("recall", {"query": "cup"}))["memories"]
+    assert cup["folded_count"] == 2
+    near = {"query": "cup", "spatial_sort": {"target": [0.0, 0.0]}}
+    assert [one["distance"] for one in values(toolbox.call("recall", near))["memories"]] == [1.0, 3.0, 5.0]
+
+
+def test_many_memories_are_withdrawn_and_brought_back_at_once(toolbox: Toolbox) -> None:
+    ids = [one["id"] for one in values(toolbox.call("timeline", {"n": 2}))["memories"]]
+    assert values(toolbox.call("forget", {"memory_id": ids, "reason": "a test"})) == {"forgotten": ids}
+    assert values(toolbox.call("get_memories", {"ids": ids}))["not_found"] == ids
+    assert values(toolbox.call("restore", {"memory_id": ids})) == {"restored": ids}
+    refused = toolbox.call("forget", {"memory_id": "all", "reason": "a test"})
+    assert refused.text == "memory_id: 'all' must be a whole number or a list"
+
+
 def test_an_episode_is_told_what_to_know_the_next_time(toolbox: Toolbox) -> None:
     started = values(toolbox.call("start_session", {"context": {"task": "clear the table"}}))
     values(toolbox.call("learn", {"insight": "cups go first", "session_id": started["session_id"]}))

@@ -180,7 +180,9 @@ def test_recall_folds_and_lists_one_by_one(tmp_path: Path, capsys: pytest.Captur
     arguments = ["recall", "door", "--db", str(path), "--no-model"]
     assert main(arguments) == 0
     folded, *_ = capsys.readouterr().out.splitlines()
-    assert "id 3, and 2 older of the same text and place]" in folded
+    assert "id 3, and 2 older of the same text]" in folded
+    assert main([*arguments, "--brief"]) == 0
+    assert "id 3, and 2 older of the same text]" in capsys.readouterr().out
     assert main([*arguments, "--no-fold", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["memories"]
     assert sorted((one["id"], one["folded_count"]) for one in listed) == [(1, 0), (2, 0), (3, 0)]

@@ -33,10 +33,10 @@ def learn(client: Client, collection: str, insight: str, second: int = 100, **fi
     return int(learned.memory_id)
 
 
-def see_mug(client: Client, collection: str, second: int) -> int:
+def see_mug(client: Client, collection: str, second: int, x: float = 3.0) -> int:
     perception = Perception(
         header=Header(stamp=Time(sec=second), frame_id="map"), description="a red mug on the table", label="mug",
-        pose=[Pose(position=Point(x=3.0, y=1.0))], data=[1, 2, 255], data_format="raw", collection=collection,
+        pose=[Pose(position=Point(x=x, y=1.0))], data=[1, 2, 255], data_format="raw", collection=collection,
     )  # fmt: skip
     return int(client.call(SavePerception, "save_perception", perception=perception).memory_id)
 
@@ -80,6 +80,16 @@ def test_a_recall_in_brief_marks_the_words_of_the_query(client: Client, collecti
     full = client.call(Recall, "recall", query="the red mug", collection=collection)
     assert [one.id for one in full.memories] == [mug]
     assert list(full.brief_memories) == []
+
+
+def test_a_recall_gives_a_text_once_with_its_count(client: Client, collection: str) -> None:
+    mugs = [see_mug(client, collection, 100, x=4.0 * x) for x in range(3)]
+    request = {"query": "the red mug", "collection": collection}
+    (mug,) = client.call(Recall, "recall", **request).memories
+    assert (mug.id, mug.folded_count, list(mug.folded_ids)) == (mugs[2], 2, [mugs[1], mugs[0]])
+    (brief,) = client.call(Recall, "recall", brief=True, **request).brief_memories
+    assert (brief.id, brief.folded_count) == (mugs[2], 2)
+    assert len(client.call(Recall, "recall", fold=False, **request).memories) == 3
 
 
 def test_memories_are_read_in_full(client: Client, collection: str) -> None:

@@ -98,6 +98,16 @@ def test_a_search_by_distance_takes_json_and_a_brief_one_marks_the_words(client:
     assert one["distance"] == pytest.approx(1.0)
 
 
+def test_a_search_gives_a_text_once_with_its_count(tmp_path: Path) -> None:
+    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
+        memory.save_many({"description": "a green cup", "pose": [x, 0.0, 0.0]} for x in (1.0, 3.0, 5.0))
+    with console(tmp_path / "memory.db") as server, server.client() as client:
+        for brief in (False, True):
+            (cup,) = client.get("/api/search", params={"q": "cup", "brief": brief}).json()["memories"]
+            assert (cup["id"], cup["folded_count"]) == (3, 2)
+        assert len(client.get("/api/search", params={"q": "cup", "fold": False}).json()["memories"]) == 3
+
+
 def test_browsing_does_not_count_as_use_and_a_search_does(db: Path) -> None:
     def counted() -> int:
         with (

@@ -1,12 +1,13 @@
-"""Fold results of the same text and place: the newest memory stands for them.
+"""Fold results of the same text: the newest memory stands for them.
 
-Two perceptions are the same as far as is known if they agree in the normal form of the text, the label, the sense and
-the collection, and every position of the one lies within `object_radius` of that of the other in the same field, frame
-and map. Without a position they must agree in the area. Two facts must agree in text, collection, frame and the whole
-context: learning keeps facts apart that differ in it. Objects are things already and are never folded.
+Two perceptions are folded if they agree in the normal form of the text, the label, the sense and the collection. Two
+facts must also agree in the frame and the whole context: learning keeps facts apart that differ in it. If the query
+compares places, two perceptions are the same only as far as is known: every position of the one lies within
+`object_radius` of that of the other in the same field, frame and map, and without a position they agree in the area.
+Objects are things at places of their own then, and are not folded.
 
 Results are folded best first: each one that no earlier one covers stands for all candidates that are the same as it
-and not covered yet. So a group has one place and the rank of its best member, and every member is near that one.
+and not covered yet. So a group has the rank of its best member, and where places count every member is near that one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..storage.snapshot import Snapshot
 
 
 class Group(NamedTuple):
-    """Memories of the same text and place, of which one is shown."""
+    """Memories of the same text, of which one is shown."""
 
     best: int
     """The one that ranks highest."""
@@ -34,20 +35,23 @@ class Group(NamedTuple):
 
 
 class Folding:
-    """The groups of candidates that also meet a condition; each is looked up once. `rules` give metres for a label."""
+    """The groups of candidates that also meet a condition; each is looked up once.
+
+    `rules` give metres for a label. `compared` is the field that places are compared by; empty if they are not.
+    """
 
     def __init__(
         self,
         snapshot: Snapshot,
         candidates: Candidates,
         rules: LabelRules,
-        sorted_by: str = "position",
+        compared: str,
         also: Sql = EVERY_MEMORY,
     ) -> None:
         self._snapshot = snapshot
         self._candidates = candidates
         self._rules = rules
-        self._sorted_by = sorted_by
+        self._compared = compared
         self._also = also
         self._members: dict[int, list[int]] = {}
 
@@ -66,16 +70,16 @@ class Folding:
         return groups
 
     def _looked_up(self, ids: Sequence[int], n: int) -> Iterator[int]:
-        # Most have no other of the same text near them: as many are asked for at once as are wanted.
+        # Most have no other of the same text: as many are asked for at once as are wanted.
         source = iter(ids)
         while batch := list(islice(source, n)):
             if unknown := [memory_id for memory_id in batch if memory_id not in self._members]:
-                twins = twin_rows.with_twins(self._snapshot, unknown, self._sorted_by, self._rules.greatest_radius)
+                twins = twin_rows.with_twins(self._snapshot, unknown, self._compared, self._rules.greatest_radius)
                 self._members.update({memory_id: [memory_id] for memory_id in unknown if memory_id not in twins})
             yield from batch
 
     def _same_as(self, memory_id: int) -> list[int]:
         if memory_id not in self._members:
-            alike = twin_rows.alike(self._snapshot, memory_id, self._rules.radius, self._sorted_by, self._also)
+            alike = twin_rows.alike(self._snapshot, memory_id, self._rules.radius, self._compared, self._also)
             self._members[memory_id] = self._candidates.filter(self._snapshot, alike) or [memory_id]
         return self._members[memory_id]

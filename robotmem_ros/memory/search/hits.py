@@ -59,7 +59,7 @@ class Hit:
     distance: float = float("nan")
     """Metres to the target of the spatial sort; NaN without one."""
     folded_count: int = 0
-    """Number of older memories of the same text and place that the hit stands for."""
+    """Number of older memories of the same text that the hit stands for."""
     folded_ids: tuple[int, ...] = ()
     """The newest of these, newest first."""
 

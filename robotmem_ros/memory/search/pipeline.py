@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
 
-from ..conditions.places import Place, within
+from ..conditions.places import POSITION, Place, within
 from ..conditions.sql import EVERY_MEMORY, Sql
 from ..config.parameters import Parameters
 from ..embedding.embedders import Embedders
@@ -51,6 +51,8 @@ from .vector_index import VectorIndex
 
 _MAX_FOLDED_IDS = 100
 """Ids that a result names at most of the memories that it stands for."""
+_GROWTH = 4
+"""By what factor each further look goes deeper, so that a thousand memories of each text take few of them."""
 _NO_DISTANCES: Mapping[int, float] = {}
 _UNSCORED = ScoreExplanation(0.0, 0.0, 0, 0, (), 0.0)
 _LOG = logging.getLogger(__name__)
@@ -172,6 +174,7 @@ class _Recall:
         groups = fold(_best_first(ranking), self.query.n)
         # What is folded leaves places: look further until they are taken, and rank all that was found together.
         while self.query.fold and len(groups) < self.query.n and len(batch.scores) >= depth:
+            depth *= _GROWTH
             batch = self._rank(candidates.without({*ranking.scores, *_members(groups)}), depth)
             hits = sorted({*ranking.scores, *batch.scores})
             ranking = ranking.replaced_by(self._rank(only(hits), len(hits)))
@@ -236,8 +239,8 @@ class _Recall:
         if not self.query.fold:
             return lambda best_first, n: [Group(memory_id, memory_id) for memory_id in best_first[:n]]
         place = self.query.spatial_sort
-        sorted_by = place.field.name if place else "position"
-        return Folding(self.snapshot, candidates, self.parameters.label_rules(), sorted_by, also).groups
+        compared = (place.field.name if place else POSITION) if self.query.compares_places else ""
+        return Folding(self.snapshot, candidates, self.parameters.label_rules(), compared, also).groups
 
     def _rank(self, candidates: Candidates, depth: int) -> RankedMemories:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)

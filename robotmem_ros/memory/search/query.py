@@ -59,9 +59,14 @@ class Query:
     decay: Decay
     """Decay of confidence up to the time of the query."""
     fold: bool
-    """Whether the newest memory stands for the others of the same text and place."""
+    """Whether the newest memory stands for the others of the same text; see `compares_places`."""
     cut: str = ""
     """What of the request was cut to what is possible, in words."""
+
+    @property
+    def compares_places(self) -> bool:
+        """Tell whether one text at two places is two results: it is, unless the query has words and names no place."""
+        return not self.text or self.spatial_sort is not None or any(map(_is_place, self.conditions))
 
     @property
     def takes_best(self) -> bool:
@@ -106,6 +111,10 @@ def parse_query(
             "is empty, and there is no condition to go by; give words, a condition or a spatial_sort",
         )  # fmt: skip
     return query
+
+
+def _is_place(condition: Condition) -> bool:
+    return isinstance(condition, (Circle, Box, InAreas))
 
 
 def _clamped_n(n: object) -> tuple[int, str]:

@@ -92,8 +92,9 @@ class RecallRequest(_Conditions):
     )
     representatives_only: bool = argument(False, "of similar facts, only the representative", "True")
     explain: bool = argument(False, "how each score came about", "True")
-    fold: bool = argument(True, "one memory stands for all of the same text and place", "False")
-    """Whether the newest memory stands for the others of the same text and place."""
+    fold: bool = argument(
+        True, "one memory stands for all of the same text; with a place, or without words, for those nearby", "False"
+    )
     count_usage: bool = argument(
         True, "whether the results count as used, by retention and by the session, and the log has it", "False",
         only_python=True,

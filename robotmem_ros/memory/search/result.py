@@ -54,6 +54,8 @@ class BriefMemory(Observed):
     distance: float
     """Metres to the target of the spatial sort; NaN without one."""
     collection: str
+    folded_count: int
+    """Number of older memories of the same text that it stands for."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class RecallResult:
             BriefMemory(
                 memory.id, memory.kind, memory.observed_at, hit.score, hit.relevance, memory.faded,
                 snippet(memory.content, self.words), memory.label, memory.pose, memory.frame_id, hit.distance,
-                memory.collection,
+                memory.collection, hit.folded_count,
             )
             for hit in self.hits
             for memory in [hit.memory]
@@ -127,10 +129,11 @@ class RecallResult:
         return self.hits[index]
 
     def _repr_html_(self) -> str:
-        head = ("id", "text", "place", "time", "relevance", "score")
+        head = ("id", "text", "older of it", "place", "time", "relevance", "score")
         rows = [
             (
-                memory.id, memory.content, place_text(memory.pose, memory.frame_id).removeprefix(" at "),
+                memory.id, memory.content, hit.folded_count or "",
+                place_text(memory.pose, memory.frame_id).removeprefix(" at "),
                 time_text(memory.observed_at), f"{hit.relevance:.2f}", f"{hit.score:.2f}",
             )
             for hit in self.hits

@@ -1,4 +1,4 @@
-"""Find memories of the same text and place: what folding takes for one, see `search/folding.py`."""
+"""Find memories of the same text, at one place or anywhere: what folding takes for one, see `search/folding.py`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ _PLACES = """positions AS q CROSS JOIN spaces AS s ON s.id = q.space_id
 _REACH = "(?3 + 1e-9 * (1.0 + ?3 + abs(own.x) + abs(own.y)))"
 """Greatest distance of another memory, with a margin for rounding: the exact test follows."""
 _AREA = "json_extract(m.context, '$.spatial.area')"
+_SHARES_TEXT = "(SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT 2)) > 1"
 _WITH_TWINS = f"""
+    SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {_SHARES_TEXT}
+"""
+"""Memories that are not alone with their text."""
+_WITH_TWINS_NEARBY = f"""
     SELECT m.id FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
     LEFT JOIN positions AS own ON own.id = (SELECT min(q.id) FROM {_PLACES} WHERE q.memory_id = m.id)
-    WHERE {_NO_OBJECT} AND (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT 2)) > 1
+    WHERE {_NO_OBJECT} AND {_SHARES_TEXT}
     AND CASE (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT {_CROWD}))
         WHEN {_CROWD} THEN own.id IS NULL OR EXISTS (
             SELECT 1 FROM positions_rtree AS b CROSS JOIN positions AS p ON p.id = b.id
@@ -44,36 +49,46 @@ _ROW = f"""
 """
 
 
-def with_twins(snapshot: Snapshot, ids: Iterable[int], sorted_by: str, radius: float) -> set[int]:
-    """Return those of some memories that may have another of the same text and place; `radius` is in metres."""
-    return {*snapshot.ids(_WITH_TWINS, (json_array(ids), sorted_by, radius))}
+def with_twins(snapshot: Snapshot, ids: Iterable[int], compared: str, radius: float) -> set[int]:
+    """Return those of some memories that may have another of the same text, and place if it is compared, see `alike`.
+
+    `radius` is in metres.
+    """
+    if not compared:
+        return {*snapshot.ids(_WITH_TWINS, (json_array(ids),))}
+    return {*snapshot.ids(_WITH_TWINS_NEARBY, (json_array(ids), compared, radius))}
 
 
-def alike(snapshot: Snapshot, memory_id: int, radius: Callable[[str], float], sorted_by: str, also: Sql) -> list[int]:
-    """Return the memories of the same text and place that meet a condition, newest first, itself among them.
+def alike(snapshot: Snapshot, memory_id: int, radius: Callable[[str], float], compared: str, also: Sql) -> list[int]:
+    """Return the memories of the same text that meet a condition, newest first, itself among them.
 
-    `radius` gives metres for a label; `sorted_by` is the field that a place is compared by, beside those of a pose.
+    `compared` is the field that places are compared by, beside those of a pose; empty if places do not count. `radius`
+    gives metres for a label.
     """
     kind, collection, label, label_key, sense, key, content, context, *place = snapshot.row(_ROW, (memory_id,))
     frame_id, map_id, area = place
-    sql = f"m.type = ? AND m.collection = ? AND m.label_key = ? AND m.perception_type IS ? AND {_NO_OBJECT}"
+    sql = "m.type = ? AND m.collection = ? AND m.label_key = ? AND m.perception_type IS ?"
     arguments: tuple[object, ...] = (kind, collection, label_key, sense)
     if kind == "fact":
         sql += " AND m.context = ? AND m.frame_id = ? AND m.map_id = ?"
         arguments += (context, frame_id, map_id)
     source: tuple[str, tuple[object, ...]] = ("memories AS m INDEXED BY idx_mem_text_key", ())
-    positions = snapshot.rows(
-        f"SELECT q.space_id, q.x, q.y, q.z FROM {_PLACES} WHERE q.memory_id = ? ORDER BY q.id", (sorted_by, memory_id)
-    )
+    positions: Sequence[tuple[int, float, float, float | None]] = ()
+    if compared:
+        sql += f" AND {_NO_OBJECT}"
+        positions = snapshot.rows(
+            f"SELECT q.space_id, q.x, q.y, q.z FROM {_PLACES} WHERE q.memory_id = ? ORDER BY q.id",
+            (compared, memory_id),
+        )
     if positions:
         metres = radius(label)
         if _are_many(snapshot, key):
             source = _around(positions[0], metres)
-        near, values = _near(positions, metres, sorted_by)
+        near, values = _near(positions, metres, compared)
         sql, arguments = f"{sql} AND {near}", (*arguments, *values)
-    else:
+    elif compared:
         sql += f" AND NOT EXISTS (SELECT 1 FROM {_PLACES} WHERE q.memory_id = m.id) AND {_AREA} IS ?"
-        arguments += (sorted_by, area)
+        arguments += (compared, area)
     return snapshot.ids(
         f"SELECT m.id FROM {source[0]} WHERE m.text_key = ? AND {sql} AND {also.sql} "
         "AND (m.content = ? OR content_digest(m.content) = ?) ORDER BY m.observed_at DESC, m.id DESC",
@@ -94,7 +109,7 @@ def _around(position: tuple[int, float, float, float | None], metres: float) -> 
 
 
 def _near(
-    positions: Sequence[tuple[int, float, float, float | None]], metres: float, sorted_by: str
+    positions: Sequence[tuple[int, float, float, float | None]], metres: float, compared: str
 ) -> tuple[str, tuple[object, ...]]:
     # Each position of the one has its counterpart, and the other has no more.
     test = (
@@ -103,4 +118,4 @@ def _near(
     tests = " OR ".join([f"({test})"] * len(positions))
     sql = f"(SELECT count(*) = ? AND coalesce(sum({tests}), 0) = ? FROM {_PLACES} WHERE q.memory_id = m.id)"
     values = [value for space, x, y, z in positions for value in (space, x, x, y, y, z, z, metres * metres)]
-    return sql, (len(positions), *values, len(positions), sorted_by)
+    return sql, (len(positions), *values, len(positions), compared)

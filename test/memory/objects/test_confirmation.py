@@ -83,7 +83,7 @@ def test_what_a_caller_saves_once_is_believed_by_its_confidence(memory: RobotMem
     assert mug.id == 1
     assert mug.memory.confidence == pytest.approx(0.9)
     memory.save_perception("a mug", label="mug", pose=[3.0, 0.0, 0.0], confidence=0.8)
-    assert sorted(one.id for one in memory.recall("mug")) == [1, 2]
+    assert sorted(one.id for one in memory.recall("mug", fold=False)) == [1, 2]
 
 
 def test_a_correction_of_its_confidence_confirms_an_object_or_not(memory: RobotMemory) -> None:

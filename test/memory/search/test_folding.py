@@ -1,11 +1,11 @@
-"""Results of the same text and place are one result, the newest; what is not the same as far as is known stays."""
+"""Results of the same text are one result, the newest; where places count, what may be another thing stays."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, RecallResult, RobotMemory
@@ -50,27 +50,62 @@ def test_the_newest_stands_for_all_of_the_same_text_and_place(memory: RobotMemor
     assert {one.folded_count for one in memory.recall(n=9, fold=False, **way)} == {0}
 
 
+PLACES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({"pose": [0, 0, 0]}, {"pose": [3, 0, 0]}),
+    ({"pose": [0, 0, 0]}, {"pose": [0, 0, 3]}),
+    ({"pose": [0, 0, 0]}, {}),
+    ({"pose": [0, 0, 0]}, {"pose": [0, 0, 0], "frame_id": "odom"}),
+    ({"pose": [0, 0, 0]}, {"pose": [0, 0, 0], "context": {"spatial": {"goal": [0, 0]}}}),
+    ({"context": {"spatial": {"goal": [0, 0]}}}, {"context": {"spatial": {"goal": [5, 0]}}}),
+    ({"context": {"spatial": {"area": "lab"}}}, {"context": {"spatial": {"area": "hall"}}}),
+)
+OTHER: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({"label": "door"}, {"label": "gate"}),
+    ({"perception_type": "visual"}, {"perception_type": "auditory"}),
+    ({"collection": "lab"}, {"collection": "hall"}),
+)
+
+
+@pytest.mark.parametrize(("one", "other"), PLACES + OTHER)
+def test_what_may_be_another_thing_stays_where_places_count(
+    memory: RobotMemory, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    ids = saved(memory, TEXT, as_object=False, **one) + saved(memory, TEXT, as_object=False, **other)
+    assert {found.id for found in memory.recall(kinds="perception", n=9, collection="*")} == set(ids)
+    saved(memory, TEXT, TEXT, as_object=False, **other)
+    assert len(memory.recall(kinds="perception", n=9, collection="*")) == 2
+
+
+@pytest.mark.parametrize(("one", "other"), PLACES)
+def test_words_alone_give_a_text_once_wherever_it_was_seen(
+    memory: RobotMemory, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    ids = saved(memory, TEXT, as_object=False, **one) + saved(memory, TEXT, as_object=False, **other)
+    assert shown(memory.recall("door", n=9)) == [(ids[1], 1, (ids[0],))]
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_words_alone_keep_apart_what_differs_in_more_than_the_place(
+    memory: RobotMemory, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    ids = saved(memory, TEXT, as_object=False, **one) + saved(memory, TEXT, as_object=False, **other)
+    assert {found.id for found in memory.recall("door", n=9, collection="*")} == set(ids)
+
+
 @pytest.mark.parametrize(
-    ("one", "other"),
+    "place",
     [
-        ({"pose": [0, 0, 0]}, {"pose": [3, 0, 0]}),
-        ({"pose": [0, 0, 0]}, {"pose": [0, 0, 3]}),
-        ({"pose": [0, 0, 0]}, {}),
-        ({"pose": [0, 0, 0]}, {"pose": [0, 0, 0], "frame_id": "odom"}),
-        ({"pose": [0, 0, 0]}, {"pose": [0, 0, 0], "context": {"spatial": {"goal": [0, 0]}}}),
-        ({"context": {"spatial": {"goal": [0, 0]}}}, {"context": {"spatial": {"goal": [5, 0]}}}),
-        ({"context": {"spatial": {"area": "lab"}}}, {"context": {"spatial": {"area": "hall"}}}),
-        ({"label": "door"}, {"label": "gate"}),
-        ({"perception_type": "visual"}, {"perception_type": "auditory"}),
-        ({"collection": "lab"}, {"collection": "hall"}),
+        {"spatial_sort": (0, 0)},
+        {"near": {"target": (0, 0), "max_distance": 20}},
+        {"within": {"min_corner": (-1, -1), "max_corner": (20, 1)}},
+        {"areas": "lab"},
     ],
 )
-def test_what_may_be_another_thing_stays(memory: RobotMemory, one: dict[str, Any], other: dict[str, Any]) -> None:
-    ids = saved(memory, TEXT, as_object=False, **one) + saved(memory, TEXT, as_object=False, **other)
-    memory.flush()
-    assert {found.id for found in memory.recall("door", n=9, collection="*")} == set(ids)
-    saved(memory, TEXT, TEXT, as_object=False, **other)
-    assert len(memory.recall("door", n=9, collection="*")) == 2
+def test_words_and_a_place_give_each_mug(memory: RobotMemory, place: dict[str, Any]) -> None:
+    for x in (0.0, 5.0, 9.0):
+        memory.save_perception("a red mug", context={"spatial": {"area": "lab"}}, label="mug", pose=[x, 0, 0])
+    assert {hit.id for hit in memory.recall("mug", **place)} == {1, 2, 3}
+    assert shown(memory.recall("mug", labels="mug")) == [(3, 2, (2, 1))]
 
 
 def test_perceptions_within_the_radius_of_their_label_are_one_thing(open_memory: OpenMemory) -> None:
@@ -160,3 +195,32 @@ WORDS = st.sampled_from([
 @given(st.lists(WORDS | st.text(max_size=4), max_size=8).map(" ".join) | st.lists(WORDS, max_size=8).map("".join))
 def test_texts_of_the_same_normal_form_have_the_same_key(text: str) -> None:
     assert text_key(normal_form(text)) == text_key(text)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.sampled_from(["mug", "red mug", "blue mug", "A red mug!", "mug of tea"]), st.integers(0, 3))),
+    st.integers(1, 6),
+)
+def test_words_alone_give_each_text_once_with_its_count(
+    open_memory: OpenMemory, seen: list[tuple[str, int]], n: int
+) -> None:
+    memory = open_memory(":memory:")
+    groups: dict[str, list[int]] = {}
+    for at, (text, place) in enumerate(seen):
+        pose = [9.0 * place, 0, 0] if place else None
+        stored = memory.save_perception(text, pose=pose, observed_at=(10_000 + at) * SECOND)
+        groups.setdefault(normal_form(text), []).insert(0, stored.memory_id)
+    hits = {hit.id: (hit.folded_count, [*hit.folded_ids]) for hit in memory.recall("mug", n=n, min_relevance=0.0)}
+    assert len(hits) == min(n, len(groups))
+    assert hits.items() <= {newest: (len(older), older) for newest, *older in groups.values()}.items()
+
+
+def test_a_text_that_was_written_often_leaves_room_for_others(memory: RobotMemory) -> None:
+    poses = ([x * 2.0, y * 2.0, 0.0] for x in range(20) for y in range(20))
+    memory.save_many({"description": "a red mug", "pose": pose} for pose in poses)
+    saved(memory, "a blue mug", "a mug without a handle")
+    result = memory.recall("red mug", n=5)
+    assert (result[0].memory.content, result[0].folded_count) == ("a red mug", 399)
+    assert {hit.memory.content for hit in result} == {"a red mug", "a blue mug", "a mug without a handle"}
+    assert [short.folded_count for short in result.brief()] == [hit.folded_count for hit in result]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from .reference_model import ReferenceMemory, at_path, folded
@@ -19,7 +19,10 @@ class Group(NamedTuple):
 
 
 def groups(
-    best_first: Iterable[ReferenceMemory], candidates: Iterable[ReferenceMemory], n: int, field: str
+    best_first: Iterable[ReferenceMemory],
+    candidates: Iterable[ReferenceMemory],
+    n: int,
+    is_same: Callable[[ReferenceMemory, ReferenceMemory], bool],
 ) -> list[Group]:
     """Fold ranked memories into at most `n` groups."""
     by_text: dict[str, list[ReferenceMemory]] = {}
@@ -32,7 +35,7 @@ def groups(
             break
         if best.id not in covered:
             same = (one for one in by_text[best.new.content] if one.id not in covered)
-            members = [one for one in same if one.id == best.id or are_the_same(best, one, field)]
+            members = [one for one in same if one.id == best.id or is_same(best, one)]
             covered.update(one.id for one in members)
             found.append(Group(best, members))
     return found
@@ -41,8 +44,7 @@ def groups(
 def are_the_same(one: ReferenceMemory, other: ReferenceMemory, field: str) -> bool:
     """Tell whether two memories are the same as far as is known."""
     return (
-        _told(one) == _told(other)
-        and (one.new.kind.value != "fact" or _context(one) == _context(other))
+        are_of_one_text(one, other)
         and _at_one_place(_places(one, field), _places(other, field))
         and (
             bool(_places(one, field)) or at_path(one.context, "spatial.area") == at_path(other.context, "spatial.area")
@@ -50,8 +52,9 @@ def are_the_same(one: ReferenceMemory, other: ReferenceMemory, field: str) -> bo
     )
 
 
-def _area(memory: ReferenceMemory) -> object:
-    return at_path(memory.context, "spatial.area")
+def are_of_one_text(one: ReferenceMemory, other: ReferenceMemory) -> bool:
+    """Tell whether two memories say the same, wherever that is."""
+    return _told(one) == _told(other) and (one.new.kind.value != "fact" or _context(one) == _context(other))
 
 
 def _told(memory: ReferenceMemory) -> tuple[object, ...]:

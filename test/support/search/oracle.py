@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
 from robotmem_ros.memory.conditions.places import Place
-from robotmem_ros.memory.conditions.spatial import distance
+from robotmem_ros.memory.conditions.spatial import Box, Circle, InAreas, distance
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.search.fading import of_faded
 from robotmem_ros.memory.search.query import Query
@@ -21,7 +22,7 @@ from robotmem_ros.memory.search.timeline import TimelineQuery
 from .conditions import candidates
 from .errors import UndecidedError
 from .evidence import SPATIAL_WORD, Evidence, evidence
-from .folding import Group, groups
+from .folding import Group, are_of_one_text, are_the_same, groups
 from .reference_model import DAY, ReferenceMemory, Result, at_path
 from .results import normalised, result
 from .session_oracle import SessionOracle
@@ -116,6 +117,7 @@ class Oracle:
         depth, found = max(50, 5 * query.n), scores
         folded = self._groups(query, self._best(scores, query), candidates)
         while query.fold and len(folded) < query.n and len(found) >= depth:
+            depth *= 4
             known = {*scores, *(member.id for group in folded for member in group.members)}
             found = self._fused(query.text, [one for one in candidates if one.id not in known], depth)
             hits = [self._by_id[memory_id] for memory_id in sorted({*scores, *found})]
@@ -129,8 +131,11 @@ class Oracle:
     ) -> list[Group]:
         if not query.fold:
             return [Group(one, [one]) for one in best_first[: query.n]]
+        names_a_place = query.spatial_sort or any(isinstance(one, (Circle, Box, InAreas)) for one in query.conditions)
+        if query.text and not names_a_place:
+            return groups(best_first, candidates, query.n, are_of_one_text)
         field = query.spatial_sort.field.name if query.spatial_sort else "position"
-        return groups(best_first, candidates, query.n, field)
+        return groups(best_first, candidates, query.n, partial(are_the_same, field=field))
 
     def _is_irrelevant(self, query: Query, found: Iterable[int]) -> bool:
         best = max((one.relevance for one in self._evidence(query.text, found)), default=1.0)

@@ -143,6 +143,7 @@ function row(memory) {
     Number.isFinite(memory.distance) && h("span.distance", {}, metres(memory.distance)),
     memory.status && memory.status !== "active" && h("span.status", {}, t(`status_${memory.status}`)),
     memory.collection && h("span.collection", {}, memory.collection),
+    memory.folded_count > 0 && h("span.folded", {}, t("folded", { n: number(memory.folded_count) })),
   ];
   const relevant = found.searched && Number.isFinite(memory.relevance) && state().q.trim();
   return [

@@ -30,17 +30,15 @@ _LONGEST_ANSWER = 200_000
 def opened(path: Path, parameters: Mapping[str, object], *, read_only: bool) -> Iterator[Toolbox]:
     """Open a memory with these parameters, and yield its tools.
 
-    What the parameters do not name is taken from the file: the model of its vectors, since another one would compute
-    all of them again, and the collection, see `CollectionInUse`.
+    A collection that the parameters do not name is taken from the file, see `CollectionInUse`.
 
     Raises:
         DatabaseUnusableError: the file cannot be opened.
         InvalidFieldError: a parameter cannot be used.
         StorageError: the file cannot be read.
     """
-    model = _model_of(path) if path.exists() and "embedding_model" not in parameters else {}
     # Sessions that expire and budgets are the node's to look after.
-    options: dict[str, Any] = {"session_maintenance": False, **model, **parameters}
+    options: dict[str, Any] = {"session_maintenance": False, **parameters}
     clock = RobotClock()
     with open_memory(path, clock=clock, patience=_PATIENCE, read_only=read_only, source="agent", **options) as memory:
         in_use = CollectionInUse(is_fixed="collection" in parameters)
@@ -144,15 +142,6 @@ class Toolbox:
         if tool.writes and self._read_only:
             raise CallError(f"{tool.name}: the memory is open read-only here, so nothing can be changed; only look")
         return tool
-
-
-def _model_of(path: Path) -> dict[str, object]:
-    with RobotMemory(path, read_only=True, embedding_model="", session_maintenance=False) as memory:
-        model = memory.status().model_of_vectors
-    if model in {"", Parameters().embedding_model}:
-        return {}
-    _LOG.info("the vectors in the file are of the model %r, so that one is used", model)
-    return {"embedding_model": model}
 
 
 def _sendable(text: str) -> str:

@@ -84,15 +84,17 @@ def limit(things: str, default: int, high: int) -> Option:
     return option("--n", type=whole(1, high), metavar="N", default=default, help=about)
 
 
-def open_memory(path: str, *, read_only: bool = False, **parameters: object) -> RobotMemory:
-    """Open an existing database without maintenance and, unless `parameters` name one, without a model.
+def open_memory(path: str, *, read_only: bool = False, with_model: bool = False, **parameters: object) -> RobotMemory:
+    """Open an existing database without maintenance, and without a model or `with_model` by that of its vectors.
 
     Raises:
         DatabaseUnusableError: the file does not exist or cannot be opened.
         InvalidFieldError: a parameter is invalid.
     """
-    passive: dict[str, Any] = {"embedding_model": "", "session_maintenance": False}
-    return opening.open_memory(existing_path(path), read_only=read_only, **(passive | parameters))
+    options: dict[str, Any] = {"session_maintenance": False, **parameters}
+    if not with_model:
+        options["embedding_model"] = ""
+    return opening.open_memory(existing_path(path), read_only=read_only, **options)
 
 
 def existing_path(path: str) -> Path:

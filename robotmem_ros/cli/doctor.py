@@ -11,7 +11,7 @@ from ..memory.errors import DatabaseUnusableError, StorageError
 from ..memory.search.request import MAX_ENTRIES
 from .command import DATABASE, Command, limit, open_memory, option, table
 from .listing import LISTING, show_list
-from .reading import NO_MODEL, model
+from .reading import NO_MODEL
 
 _EXIT_CODES = {Severity.OK: 0, Severity.WARN: 1, Severity.ERROR: 2}
 
@@ -29,7 +29,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 def _examine(arguments: argparse.Namespace) -> Sequence[Finding]:
     try:
-        with open_memory(arguments.db, read_only=not arguments.fix, embedding_model=model(arguments)) as memory:
+        with open_memory(arguments.db, read_only=not arguments.fix, with_model=not arguments.no_model) as memory:
             return memory.doctor(fix=arguments.fix)
     except (DatabaseUnusableError, StorageError) as error:
         return [unopened(error)]

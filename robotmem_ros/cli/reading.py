@@ -12,7 +12,6 @@ from typing import Any
 
 from ..memory import BriefMemory, Change, Explanation, Hit, Kind, Mode
 from ..memory.argument import arguments_of
-from ..memory.config.parameters import Parameters
 from ..memory.display import place_text, time_text
 from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
@@ -41,7 +40,7 @@ _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 def _recall(arguments: argparse.Namespace) -> None:
     request = {entry.name: getattr(arguments, entry.name) for entry in arguments_of(RecallRequest)}
-    with open_memory(arguments.db, read_only=True, embedding_model=model(arguments)) as memory:
+    with open_memory(arguments.db, read_only=True, with_model=not arguments.no_model) as memory:
         result = memory.recall(**request)
     if arguments.brief:
         brief = result.brief()
@@ -56,11 +55,6 @@ def _recall(arguments: argparse.Namespace) -> None:
         lines.append(f"({result.mode.value}: {result.reason})")
     fields = {"mode": result.mode, "reason": result.reason, "relevant": result.relevant, "memories": memories}
     show_list(arguments, fields, "memories", "\n".join(lines) + "\n")
-
-
-def model(arguments: argparse.Namespace) -> str:
-    """Return the embedding model that a command searches with."""
-    return "" if arguments.no_model else Parameters().embedding_model
 
 
 def _brief_line(memory: BriefMemory) -> str:
@@ -110,7 +104,7 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _status(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True, embedding_model=model(arguments)) as memory:
+    with open_memory(arguments.db, read_only=True, with_model=not arguments.no_model) as memory:
         memory.wait_for_model()
         status = memory.status()
     fields = {**dataclasses.asdict(status), "mode": status.mode.value}

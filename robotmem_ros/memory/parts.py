@@ -44,6 +44,7 @@ class Parts:
         clock: The robot's, in nanoseconds.
         embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names; or that of
             other parts, which close it.
+        keeps_model: Whether the model is that of the vectors in the file, if it has any, whatever the parameter says.
         patience: Seconds that a query waits for a model that is still being loaded.
         read_only: Whether nothing may be written; maintenance only reads then.
 
@@ -59,6 +60,7 @@ class Parts:
         clock: Callable[[], int],
         *,
         embedder: Embedder | Embedders | None,
+        keeps_model: bool,
         patience: float,
         read_only: bool = False,
     ) -> None:
@@ -82,6 +84,8 @@ class Parts:
             if isinstance(embedder, Embedders):
                 self.embedders = embedder
             else:
+                if keeps_model and (stored := _stored_model(self.database)):
+                    at_start = at_start.changed(embedding_model=stored)
                 self.embedders = _in_background(embedder, at_start, patience, self.maintenance, self.database)
                 stack.callback(self.embedders.close)
             self.vectors = VectorIndex()
@@ -173,22 +177,23 @@ def _in_background(
     def in_background(name: str, load: Callable[[], Embedder] | None) -> BackgroundEmbedder:
         return BackgroundEmbedder(name, load, patience=patience, settled=maintenance.notify)
 
-    def stored_model() -> str | None:
-        with database.snapshot() as snapshot:
-            return vector_rows.model(snapshot)
-
-    chain, threads, stored_name = choices(parameters), parameters.embedding_threads, stored_model()
+    chain, threads, stored_name = choices(parameters), parameters.embedding_threads, _stored_model(database)
     if embedder is not None:
         configured, former = in_background(embedder.name, lambda: embedder), None
         if stored_name not in (None, embedder.name):
             former = former_choice((), stored_name)
     else:
-        load = (lambda: load_first(chain, threads, stored_model())) if chain else None
+        load = (lambda: load_first(chain, threads, _stored_model(database))) if chain else None
         configured = in_background(parameters.embedding_model, load)
         former = former_choice(chain, stored_name) if chain and stored_name is not None else None
     if former is None:
         return Embedders(configured)
     return Embedders(configured, in_background(former.name, partial(_load_former, former, threads)))
+
+
+def _stored_model(database: Database) -> str | None:
+    with database.snapshot() as snapshot:
+        return vector_rows.model(snapshot)
 
 
 def _load_former(choice: Choice, threads: int) -> Embedder:

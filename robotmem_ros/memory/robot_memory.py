@@ -114,7 +114,8 @@ class RobotMemory:
         has_companions: Whether whoever opens it brings what `notes_folders` and `other_memories` need, as `open_memory`
             does; else they are refused.
         source: Who stores through it, such as `agent`: the `source` of memories whose context names none.
-        options: Any parameter of `Parameters` by its name.
+        options: Any parameter of `Parameters` by its name. Without `embedding_model` the model is that of the vectors
+            in the file, or the default one if it has none.
 
     Raises:
         DatabaseUnusableError: the database cannot be opened.
@@ -144,7 +145,10 @@ class RobotMemory:
         def now() -> int:
             return validation.whole("clock", clock())
 
-        parts = Parts(lambda: self.parameters, now, embedder=embedder, patience=patience, read_only=read_only)
+        parts = Parts(
+            lambda: self.parameters, now, embedder=embedder, keeps_model="embedding_model" not in options,
+            patience=patience, read_only=read_only,
+        )  # fmt: skip
         self._access = Access(parts, lambda: self.parameters, now)
         self.maps, self.notes, self.imports = Maps(self._access), Notes(self._access), Imports(self._access)
         self._companions: list[Companion] = []

@@ -13,6 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from robotmem_ros.cli.main import main
 from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
 from robotmem_ros.memory.embedding.backfill import Backfill
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
@@ -59,6 +60,17 @@ def numbers(path: Path, *tables: str) -> list[int]:
     """The numbers of rows of some tables."""
     with closing(sqlite3.connect(path)) as connection:
         return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+
+
+def test_a_program_that_names_no_model_takes_that_of_the_file(path: Path) -> None:
+    with RobotMemory(path) as memory:
+        memory.learn("thing 999 is new")
+        memory.flush()
+        status = memory.status()
+        assert (status.embedding_model, status.vectors, status.pending_vectors) == (FORMER, 201, 0)
+        assert memory.recall("thing 999", n=1).mode is Mode.HYBRID
+    assert main(["doctor", "--fix", "--db", str(path)]) == 0
+    assert numbers(path, "vectors", "next_vectors") == [201, 0]
 
 
 def test_the_former_vectors_answer_until_the_new_ones_are_complete(

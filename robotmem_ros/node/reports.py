@@ -102,8 +102,8 @@ class Diagnostics:
         if problem and status is None:
             level, words = _ERROR, problem
         if status is not None:
-            if problem or status.reason:
-                level, words = _ERROR if status.write_error else _WARN, problem or status.reason
+            if trouble := "; ".join(filter(None, (problem, status.reason))):
+                level, words = _ERROR if status.write_error else _WARN, trouble
             values += [
                 ("mode", status.mode.value),
                 ("database", status.db_path),

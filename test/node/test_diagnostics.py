@@ -53,6 +53,17 @@ def test_what_is_wrong_warns_and_a_node_that_cannot_serve_is_an_error(own: Any, 
     assert "is a directory" in {value.key: value.value for value in told.values}["last_error"]
 
 
+def test_what_is_wrong_with_messages_hides_nothing_of_what_is_wrong_with_the_memory(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY)
+    client: Client = connect()
+    client.until_active()
+    client.publisher(Perception, "/memory/perception").publish(Perception(description=""))
+    told = diagnostic(client, "memory", "bad_description")
+    assert "no embedding model is configured" in told.message
+    assert told.level == DiagnosticStatus.WARN
+
+
 def test_a_database_that_cannot_be_written_is_an_error(own: Any, tmp_path: Path) -> None:
     start, connect = own
     path = tmp_path / "memory.db"

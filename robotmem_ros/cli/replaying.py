@@ -6,11 +6,9 @@ import argparse
 import math
 import sys
 import time
-from dataclasses import fields
 from textwrap import indent
 
 from ..memory import RobotMemory, open_memory
-from ..memory.config.parameters import Parameters
 from ..replay import Bag, DryRun, Replay, ReplayConfig, Result, load_config
 from .command import DRY_RUN, Command, CommandError, option, table
 from .output import write_notice, write_result
@@ -34,8 +32,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     with Bag(arguments.bag) as bag:
         if arguments.dry_run:
             return _run(bag, config, DryRun(config.parameters), arguments)
-        options = {entry.name: getattr(config.parameters, entry.name) for entry in fields(Parameters)}
-        with open_memory(**options) as memory:
+        with open_memory(**config.options) as memory:
             return _run(bag, config, memory, arguments)
 
 

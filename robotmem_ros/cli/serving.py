@@ -10,7 +10,6 @@ import socket
 import sys
 import time
 from contextlib import AbstractContextManager, suppress
-from dataclasses import fields
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -150,12 +149,8 @@ def _toolbox(arguments: argparse.Namespace) -> AbstractContextManager[Toolbox]:
 
 
 def _overrides(arguments: argparse.Namespace) -> dict[str, Any]:
-    # `Toolbox` takes all other parameters from the file.
-    values: dict[str, Any] = {}
-    if arguments.config:
-        parameters = _parameters(arguments)
-        names = [entry.name for entry in fields(Parameters) if entry.name not in _OF_THE_NODE]
-        values = {name: getattr(parameters, name) for name in names}
+    options = load_config(arguments.config).options if arguments.config else {}
+    values = {name: value for name, value in options.items() if name not in _OF_THE_NODE}
     return values | ({"embedding_model": ""} if arguments.no_model else {})
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from ..memory.config.parameter_file import KEY, misnamed, sections
 from ..memory.config.parameters import Parameters
@@ -29,6 +30,8 @@ class ReplayConfig:
 
     parameters: Parameters
     topics: tuple[TopicConfig, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters that are named, to open a memory with: those of the file and the overrides."""
 
     @property
     def path_digest(self) -> str:
@@ -61,7 +64,8 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
     values = flatten(str(path), _parameters_in(path))
     names = {entry.name for entry in fields(Parameters)}
     from_file = {name: value for name, value in values.items() if name in names}
-    parameters = Parameters().changed(**{**from_file, **(overrides or {})})
+    named = {**from_file, **(overrides or {})}
+    parameters = Parameters().changed(**named)
     topics = configured_topics(
         parameters,
         lambda name: {key.removeprefix(f"{name}."): values[key] for key in values if key.startswith(f"{name}.")},
@@ -73,7 +77,7 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
             near = did_you_mean(block, parameters.perception_topics if dot else names)
             problem = f"{block!r} is not listed in perception_topics" if dot else "is no parameter"
             raise InvalidFieldError(name, value, f"in {path}: {problem}{near}")
-    return ReplayConfig(parameters, topics)
+    return ReplayConfig(parameters, topics, {name: getattr(parameters, name) for name in named})
 
 
 def _parameters_in(path: Path) -> Mapping[str, object]:

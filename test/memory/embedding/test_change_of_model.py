@@ -20,6 +20,7 @@ from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.overview import overview
+from robotmem_ros.replay import load_config
 
 from ...support.consistency import check, check_file
 from ...support.embedders import HeldVectors, WordVectors
@@ -70,6 +71,11 @@ def test_a_program_that_names_no_model_takes_that_of_the_file(path: Path) -> Non
         assert (status.embedding_model, status.vectors, status.pending_vectors) == (FORMER, 201, 0)
         assert memory.recall("thing 999", n=1).mode is Mode.HYBRID
     assert main(["doctor", "--fix", "--db", str(path)]) == 0
+    config = path.with_name("memory.yaml")
+    config.write_text("object_radius: 0.3\n")
+    with RobotMemory(path, **load_config(config).options) as memory:
+        memory.flush()
+        assert (memory.parameters.object_radius, memory.status().embedding_model) == (0.3, FORMER)
     assert numbers(path, "vectors", "next_vectors") == [201, 0]
 
 

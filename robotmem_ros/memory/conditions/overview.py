@@ -24,10 +24,6 @@ class Overview(NamedTuple):
     """Whether any memory belongs to a session."""
     has_unconfirmed: bool
     """Whether any object is not confirmed."""
-    has_contradictions: bool
-    has_outcomes: bool
-    has_real: bool
-    """Whether any memory is of a real run, by `env.sim_or_real`."""
 
     @property
     def memories(self) -> int:

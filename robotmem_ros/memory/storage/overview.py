@@ -17,11 +17,7 @@ _READ = f"""
     (SELECT coalesce(max(n), 0) FROM lived_days),
     (SELECT coalesce(min({LASTING_DAY}), 0) FROM memories),
     EXISTS (SELECT 1 FROM memories WHERE session_id <> ''),
-    EXISTS (SELECT 1 FROM objects WHERE confirmed = 0),
-    EXISTS (SELECT 1 FROM contradictions),
-    EXISTS (SELECT 1 FROM memory_outcomes),
-    EXISTS (SELECT 1 FROM json_values
-        WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real') AND value = 'real')
+    EXISTS (SELECT 1 FROM objects WHERE confirmed = 0)
 """
 
 

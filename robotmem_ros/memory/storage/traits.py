@@ -6,40 +6,45 @@ import json
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from .overview import overview
 from .snapshot import Snapshot
 
-_IS_REAL = """EXISTS (
+_REAL = """
     SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
-    AND value = 'real' AND memory_id = m.id)"""
+    AND value = 'real'
+"""
 CONTRADICTED_BY = """(
     SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
     WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
     ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
 )"""
 """The newest active fact that is newer than `m` and contradicts it: observed later, or at once and stored later."""
-_OUTCOME = "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)"
 
 
 class Traits(NamedTuple):
-    """The traits of a memory that a step of scoring may read."""
+    """The traits of a memory that a step of scoring may read; each None if no memory in the database has it."""
 
-    is_real: bool = False
+    is_real: bool | None = None
     """Whether it is of a real run, by `env.sim_or_real`."""
-    contradicted_by: int = 0
-    """The newest active fact that is newer and contradicts it; 0 when there is none."""
+    contradicted_by: int | None = None
+    """The newest active fact that is newer and contradicts it; None if there is none."""
     outcome: float | None = None
     """Estimated outcome of sessions in which it is recalled, in [0, 1]; None if no such session was rated."""
 
 
+_SQL = (
+    (_REAL, f"EXISTS ({_REAL} AND memory_id = m.id)"),
+    ("SELECT 1 FROM contradictions", CONTRADICTED_BY),
+    (
+        "SELECT 1 FROM memory_outcomes",
+        "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)",
+    ),
+)
+"""For each field of `Traits`, a cheap query that has a row if any memory has it, and its value of the memory `m`."""
+
+
 def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits]:
     """Read the traits of memories by one statement, or none if no memory in the database has any."""
-    summary = overview(snapshot)
-    columns = (
-        _IS_REAL if summary.has_real else "",
-        CONTRADICTED_BY if summary.has_contradictions else "",
-        _OUTCOME if summary.has_outcomes else "",
-    )
+    columns = snapshot.read_once(_columns)
     if not ids or not any(columns):
         return {}
     values = ", ".join(column or "NULL" for column in columns)
@@ -47,4 +52,10 @@ def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits
         f"SELECT m.id, {values} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
         (json.dumps(list(ids)),),
     )
-    return {memory_id: Traits(bool(real), by or 0, outcome) for memory_id, real, by, outcome in rows}
+    return {row[0]: Traits._make(row[1:]) for row in rows}
+
+
+def _columns(snapshot: Snapshot) -> list[str]:
+    # In the order of the fields; empty for a trait that no memory has.
+    is_present = snapshot.row("SELECT " + ", ".join(f"EXISTS ({query})" for query, _ in _SQL))
+    return [column if has_any else "" for has_any, (_, column) in zip(is_present, _SQL, strict=True)]

@@ -51,7 +51,7 @@ def test_the_table_of_services_is_that_of_the_node() -> None:
     told = {(name.strip("`"), kind) for name, kind, _ in rows(section("interfaces.md", "Services"))}
     interfaces = {path.stem for path in (ROOT / "srv").glob("*.srv")}
     assert {re.sub(r"\[(\w+)\]\(../srv/\1.srv\)", r"\1", kind) for _, kind in told} == interfaces
-    assert {name.removeprefix("~/") for name, _ in told} == names_in_code(r'\(\s*\w+,\s+"~/(\w+)",\s+self\.')
+    assert {name.removeprefix("~/") for name, _ in told} == names_in_code(r'\(\s*srv\.\w+,\s+"~/(\w+)",\s+self\.')
 
 
 def test_the_table_of_topics_is_that_of_the_node() -> None:

@@ -12,27 +12,7 @@ from typing import Any, TypeVar
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 
-from robotmem_ros.srv import (
-    AddTag,
-    Consolidate,
-    Doctor,
-    EndSession,
-    Forget,
-    GetData,
-    GetMemories,
-    Learn,
-    List,
-    ListTags,
-    ObjectHistory,
-    Recall,
-    RemoveTag,
-    RenameTag,
-    Restore,
-    SavePerception,
-    StartSession,
-    Timeline,
-    Update,
-)
+from robotmem_ros import srv
 
 from ..memory import Learned, RobotMemory, Sighting, Stored
 from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError
@@ -84,25 +64,25 @@ class Services:
 
     def _table(self) -> tuple[tuple[Any, str, Callable[[Any], Future[Any]], Callable[[Any, Any], object]], ...]:
         return (
-            (Learn, "~/learn", self._learn, fill),
-            (SavePerception, "~/save_perception", self._save_perception, fill),
-            (Recall, "~/recall", self._recall, fill),
-            (Timeline, "~/timeline", self._calling("timeline"), fill),
-            (GetMemories, "~/get_memories", self._calling("get_memories"), fill),
-            (List, "~/list", self._calling("counts"), conversions.fill_counts),
-            (ListTags, "~/list_tags", self._calling("tags"), lambda response, tags: fill(response, tags=tags)),
-            (AddTag, "~/add_tag", self._calling("add_tag"), fill),
-            (RenameTag, "~/rename_tag", self._calling("rename_tag"), fill),
-            (RemoveTag, "~/remove_tag", self._calling("remove_tag"), fill),
-            (Forget, "~/forget", self._calling("forget"), fill),
-            (Restore, "~/restore", self._calling("restore"), fill),
-            (Update, "~/update", self._update, fill),
-            (ObjectHistory, "~/object_history", self._object_history, conversions.fill_history),
-            (GetData, "~/get_data", self._calling("data"), fill),
-            (StartSession, "~/start_session", self._calling("start_session"), fill),
-            (EndSession, "~/end_session", self._calling("end_session"), conversions.fill_report),
-            (Consolidate, "~/consolidate", self._calling("consolidate"), fill),
-            (Doctor, "~/doctor", self._calling("doctor"), conversions.fill_findings),
+            (srv.Learn, "~/learn", self._learn, fill),
+            (srv.SavePerception, "~/save_perception", self._save_perception, fill),
+            (srv.Recall, "~/recall", self._recall, fill),
+            (srv.Timeline, "~/timeline", self._calling("timeline"), fill),
+            (srv.GetMemories, "~/get_memories", self._calling("get_memories"), fill),
+            (srv.List, "~/list", self._calling("counts"), conversions.fill_counts),
+            (srv.ListTags, "~/list_tags", self._calling("tags"), lambda response, tags: fill(response, tags=tags)),
+            (srv.AddTag, "~/add_tag", self._calling("add_tag"), fill),
+            (srv.RenameTag, "~/rename_tag", self._calling("rename_tag"), fill),
+            (srv.RemoveTag, "~/remove_tag", self._calling("remove_tag"), fill),
+            (srv.Forget, "~/forget", self._calling("forget"), fill),
+            (srv.Restore, "~/restore", self._calling("restore"), fill),
+            (srv.Update, "~/update", self._update, fill),
+            (srv.ObjectHistory, "~/object_history", self._object_history, conversions.fill_history),
+            (srv.GetData, "~/get_data", self._calling("data"), fill),
+            (srv.StartSession, "~/start_session", self._calling("start_session"), fill),
+            (srv.EndSession, "~/end_session", self._calling("end_session"), conversions.fill_report),
+            (srv.Consolidate, "~/consolidate", self._calling("consolidate"), fill),
+            (srv.Doctor, "~/doctor", self._calling("doctor"), conversions.fill_findings),
         )
 
     def close(self) -> None:
@@ -127,17 +107,17 @@ class Services:
             self._memory()  # it says why it was closed
             raise
 
-    def _learn(self, request: Learn.Request) -> Future[Learned]:
+    def _learn(self, request: srv.Learn.Request) -> Future[Learned]:
         return self._submit(methodcaller("learn", **conversions.learn_fields(request, self._clock)))
 
-    def _update(self, request: Update.Request) -> Future[None]:
+    def _update(self, request: srv.Update.Request) -> Future[None]:
         return self._submit(methodcaller("update", **conversions.update_fields(request)))
 
-    def _save_perception(self, request: SavePerception.Request) -> Future[Stored]:
+    def _save_perception(self, request: srv.SavePerception.Request) -> Future[Stored]:
         new = conversions.perception_from(request.perception, self._memory().parameters, self._clock, source="service")
         return self._call(lambda memory: memory.store(new))
 
-    def _recall(self, request: Recall.Request) -> Future[conversions.RecallResponse]:
+    def _recall(self, request: srv.Recall.Request) -> Future[conversions.RecallResponse]:
         parameters = self._memory().parameters
         targets = {
             f"{name}.target": conversions.target_from(name, message, parameters)
@@ -163,7 +143,7 @@ class Services:
 
         return then(self._submit(partial(recall, **query)), in_memory_frame)
 
-    def _object_history(self, request: ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
+    def _object_history(self, request: srv.ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
         n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
         return self._submit(lambda memory: memory.object_history(int(request.memory_id), n))
 

@@ -143,8 +143,9 @@ class Life(RuleBasedStateMachine):
         anew = self.anew()
         for own in (True, False):
             found = self.run(own, "found")
-            assert (found["texts"], found["vectors"]) == (anew["texts"], anew["vectors"])
-            assert found["faded"] or not anew["faded"]
+            # The watch may only be too careful.
+            assert found.pop("faded") or not anew["faded"]
+            assert found == {name: value for name, value in anew.items() if name != "faded"}
         corpus.check(self.own.database, self.own.texts.blocks, [corpus.TextQuery("red mug", 20)])
 
     def anew(self) -> Any:

@@ -12,7 +12,7 @@ and not covered yet. So a group has the rank of its best member, and where place
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -59,9 +59,13 @@ class Folding:
         """Fold ranked candidates into at most `n` groups, best first."""
         groups: list[Group] = []
         covered_ids: set[int] = set()
-        for memory_id in self._looked_up(best_first, n):
+        for position, memory_id in enumerate(best_first):
             if memory_id in covered_ids:
                 continue
+            if memory_id not in self._members:
+                # Most have no other of the same text: as many are looked up at once as are wanted.
+                rest = islice(best_first, position, None)
+                self._look_up([*islice((other for other in rest if other not in covered_ids), n)])
             members = [member for member in self._same_as(memory_id) if member not in covered_ids]
             covered_ids.update(members)
             groups.append(Group(memory_id, members[0], tuple(members[1:])))
@@ -69,14 +73,9 @@ class Folding:
                 break
         return groups
 
-    def _looked_up(self, ids: Sequence[int], n: int) -> Iterator[int]:
-        # Most have no other of the same text: as many are asked for at once as are wanted.
-        source = iter(ids)
-        while batch := list(islice(source, n)):
-            if unknown := [memory_id for memory_id in batch if memory_id not in self._members]:
-                twins = twin_rows.with_twins(self._snapshot, unknown, self._compared, self._rules.greatest_radius)
-                self._members.update({memory_id: [memory_id] for memory_id in unknown if memory_id not in twins})
-            yield from batch
+    def _look_up(self, ids: Sequence[int]) -> None:
+        twins = twin_rows.with_twins(self._snapshot, ids, self._compared, self._rules.greatest_radius)
+        self._members.update({memory_id: [memory_id] for memory_id in ids if memory_id not in twins})
 
     def _same_as(self, memory_id: int) -> list[int]:
         if memory_id not in self._members:

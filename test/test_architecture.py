@@ -44,7 +44,7 @@ FLOORS = (
         "yaml_file",
     },
     {"batch", "models", "tracks", "validation"},
-    {"maps"},
+    {"fellow_robots", "maps"},
     {"text"},
     {"config"},
     {"areas", "background", "entries", "new_memory"},
@@ -57,8 +57,7 @@ FLOORS = (
     {"doctor"},
     {"verbs"},
     {"robot_memory"},
-    {"notes", "other_memories"},
-    {"router"},
+    {"notes"},
     {"opening"},
 )
 SQL = re.compile(

@@ -32,8 +32,8 @@ def _fleet(arguments: argparse.Namespace) -> None:
         raise CommandError(f"fleet needs {cause.name or 'libpq'} (pip install 'robotmem_ros[fleet]')") from cause
     action = _action([arguments.what, *arguments.words])
     url = _url(arguments)
-    if action is _push:
-        _push(arguments, url)
+    if action in (_push, _pull):
+        action(arguments, url)
         return
     with closing((connection.open_database if action is _init else connection.connect)(url)) as opened:
         action(arguments, opened)
@@ -74,6 +74,15 @@ def _login(arguments: argparse.Namespace, connection: Connection) -> None:
     write_result(f"{who} {name}: logs in as {role}; its fleet_url names its password file {file} as passfile\n")
 
 
+def _grant(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet.administration import grant
+
+    verb, name, collection = arguments.words
+    grant(connection, name, collection, revoke=verb == "revoke")
+    may = "may read" if verb == "grant" else "may no longer read"
+    write_result(f"robot {name}: {may} the collection {collection} of other robots\n")
+
+
 def _push(arguments: argparse.Namespace, url: str) -> None:
     from ..fleet.push import Push
 
@@ -87,6 +96,22 @@ def _push(arguments: argparse.Namespace, url: str) -> None:
             for _ in push.pieces():
                 pass
         write_result(f"pushed: {push.sent} memories, up to revision {push.acknowledged.revision}\n")
+
+
+def _pull(arguments: argparse.Namespace, url: str) -> None:
+    from ..fleet.pull import Pull
+
+    with open_memory(arguments.db) as memory:
+        if arguments.config:
+            node = load_config(arguments.config).parameters
+            changes = {"fleet_subscriptions": node.fleet_subscriptions, "map_id": node.map_id}
+        else:
+            changes = {"fleet_subscriptions": "*"}
+        memory.parameters = memory.parameters.changed(**changes)
+        with closing(Pull(memory, url)) as pull:
+            for _ in pull.pieces():
+                pass
+        write_result(f"pulled: {pull.stored} memories of other robots\n")
 
 
 def _load(arguments: argparse.Namespace, connection: Connection) -> None:
@@ -131,8 +156,11 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Any], None]] = {
     "init": _init,
     "robot add NAME PASSWORD_FILE": _login,
     "robot renew NAME PASSWORD_FILE": _login,
+    "robot grant NAME COLLECTION": _grant,
+    "robot revoke NAME COLLECTION": _grant,
     "operator add NAME PASSWORD_FILE": _login,
     "push": _push,
+    "pull": _pull,
     "load FOLDER": _load,
     "clean FOLDER": _clean,
     "status": _status,
@@ -143,8 +171,9 @@ COMMANDS = (
         "fleet", "send what robots remember into one PostgreSQL database",
         "Make the database of a fleet (init), or bring it up to date; add a robot or an operator, whose password is "
         "written into a new file; give a robot a new password and let another file push as this robot (robot renew); "
-        "send it the changes of a file (push), or exports in a folder (load); write these exports again without what "
-        "was deleted since (clean); show its robots (status).", _fleet,
+        "let a robot read a collection of the others (robot grant, robot revoke); send the fleet the changes of a file "
+        "(push), or exports in a folder (load); store what others know in a file (pull); write exports again without "
+        "what was deleted since (clean); show its robots (status).", _fleet,
         (
             option("what", choices=tuple(dict.fromkeys(form.split()[0] for form in _ACTIONS)), help="what to do"),
             option("words", nargs="*", metavar="ARGUMENT", help=f"as in: {', '.join(_ACTIONS)}"),

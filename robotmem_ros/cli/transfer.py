@@ -8,7 +8,7 @@ import json
 import zlib
 from collections.abc import Callable, Generator, Iterator, Set
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from gzip import GzipFile
 from itertools import chain, groupby, islice
 from operator import add
@@ -17,6 +17,7 @@ from typing import Any
 
 from ..memory.batch import BEGINNING, Applied, Batch, Cursor, opened_lines
 from ..memory.errors import InvalidFieldError
+from ..memory.fellow_robots import as_of_another, robot_name
 from ..memory.maps import Move, OccupancyGrid, PathPart, check_moves
 from ..memory.models import Kind, NewMemory, Pose
 from ..memory.new_file import new_file
@@ -110,16 +111,26 @@ def _lines_before_release(snapshot: Snapshot) -> Iterator[str]:
 
 def _import(arguments: argparse.Namespace) -> None:
     total = Applied()
+    if arguments.robot:
+        robot_name("--robot", arguments.robot)
     with closing(read_parts(arguments.file)) as parts:
         # A file that cannot be read makes no database.
         first = next(parts, None)
         with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
             for part in chain(() if first is None else (first,), parts):
-                total = Applied(*map(add, total, _store_part(memory, part)))
+                own_part = _of_another(arguments.robot, part) if arguments.robot else part
+                total = Applied(*map(add, total, _store_part(memory, own_part)))
     exceptions = {"were there before": total.known, "stay deleted": total.refused}
     write_result(
         f"imported: {total.stored} memories" + "".join(f", {n} {label}" for label, n in exceptions.items() if n) + "\n"
     )
+
+
+def _of_another(robot: str, part: Batch | NewMemory | _Place) -> Batch:
+    if not isinstance(part, Batch):
+        return Batch(robot, "", 0, 0)  # its path, or a file without UUIDs
+    rows = (as_of_another(robot, row) for row in part.rows)
+    return replace(part, rows=tuple(row for row in rows if row is not None))
 
 
 def _store_part(memory: RobotMemory, part: Batch | NewMemory | _Place) -> Applied:
@@ -333,7 +344,14 @@ COMMANDS = (
         "import", "store what was exported",
         "Store the memories, sessions, maps and the path of an export. What is there in the same or a newer version "
         "stays, so an import can be repeated; what was deleted here stays deleted. Memories get new ids.", _import,
-        (_FILE, DATABASE),
+        (
+            _FILE,
+            option(
+                "--robot", default="", metavar="NAME",
+                help="store what another robot of this name knows, as the fleet would bring it",
+            ),
+            DATABASE,
+        ),
     ),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,11 +13,11 @@ from psycopg import errors, sql
 from ..memory.batch import Batch
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
+from ..memory.fellow_robots import robot_name
 from ..memory.new_file import new_file
 from .batches import apply
 from .connection import MIGRATIONS, Connection, FleetError, fleet_errors
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _STATUS = """
     SELECT r.name, r.role, coalesce(r.file, ''),
         coalesce(to_char(r.contact AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''), r.revision, r.latest,
@@ -108,6 +107,24 @@ def renew_robot(connection: Connection, name: str, password_file: Path) -> str:
     return role
 
 
+def grant(connection: Connection, name: str, collection: str, *, revoke: bool = False) -> None:
+    """Let a robot read a collection of the others, `*` for all but those of people, or no longer.
+
+    Raises:
+        FleetError: there is no such robot or right, or the login may not do that.
+    """
+    statement = (
+        "DELETE FROM robotmem.grants USING robotmem.robots WHERE id = robot AND name = %s AND collection = %s"
+        if revoke
+        else "INSERT INTO robotmem.grants SELECT id, %s FROM robotmem.robots WHERE name = %s "
+        "ON CONFLICT (robot, collection) DO UPDATE SET collection = excluded.collection"
+    )
+    values = (name, collection) if revoke else (collection, name)
+    with fleet_errors():
+        if not connection.execute(statement.encode(), values).rowcount:
+            raise FleetError(f"the fleet has no robot {name!r}" + f" that may read {collection!r}" * revoke)
+
+
 def add_operator(connection: Connection, name: str, password_file: Path) -> str:
     """Let an operator log in, who reads everything, with a new password in a new file; return the role.
 
@@ -172,9 +189,7 @@ def _robot_of(connection: Connection, file: str, name: str) -> tuple[int, str]:
 
 
 def _role(prefix: str, name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise InvalidFieldError("NAME", name, "must be up to 40 small letters, digits, '-' and '_'")
-    return f"{prefix}_{name}"
+    return f"{prefix}_{robot_name('NAME', name)}"
 
 
 @contextmanager

@@ -33,9 +33,9 @@ _NEWER = """
 _IS_NEWER = "WHERE (old.epoch, old.revision) < (excluded.epoch, excluded.revision)"
 _SAME_TEXT = "old.body ->> 'content' = excluded.body ->> 'content'"
 _STORE_MEMORIES = f"""
-    INSERT INTO robotmem.memories AS old (robot, uuid, epoch, revision, body, words, data)
-    {_NEWER.format(columns="s.body, s.words, s.data", condition="s.unit = 'memory'")}, words = excluded.words,
-        data = excluded.data,
+    INSERT INTO robotmem.memories AS old (robot, uuid, epoch, revision, body, words, data, stored)
+    {_NEWER.format(columns="s.body, s.words, s.data, %(stamp)s", condition="s.unit = 'memory'")},
+        words = excluded.words, data = excluded.data, stored = excluded.stored,
         model = CASE WHEN {_SAME_TEXT} THEN old.model ELSE '' END,
         embedding = CASE WHEN {_SAME_TEXT} THEN old.embedding END
     {_IS_NEWER}
@@ -62,6 +62,7 @@ def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
         psycopg.Error: the database refused it.
     """
     connection.execute(_STAGING)
+    (stamp,) = connection.execute("SELECT robotmem.stamp(%s)", (robot,)).fetchone() or (0,)
     own_rows = [row for row in batch.rows if row.get("robot") == batch.robot]
     sent_rows = [row for row in own_rows if is_sent(policy, row)]
     kept = [row["uuid"] for row in own_rows if not is_sent(policy, row)]
@@ -69,10 +70,12 @@ def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
         with cursor.copy("COPY staging FROM STDIN") as copy:
             for row in sent_rows:
                 copy.write_row(_staged(row))
-        values = {"robot": robot, "epoch": batch.epoch, "deleted": [*batch.deleted], "gone": [*batch.deleted, *kept]}
+        values: dict[str, object] = {"robot": robot, "stamp": stamp, "epoch": batch.epoch}
+        values |= {"deleted": [*batch.deleted], "gone": [*batch.deleted, *kept]}
         if batch.deleted:
             cursor.execute(
-                "INSERT INTO robotmem.deleted SELECT %(robot)s, unnest(%(deleted)s::uuid[]) ON CONFLICT DO NOTHING",
+                "INSERT INTO robotmem.deleted SELECT %(robot)s, unnest(%(deleted)s::uuid[]), %(stamp)s "
+                "ON CONFLICT DO NOTHING",
                 values,
             )
         if values["gone"]:

@@ -22,10 +22,12 @@ from ..memory.storage import feed, revisions, vector_rows
 from ..memory.storage.snapshot import Snapshot
 from .batches import apply
 from .connection import Connection, FleetError, connect, connection_settings, fleet_errors
+from .pull import Pull
 
 _CHANGES = 512
 """Changes in one batch, at least."""
 _PERIOD = 1.0
+_PULL_PERIOD = 5.0
 _CONTACT_PERIOD = 10.0
 """Seconds after which a robot without changes is in contact: so it notices a server that was restored."""
 _PATIENCE = 2.0
@@ -201,17 +203,18 @@ class Push:
 
 
 class Follower:
-    """Pushes while a memory is in use, in a thread of its own: a robot never waits for its fleet.
+    """Pushes and pulls while a memory is in use, in a thread of its own: a robot never waits for its fleet.
 
     Raises:
         FleetError: the URL cannot be used.
     """
 
     def __init__(self, memory: RobotMemory, url: str) -> None:
-        self._push = Push(memory, url)
+        self._push, self._pull = Push(memory, url), Pull(memory, url)
         self._loop = MaintenanceLoop("robotmem-fleet")
         step = Step("push to the fleet", piecewise(self._push.pieces), period=_PERIOD)
-        self._loop.start([step], memory.parts.database.query_priority)
+        pull = Step("pull from the fleet", piecewise(self._pull.pieces), period=_PULL_PERIOD)
+        self._loop.start([step, pull], memory.parts.database.query_priority)
 
     @property
     def trouble(self) -> str:
@@ -229,6 +232,7 @@ class Follower:
         def end() -> None:
             self._loop.close()
             self._push.close()
+            self._pull.close()
 
         # A network that does not answer must not keep the robot.
         thread = threading.Thread(target=end, name="robotmem-fleet-end", daemon=True)

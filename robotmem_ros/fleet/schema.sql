@@ -31,6 +31,7 @@ CREATE TABLE robots (
     -- The cursor: all of the file up to here is stored
     epoch text COLLATE "C" NOT NULL DEFAULT '' CHECK (epoch ~ '^([0-9a-f]{16})?$'),
     revision bigint NOT NULL DEFAULT 0 CHECK (revision >= 0),
+    stored bigint NOT NULL DEFAULT 0,  -- the stamp of what was stored last: see `stamp`
     policy text,  -- what it sends: its parameter `fleet_collections`; NULL until it has sent something
     latest bigint NOT NULL DEFAULT 0,  -- the last revision of the file at the last contact
     contact timestamptz  -- NULL for never
@@ -38,6 +39,16 @@ CREATE TABLE robots (
 
 -- The robot as which the caller is logged in; NULL for anyone else.
 CREATE FUNCTION me() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT id FROM robotmem.robots WHERE role = current_user $$;
+
+
+-- A stamp for what a transaction stores of a robot: microseconds, later than all before. Whoever takes one has the row of
+-- the robot locked, so what has a later stamp is committed later. After a backup was restored it is later than what was
+-- lost, too.
+CREATE FUNCTION stamp(robot integer) RETURNS bigint LANGUAGE sql AS $$
+    UPDATE robotmem.robots
+    SET stored = greatest(stored + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+    WHERE id = robot RETURNING stored
+$$;
 
 
 -- Memories ------------------------------------------------------------------------------------------------------------
@@ -54,6 +65,7 @@ CREATE TABLE memories (
     uuid uuid NOT NULL,
     epoch text COLLATE "C" NOT NULL,
     revision bigint NOT NULL,
+    stored bigint NOT NULL DEFAULT 0,  -- a stamp
     body jsonb NOT NULL,  -- as in a batch, but without raw data: all fields, tags, history, sightings
     data bytea,  -- raw data, such as an image; NULL if there are none, or they are larger than its robot sends
     -- Follow from the body
@@ -70,6 +82,7 @@ CREATE TABLE memories (
     PRIMARY KEY (robot, uuid),
     FOREIGN KEY (model, dimensions) REFERENCES models (name, dimensions)
 );
+CREATE INDEX memories_stored ON memories (robot, stored, uuid);
 CREATE INDEX memories_words ON memories USING gin (words);
 -- To find the memories without a vector of the model.
 CREATE INDEX memories_model ON memories (robot, model, uuid) WHERE status = 'active';
@@ -89,8 +102,10 @@ CREATE TABLE units (
 CREATE TABLE deleted (
     robot integer NOT NULL REFERENCES robots (id),
     uuid uuid NOT NULL,
+    stored bigint NOT NULL DEFAULT 0,  -- a stamp
     PRIMARY KEY (robot, uuid)
 );
+CREATE INDEX deleted_stored ON deleted (robot, stored);
 
 
 -- Vectors -------------------------------------------------------------------------------------------------------------
@@ -119,17 +134,33 @@ END $$;
 
 -- Rights --------------------------------------------------------------------------------------------------------------
 
--- A robot reads and writes its own rows. Operators read everything. Who made the database may do everything.
+-- What robots may read of others: facts and perceptions of a collection, `*` for all but those of people.
+CREATE TABLE grants (
+    robot integer NOT NULL REFERENCES robots (id),
+    collection text NOT NULL,
+    PRIMARY KEY (robot, collection)
+);
+
+-- Not by the policies of `robots`, which ask this.
+CREATE FUNCTION has_grants() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM robotmem.grants AS g JOIN robotmem.robots AS r ON r.id = g.robot WHERE r.role = session_user
+    )
+$$;
+
+-- A robot reads and writes its own rows, and reads what it was granted. Operators read everything. Who made the database may do everything.
 REVOKE ALL ON FUNCTION add_model FROM PUBLIC;
 GRANT USAGE ON SCHEMA robotmem TO robotmem_robots, robotmem_operators;
 GRANT SELECT ON ALL TABLES IN SCHEMA robotmem TO robotmem_robots, robotmem_operators;
-GRANT UPDATE (file, epoch, revision, policy, latest, contact) ON robots TO robotmem_robots;
+GRANT UPDATE (file, epoch, revision, stored, policy, latest, contact) ON robots TO robotmem_robots;
 GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
 GRANT INSERT ON deleted TO robotmem_robots;
 GRANT EXECUTE ON FUNCTION add_model TO robotmem_robots;
 
 ALTER TABLE robots ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON robots TO robotmem_robots USING (role = current_user);
+ALTER TABLE grants ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON grants FOR SELECT TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 ALTER TABLE memories ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON memories TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 ALTER TABLE units ENABLE ROW LEVEL SECURITY;
@@ -137,6 +168,15 @@ CREATE POLICY own ON units TO robotmem_robots USING (robot = (SELECT robotmem.me
 ALTER TABLE deleted ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON deleted TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 
+-- Whoever may read anything of others sees which robots there are, and the UUIDs of what was deleted.
+CREATE POLICY granted ON robots FOR SELECT TO robotmem_robots USING ((SELECT robotmem.has_grants()));
+CREATE POLICY granted ON deleted FOR SELECT TO robotmem_robots USING ((SELECT robotmem.has_grants()));
+CREATE POLICY granted ON memories FOR SELECT TO robotmem_robots USING (
+    collection IN (SELECT g.collection FROM robotmem.grants AS g)
+    OR '*' IN (SELECT g.collection FROM robotmem.grants AS g) AND NOT starts_with(collection, 'people')
+);
+
+CREATE POLICY operators ON grants FOR SELECT TO robotmem_operators USING (true);
 CREATE POLICY operators ON robots FOR SELECT TO robotmem_operators USING (true);
 CREATE POLICY operators ON memories FOR SELECT TO robotmem_operators USING (true);
 CREATE POLICY operators ON units FOR SELECT TO robotmem_operators USING (true);

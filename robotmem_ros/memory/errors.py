@@ -141,14 +141,6 @@ class DatabaseLostError(StorageError):
         )
 
 
-class OtherMemoryError(RobotMemoryError):
-    """The file of another robot's memory cannot be read; the own memory can."""
-
-    def __init__(self, collection: str, cause: RobotMemoryError) -> None:
-        super().__init__(f"other_memories: {collection!r} cannot be read: {cause}")
-        self.collection = collection
-
-
 class PurgeUnfinishedError(RobotMemoryError):
     """Memories are deleted, but traces of them are still in the file."""
 

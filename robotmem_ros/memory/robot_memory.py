@@ -101,7 +101,7 @@ class RobotMemory:
 
     What is still open when the program ends is closed then. A process that is forked cannot use it. Times are
     nanoseconds since the epoch by the robot's clock, positions metres in the memory frame. It reads no other file:
-    `open_memory` opens one with `notes_folders` and `other_memories`.
+    `open_memory` opens one with `notes_folders`.
 
     Args:
         db_path: The database file, or `:memory:`; None means the default of the parameter.
@@ -111,8 +111,8 @@ class RobotMemory:
         patience: Seconds that a recall waits for a model that is still being loaded.
         read_only: Whether to read only: nothing is written to the file, not even what was recalled, and every verb that
             writes raises ReadOnlyError.
-        has_companions: Whether whoever opens it brings what `notes_folders` and `other_memories` need, as `open_memory`
-            does; else they are refused.
+        has_companions: Whether whoever opens it brings what `notes_folders` need, as `open_memory` does; else they are
+            refused.
         source: Who stores through it, such as `agent`: the `source` of memories whose context names none.
         options: Any parameter of `Parameters` by its name. Without `embedding_model` the model is that of the vectors
             in the file, or the default one if it has none.
@@ -137,9 +137,9 @@ class RobotMemory:
     ) -> None:
         settings = {} if db_path is None else {"db_path": os.fspath(db_path)}
         self.parameters = Parameters().changed(**options, **settings, collection=collection)
-        for name in () if has_companions else ("notes_folders", "other_memories"):
-            if value := getattr(self.parameters, name):
-                raise InvalidFieldError(name, value, "needs open_memory(...) instead of RobotMemory(...)")
+        if self.parameters.notes_folders and not has_companions:
+            problem = "needs open_memory(...) instead of RobotMemory(...)"
+            raise InvalidFieldError("notes_folders", self.parameters.notes_folders, problem)
         self._source = source
 
         def now() -> int:

@@ -21,6 +21,7 @@ OTHERS = {
     "memories": f"NOT {OWN}",
     "units": f"NOT {OWN}",
     "deleted": f"NOT {OWN}",
+    "grants": f"NOT {OWN}",
 }
 """The rows of the other robot in each table that has rows of robots."""
 SHARED = {"models", "migrations"}
@@ -38,6 +39,10 @@ WRITES = (
     "DELETE FROM robotmem.deleted",
     "INSERT INTO robotmem.models VALUES ('x', 3)",
     "DELETE FROM robotmem.migrations",
+    "INSERT INTO robotmem.grants VALUES ({other}, 'lab')",
+    "INSERT INTO robotmem.grants SELECT robotmem.me(), '*'",
+    "UPDATE robotmem.grants SET collection = '*'",
+    "DELETE FROM robotmem.grants",
     "INSERT INTO robotmem.migrations (n) VALUES (9)",
     "TRUNCATE robotmem.memories",
     "DROP TABLE robotmem.memories",
@@ -63,13 +68,13 @@ def two(fleet: Fleet, tmp_path: Path) -> dict[str, str]:
             memory.learn(f"the gate of {name} is open")
             memory.purge(ids=[memory.learn(f"the gate of {name} was open").memory_id])
             push(memory, url)
+    fleet.query("INSERT INTO robotmem.grants SELECT id, 'hall' FROM robotmem.robots WHERE name = 'other'")
     return urls
 
 
 def test_a_robot_reads_and_writes_no_row_of_another_in_any_table(fleet: Fleet, two: dict[str, str]) -> None:
     tables = {name for (name,) in fleet.query("SELECT tablename FROM pg_tables WHERE schemaname = 'robotmem'")}
     assert tables == OTHERS.keys() | SHARED
-    before = fleet.everything()
     ((other,),) = fleet.query("SELECT id FROM robotmem.robots WHERE name = 'other'")
     values = {"other": other, "new": f"{other}, gen_random_uuid(), ''", "body": BODY}
     with closing(connect(two["own"])) as connection:
@@ -77,7 +82,10 @@ def test_a_robot_reads_and_writes_no_row_of_another_in_any_table(fleet: Fleet, t
             all_rows = f"SELECT count(*), count(*) FILTER (WHERE {condition}) FROM robotmem.{table}"
             assert fleet.query(all_rows)[0][1] > 0, table
             rows, others = connection.execute(all_rows.encode()).fetchone() or (0, 0)
-            assert (rows > 0, others) == (True, 0), table
+            assert (rows > 0, others) == (table != "grants", 0), table
+        # Neither does it write what it may read.
+        fleet.query("INSERT INTO robotmem.grants SELECT id, '*' FROM robotmem.robots WHERE name = 'own'")
+        before = fleet.everything()
         for table in ("memories", "units"):
             for change in (f"UPDATE robotmem.{table} SET body = '{{}}'", f"DELETE FROM robotmem.{table}"):
                 assert connection.execute(f"{change} WHERE robot = {other}".encode()).rowcount == 0
@@ -87,6 +95,33 @@ def test_a_robot_reads_and_writes_no_row_of_another_in_any_table(fleet: Fleet, t
                 connection.execute(statement.format(**values).encode())
             assert refused.value.sqlstate == "42501", (statement, refused.value)
     assert fleet.everything() == before
+
+
+def test_a_robot_reads_of_others_what_it_was_granted(fleet: Fleet, two: dict[str, str], tmp_path: Path) -> None:
+    with RobotMemory(tmp_path / "other.db", embedding_model="", fleet_collections="*, people") as memory:
+        for collection in ("lab", "people", "people-at-home"):
+            memory.learn(f"a fact of {collection}", collection=collection)
+        push(memory, two["other"])
+    with closing(connect(two["own"])) as connection:
+        for granted, collections in (
+            ("lab", {"lab"}),
+            ("*", {"lab", "default"}),
+            ("people", {"lab", "default", "people"}),
+        ):
+            with closing(connect(fleet.url)) as owner:
+                administration.grant(owner, "own", granted)
+            rows = connection.execute(f"SELECT DISTINCT collection FROM robotmem.memories WHERE NOT {OWN}".encode())
+            assert {collection for (collection,) in rows} == collections
+            assert connection.execute(f"SELECT count(*) FROM robotmem.units WHERE NOT {OWN}".encode()).fetchone() == (
+                0,
+            )
+        with closing(connect(fleet.url)) as owner:
+            for granted in ("lab", "*", "people"):
+                administration.grant(owner, "own", granted, revoke=True)
+            for name, problem in (("own", "has no robot 'own' that may read 'lab'"), ("no", "has no robot 'no'")):
+                with pytest.raises(FleetError, match=problem):
+                    administration.grant(owner, name, "lab", revoke=name == "own")
+        assert connection.execute(f"SELECT count(*) FROM robotmem.memories WHERE NOT {OWN}".encode()).fetchone() == (0,)
 
 
 def test_an_operator_reads_all_and_writes_nothing(fleet: Fleet, two: dict[str, str]) -> None:

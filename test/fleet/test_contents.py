@@ -153,8 +153,8 @@ def test_the_commands_of_the_page_make_a_fleet(
         connection.execute("CREATE DATABASE of_the_page")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ROBOTMEM_FLEET_URL", postgres.url("of_the_page"))
-    (block,) = (block for block in BLOCKS if block.page == "fleet.md" and block.needs == "PostgreSQL")
-    for command, _ in list(block.commands())[1:]:
+    blocks = [block for block in BLOCKS if block.page == "fleet.md" and block.needs == "PostgreSQL"]
+    for command in [command for block in blocks for command, _ in block.commands()][1:]:
         program, *arguments = shlex.split(command)
         assert (program, main(arguments)) == ("robotmem", 0)
     assert "kitchen1  never" in capsys.readouterr().out

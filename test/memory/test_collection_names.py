@@ -61,7 +61,7 @@ def test_a_bad_name_is_refused_as_parameter(tmp_path: Path, name: str) -> None:
     ("parameter", "value"),
     [
         ("notes_folders", ("*=/notes",)),
-        ("other_memories", "a*: /other.db"),
+        ("fleet_collections", "a*"),
         ("retention_budgets", "a*: 5 rows"),
         ("retention_budgets", "a*/fact: 5 rows"),
     ],

@@ -11,6 +11,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PointStamped, Pose
 from std_msgs.msg import Header
 
+from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.msg import Perception, SpatialSort
 from robotmem_ros.srv import Forget, GetMemories, Learn, List, Recall, SavePerception, Timeline, Update
@@ -139,20 +140,21 @@ def test_a_bad_request_is_answered_with_its_field(
 def test_another_robots_memory_is_asked_by_its_name(own: Any, tmp_path: Path) -> None:
     with RobotMemory(tmp_path / "forklift.db", embedding_model="") as forklift:
         forklift.learn("the ramp is steep")
+    RobotMemory(tmp_path / "memory.db", embedding_model="").close()
+    export = str(tmp_path / "forklift.jsonl")
+    assert main(["export", export, "--db", str(tmp_path / "forklift.db")]) == 0
+    assert main(["import", export, "--robot", "forklift", "--db", str(tmp_path / "memory.db")]) == 0
     start, connect = own
-    files = f"forklift: {tmp_path / 'forklift.db'}, gone: {tmp_path / 'gone.db'}"
-    start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", f"other_memories:='{files}'", "-p", "embedding_model:=''")
+    start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "embedding_model:=''")
     client: Client = connect()
     client.until_active()
-    (found,) = client.call(Recall, "recall", query="steep ramp", collection="forklift").memories
-    assert (found.content, found.collection) == ("the ramp is steep", "forklift")
-    (entry,) = client.call(Timeline, "timeline", collection="forklift").entries
+    for collection in ("", "default", "@forklift", "@forklift/default", "*"):
+        (found,) = client.call(Recall, "recall", query="steep ramp", collection=collection).memories
+        assert (found.content, found.collection) == ("the ramp is steep", "@forklift/default")
+    (entry,) = client.call(Timeline, "timeline", collection="@forklift").entries
     (details,) = client.call(GetMemories, "get_memories", ids=[entry.id]).memories
     assert (entry.id, details.memory.content) == (found.id, "the ramp is steep")
-    assert list(client.call(Recall, "recall", query="steep ramp", collection="*").memories) == []
-    learned = client.call(Learn, "learn", insight="a fact", collection="forklift")
-    assert learned.error.startswith("collection: 'forklift' is the memory of another robot")
-    gone = client.call(Recall, "recall", query="steep ramp", collection="gone")
-    assert gone.error.startswith("other_memories: 'gone' cannot be read: ")
+    learned = client.call(Learn, "learn", insight="a fact", collection="@forklift/default")
+    assert learned.error.startswith("collection: '@forklift/default' begins with '@', as what other robots made")
     forgotten = client.call(Forget, "forget", memory_id=found.id, reason="wrong")
-    assert forgotten.error.startswith(f"memory_id: {found.id} cannot be used, it is of 'forklift'")
+    assert forgotten.error.startswith(f"memory_id: {found.id} cannot be used, it is of another robot")

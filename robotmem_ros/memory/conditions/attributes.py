@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ..fellow_robots import with_others
 from ..models import Kind
 from ..text.normal_form import label_key
 from .condition import Condition, Row
@@ -24,6 +25,10 @@ class Collections(Condition):
     of_notes: tuple[str, ...] = ()
     """Collections of which the notes are searched as well."""
     is_evidence = False
+
+    def including(self, others: Iterable[str]) -> Collections:
+        """Return them with the collections of other robots that belong to them."""
+        return replace(self, names=with_others(self.names, others)) if others and self.names else self
 
     def sql(self) -> Sql:
         """Return it in SQL."""

@@ -20,6 +20,8 @@ class Overview(NamedTuple):
     """Number of days that the memory has lived."""
     oldest_evidence: int
     """Lived day of the oldest evidence for a memory that decays by the parameter."""
+    others: tuple[str, ...]
+    """Collections of other robots."""
     has_sessions: bool
     """Whether any memory belongs to a session."""
     has_unconfirmed: bool

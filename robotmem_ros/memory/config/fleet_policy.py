@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import InvalidFieldError
+from ..fellow_robots import is_of_another
 from ..models import Kind
 from ..validation import collection as collection_name
 
@@ -52,6 +53,8 @@ def is_sent(text: str, row: Mapping[str, Any]) -> bool:
     if row.get("unit") == "tag":
         return True
     parts, collection, kind = fleet_parts(text), str(row.get("collection", "")), str(row.get("type", ""))
+    if is_of_another(collection):
+        return False
     matching = {part.is_sent for part in parts if part.contains(collection, kind)}
     return matching == {True}
 

@@ -5,18 +5,17 @@ The table drives the checks, the declarations of the node, `config/memory.yaml` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from .. import validation
 from ..errors import InvalidFieldError, did_you_mean
+from ..fellow_robots import SIGN, is_of_another
 from ..models import Kind
 from ..validation import expanded_path
 from .budgets import Budget, budgets
 from .fleet_policy import fleet_parts
 from .label_rules import LabelRules, label_rules
 from .notes_folders import DEFAULT_COLLECTION, NotesFolder, notes_folders, recall_kinds
-from .other_memories import OtherFile, other_files
 from .parameter import check_value, parameter
 
 
@@ -138,6 +137,7 @@ class Parameters:
     contradicted_weight: float = parameter(
         0.75, "Weight of facts that a newer one contradicts.", minimum=0.1, maximum=1.0
     )
+    others_weight: float = parameter(0.9, "Weight of memories that another robot made.", minimum=0.1, maximum=1.0)
     object_radius: float = parameter(
         0.4, "Largest distance between sightings of the same object.", unit="m", minimum=0.001,
         maximum=100.0,
@@ -195,10 +195,6 @@ class Parameters:
     recall_log_texts: bool = parameter(
         False, "Keep the texts of recalls in this log; otherwise a digest tells which were the same."
     )
-    other_memories: str = parameter(
-        "", "Files of other robots' memories, each as `name: path`, with commas between them. Each is read, and never "
-        "written, as the collection of that name, which no recall includes unless it names it.", read_only=True,
-    )  # fmt: skip
     visit_gap: float = parameter(
         600.0, "Time without an observation at a place after which the next one is another visit.", unit="s",
         minimum=0.0, maximum=86_400.0,
@@ -248,6 +244,10 @@ class Parameters:
     fleet_collections: str = parameter(
         "*", "Memories that go to the fleet: `name[/kind]`, with commas between; `!` in front keeps a part. `*` is all "
         "but collections whose names begin with `people`.", read_only=True,
+    )  # fmt: skip
+    fleet_subscriptions: str = parameter(
+        "", "Collections of which the file gets what other robots of the fleet know: names with commas between, `*` "
+        "for all that the fleet lets this robot read. Empty disables.", read_only=True,
     )  # fmt: skip
     fleet_max_data: int = parameter(
         0, "Largest raw data, such as an image, that goes to the fleet; larger data stay.", unit="bytes", minimum=0,
@@ -330,11 +330,14 @@ class Parameters:
         object.__setattr__(self, "collection", validation.collection("collection", self.collection))
         if not self.collection:
             raise InvalidFieldError("collection", self.collection, "is empty; name a collection, such as default")
+        for field, name in [
+            ("collection", self.collection),
+            *(("notes_folders", n) for n in self.collections_of_notes()),
+        ]:
+            _check_own(field, name)
         object.__setattr__(self, "memory_frame", validation.frame("memory_frame", self.memory_frame))
         recall_kinds(self.recall_kinds)
         notes_folders(self.notes_folders)
-        for name in {self.collection, *self.collections_of_notes()} & self.other_files().keys():
-            raise InvalidFieldError("other_memories", name, "is a collection of this memory; choose another name")
         if not (self.text_weight or self.vector_weight):
             raise InvalidFieldError("vector_weight", self.vector_weight, "must not be 0 if text_weight is 0 as well")
         self.label_rules()
@@ -359,14 +362,6 @@ class Parameters:
         """Return the collections of these folders, in alphabetical order; without folders the default one."""
         return tuple(sorted({folder.collection for folder in self.folders_of_notes()} or {DEFAULT_COLLECTION}))
 
-    def other_files(self) -> Mapping[str, OtherFile]:
-        """Return the files of `other_memories` by their names.
-
-        Raises:
-            InvalidFieldError: it cannot be read.
-        """
-        return other_files(self.other_memories)
-
     def own_collection(self, field: str, value: object) -> str:
         """Return the name of a collection of this memory; the default one if none is named.
 
@@ -374,11 +369,7 @@ class Parameters:
             InvalidFieldError: it is no name, or that of another robot's memory.
         """
         name = validation.collection(field, value, default=self.collection)
-        if name in self.other_files():
-            problem = (
-                "is the memory of another robot (parameter other_memories), which is only read; name another collection"
-            )
-            raise InvalidFieldError(field, name, problem)
+        _check_own(field, name)
         return name
 
     def kinds_to_recall(self) -> frozenset[Kind]:
@@ -407,3 +398,9 @@ class Parameters:
                 near = did_you_mean(name, names) or f"; there are {', '.join(sorted(names))}"
                 raise InvalidFieldError(name, value, f"is no parameter{near}")
         return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def _check_own(field: str, name: str) -> None:
+    if is_of_another(name):
+        problem = f"begins with {SIGN!r}, as what other robots made, which is only read; name another collection"
+        raise InvalidFieldError(field, name, problem)

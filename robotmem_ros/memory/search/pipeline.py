@@ -95,6 +95,7 @@ class Pipeline:
         analysis = analyse(query.text)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as snapshot:
+            query = query.including(overview(snapshot).others)
             if embedder is not (embedder := self.embedders.of(overview(snapshot).model)) and embeds:
                 embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
             text = TextReader(snapshot, blocks, analysis, parameters, searched(snapshot, query.collections))

@@ -6,7 +6,7 @@ A row of `CONDITIONS` reads one condition from its fields of the request.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -63,6 +63,14 @@ class Query:
     cut: str = ""
     """What of the request was cut to what is possible, in words."""
 
+    def including(self, others: Sequence[str]) -> Query:
+        """Return it with the collections of other robots that belong to those to search."""
+        if not others:
+            return self
+        return replace(
+            self, collections=self.collections.including(others), conditions=including(self.conditions, others)
+        )
+
     @property
     def compares_places(self) -> bool:
         """Tell whether one text at two places is two results: it is, unless the query has words and names no place."""
@@ -115,6 +123,11 @@ def parse_query(
 
 def _is_place(condition: Condition) -> bool:
     return isinstance(condition, (Circle, Box, InAreas))
+
+
+def including(conditions: Iterable[Condition], others: Sequence[str]) -> tuple[Condition, ...]:
+    """Return conditions with the collections of other robots that belong to those that they name."""
+    return tuple(part.including(others) if isinstance(part, Collections) else part for part in conditions)
 
 
 def _clamped_n(n: object) -> tuple[int, str]:

@@ -93,8 +93,9 @@ class Step(NamedTuple):
 
 
 def scoring_steps(parameters: Parameters) -> tuple[Step, ...]:
-    """List the steps in their order: real runs, newer contradictions, outcomes of sessions."""
+    """List the steps in their order: real runs, newer contradictions, outcomes of sessions, other robots."""
     real, contradiction_weight = parameters.real_weight, parameters.contradicted_weight
+    others = parameters.others_weight
     steps = (
         Step(
             "real world",
@@ -109,6 +110,12 @@ def scoring_steps(parameters: Parameters) -> tuple[Step, ...]:
             *_bounds(contradiction_weight),
         ),
         _outcomes(parameters.outcome_weight),
+        Step(
+            "another robot",
+            lambda memory: others if memory.is_of_another else 1.0,
+            lambda _: "another robot made it",
+            *_bounds(others),
+        ),
     )
     return tuple(step for step in steps if (step.min_factor, step.max_factor) != (1.0, 1.0))
 

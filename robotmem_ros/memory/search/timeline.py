@@ -24,10 +24,11 @@ from ..errors import InvalidFieldError
 from ..models import Kind, Observed, Pose
 from ..storage import time_rows
 from ..storage.candidates import list_if_few
+from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..text.graphemes import beginning
 from .candidates import find_candidates
-from .query import Reader, parse_conditions
+from .query import Reader, including, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest
 
 DEFAULT_N = 50
@@ -160,7 +161,8 @@ def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
     Raises:
         InvalidFieldError: a condition cannot be met in this database.
     """
-    candidates = find_candidates(snapshot, query.conditions, include_inactive=query.include_forgotten)
+    conditions = including(query.conditions, overview(snapshot).others)
+    candidates = find_candidates(snapshot, conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
         candidates = candidates.and_(query.behind.sql())
     candidates = list_if_few(snapshot, candidates, query.n)

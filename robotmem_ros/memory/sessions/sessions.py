@@ -193,7 +193,7 @@ class Sessions:
         collection_name = validation.collection("collection", collection)
         with self._database.snapshot() as snapshot:
             session = session_rows.find(snapshot, key)
-            name = collection_name or (session.collection if session else parameters.collection)
+            name = parameters.own_collection("collection", collection_name or (session and session.collection))
             if session is None and not session_rows.has_memories(snapshot, key, name):
                 raise SessionNotFoundError(key, "there is no such session, nor a memory of it")
         return self._consolidate(key, name, parameters, dry_run=dry_run)
@@ -271,7 +271,7 @@ def _new(parameters: Parameters, now: int, context: object, collection: object, 
     seconds = validation.number("max_duration", requested, low=0.0, high=LONGEST) or parameters.session_max_duration
     return Session(
         session_id=str(uuid.uuid4()),
-        collection=validation.collection("collection", collection, default=parameters.collection),
+        collection=parameters.own_collection("collection", collection),
         context_json=validation.compact_json(clean),
         started_at=now,
         # Simulated time is 0 until its first message.

@@ -14,6 +14,7 @@ from typing import Any
 from ..batch import Applied, Batch
 from ..conditions.decay import LATEST_DAY
 from ..errors import MALFORMED, InvalidFieldError
+from ..fellow_robots import is_of_another
 from ..models import Kind, NewMemory, Pose, Similarity
 from ..text.normal_form import tag_key
 from ..validation import check_coordinates, compact_json
@@ -140,6 +141,8 @@ class _Writer:
         robot, revision = units.origin_of(self._transaction, file_row[0], file_row[1])
         if robot == version[1]:
             return version[0] > revision
+        if file_row[0] is None and is_of_another(str(row.get("collection", ""))):
+            return True  # what changed here only follows from the sessions of this robot
         return (row_time, version[1]) > (file_row[2], robot)
 
     def _store_memory(self, row: Row) -> None:

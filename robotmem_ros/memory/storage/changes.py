@@ -11,7 +11,7 @@ from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..models import Change, Pose
 from ..new_memory import TOLD
 from . import indexed_row, rows
-from .note_rows import check_no_notes
+from .note_rows import check_changeable
 from .rows import check_active, replace_tags, tags_of
 from .snapshot import Snapshot, Transaction
 from .value_rows import points, values_of
@@ -41,7 +41,7 @@ def update(
         NoteError: it is a note.
     """
     check_active(transaction, memory_id)
-    check_no_notes(transaction, [memory_id])
+    check_changeable(transaction, [memory_id])
     unknown = set(columns) - _UPDATABLE
     if unknown:
         raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
@@ -66,7 +66,7 @@ def invalidate(transaction: Transaction, memory_ids: Sequence[int], reason: str)
     represented = False
     for memory_id in memory_ids:
         check_active(transaction, memory_id)
-        check_no_notes(transaction, [memory_id])
+        check_changeable(transaction, [memory_id])
         now = iso(time.time_ns())
         record(transaction, memory_id, "forget", changed_at=now, reason=reason)
         columns = {"status": "invalidated", "status_reason": reason, "updated_at": now}
@@ -80,6 +80,7 @@ def restore(transaction: Transaction, memory_ids: Sequence[int]) -> None:
     Raises:
         MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
     """
+    check_changeable(transaction, memory_ids)
     for memory_id in memory_ids:
         _restore(transaction, memory_id)
 

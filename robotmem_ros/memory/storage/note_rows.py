@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..errors import NoteError
+from ..errors import MemoryNotFoundError, NoteError
+from ..fellow_robots import OF_OTHERS
 from ..models import NewMemory
 from . import collection_rows, rows
 from .snapshot import Snapshot, Transaction
@@ -17,6 +18,10 @@ _NOTES = """
     SELECT m.id, json_extract(m.context, '$.note.path')
     FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     WHERE m.type = 'note' LIMIT 1
+"""
+_OF_ANOTHER = f"""
+    SELECT m.id, m.collection FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
+    WHERE {OF_OTHERS.format(column="m.collection")} LIMIT 1
 """
 _PARTS = """
     SELECT m.id, m.content, m.human_summary, m.context, m.collection
@@ -118,6 +123,14 @@ def check_no_notes(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
     if row is not None:
         memory_id, path = row
         raise NoteError(memory_id, str(path))
+
+
+def check_changeable(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
+    """Check that none of some memories is a note, or of another robot; raises NoteError, MemoryNotFoundError."""
+    check_no_notes(snapshot, memory_ids)
+    row = snapshot.row(_OF_ANOTHER, (json.dumps(memory_ids),))
+    if row is not None:
+        raise MemoryNotFoundError(row[0], f"it is of another robot, in {row[1]!r}, and only read")
 
 
 def known_notes(snapshot: Snapshot) -> KnownNotes:

@@ -517,6 +517,14 @@ CREATE TABLE deleted (
 ) WITHOUT ROWID;
 CREATE INDEX idx_deleted_revision ON deleted (revision);
 
+-- Up to where the file has what other robots of the fleet made: see subscriptions.py.
+CREATE TABLE subscriptions (
+    robot TEXT PRIMARY KEY,
+    scope TEXT NOT NULL,  -- what was subscribed to
+    place INTEGER NOT NULL
+) WITHOUT ROWID;
+
+
 -- The processes that wrote revisions, each from its first one on.
 CREATE TABLE epochs (
     after INTEGER PRIMARY KEY,  -- the revision before its first one

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from ..fellow_robots import OF_OTHERS
 from .snapshot import Snapshot
 
 _REAL = """
@@ -29,6 +30,8 @@ class Traits(NamedTuple):
     """The newest active fact that is newer and contradicts it; None if there is none."""
     outcome: float | None = None
     """Estimated outcome of sessions in which it is recalled, in [0, 1]; None if no such session was rated."""
+    is_of_another: bool | None = None
+    """Whether another robot made it."""
 
 
 _SQL = (
@@ -38,6 +41,7 @@ _SQL = (
         "SELECT 1 FROM memory_outcomes",
         "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)",
     ),
+    (f"SELECT 1 FROM collections WHERE {OF_OTHERS.format(column='name')}", OF_OTHERS.format(column="m.collection")),
 )
 """For each field of `Traits`, a cheap query that has a row if any memory has it, and its value of the memory `m`."""
 

@@ -1,0 +1,140 @@
+"""Store what other robots of the fleet know in the own file, where it is recalled without a network.
+
+The server stamps what it stores, later for each robot than all before, also after it was restored from a backup. So one
+number for each robot tells up to where the file has it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..memory.batch import Batch
+from ..memory.errors import InvalidFieldError
+from ..memory.fellow_robots import as_of_another
+from ..memory.robot_memory import RobotMemory
+from ..memory.storage import subscriptions
+from .connection import Connection, connect, connection_settings, fleet_errors
+
+_ROWS = 256
+_ROBOTS = "SELECT id, name, stored FROM robotmem.robots WHERE role <> current_user ORDER BY name"
+_GRANTS = "SELECT collection FROM robotmem.grants ORDER BY collection"
+_IS_SHARED = "(type = 'fact' OR body #>> '{object,0,confirmed}' = '1' AND body ->> 'map_id' = ANY (%(maps)s))"
+_CHANGED = f"""
+    SELECT stored, uuid, CASE WHEN {_IS_SHARED} THEN body END FROM robotmem.memories
+    WHERE robot = %(robot)s AND (stored, uuid) > (%(after)s, %(uuid)s) AND stored <= %(last)s
+    AND (%(collections)s::text[] IS NULL OR collection = ANY (%(collections)s)) AND (status = 'active' OR %(after)s > 0)
+    ORDER BY stored, uuid LIMIT %(n)s
+"""
+_BODIES = "SELECT uuid, body FROM robotmem.memories WHERE robot = %s AND uuid = ANY (%s)"
+_DELETED = "SELECT uuid FROM robotmem.deleted WHERE robot = %(robot)s AND stored > %(after)s AND stored <= %(last)s"
+_FIRST = "00000000-0000-0000-0000-000000000000"
+_LOG = logging.getLogger(__name__)
+
+
+class Pull:
+    """Stores what other robots know of some collections, when it is asked to.
+
+    Raises:
+        FleetError: the URL cannot be used.
+    """
+
+    def __init__(self, memory: RobotMemory, url: str) -> None:
+        connection_settings(url)
+        self._memory, self._url = memory, url
+        names = [name.strip() for name in memory.parameters.fleet_subscriptions.split(",")]
+        self._collections = [*filter(None, names)]
+        self._connection: Connection | None = None
+        self.stored = 0
+        """Memories that were stored."""
+
+    def pieces(self) -> Iterator[None]:
+        """Store batches until the file has all; yield after each.
+
+        Raises:
+            FleetError: the fleet cannot be reached, or refuses this robot.
+            StorageError: the file cannot be written.
+        """
+        if not self._collections:
+            return
+        try:
+            with fleet_errors():
+                if self._connection is None:
+                    self._connection = connect(self._url)
+                grants = [name for (name,) in self._connection.execute(_GRANTS)]
+                for robot, name, last in self._connection.execute(_ROBOTS).fetchall():
+                    yield from self._robot(self._connection, robot, name, last, grants)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _robot(self, connection: Connection, robot: int, name: str, last: int, grants: Sequence[str]) -> Iterator[None]:
+        with self._memory.parts.database.snapshot() as snapshot:
+            # An unnamed map may be any.
+            maps = sorted({*subscriptions.map_ids(snapshot), *filter(None, [self._memory.parameters.map_id])})
+            scope = subscriptions.scope_of(self._collections, maps, grants)
+            after = subscriptions.place(snapshot, name, scope)
+        if last <= after:
+            return
+        values: dict[str, Any] = {
+            "robot": robot, "after": after, "uuid": _FIRST, "last": last, "maps": maps, "n": _ROWS,
+            "collections": None if "*" in self._collections else self._collections,
+        }  # fmt: skip
+        deleted = tuple(uuid.hex for (uuid,) in connection.execute(_DELETED, values))
+        has_more = True
+        while has_more:
+            page = connection.execute(_CHANGED, values).fetchall()
+            has_more = len(page) == _ROWS
+            bodies = {uuid.hex: (stored, body) for stored, uuid, body in page}
+            bodies |= self._gone(connection, robot, bodies)
+            rows = [row for uuid, value in bodies.items() if (row := _row(name, uuid, *value)) is not None]
+            if page:
+                values["after"], values["uuid"] = page[-1][:2]
+            # Rows of one stamp may be on two pages.
+            self._store(name, scope, rows, deleted, values["after"] - 1 if has_more else last)
+            deleted = ()
+            yield
+
+    def _gone(self, connection: Connection, robot: int, bodies: dict[str, tuple[int, Any]]) -> dict[str, Any]:
+        # What the file has and would not get any more, such as an object that is not confirmed now.
+        with self._memory.parts.database.snapshot() as snapshot:
+            uuids = subscriptions.stored_among(snapshot, [uuid for uuid, (_, body) in bodies.items() if body is None])
+        rows = connection.execute(_BODIES, (robot, uuids)).fetchall() if uuids else []
+        return {uuid.hex: (bodies[uuid.hex][0], body) for uuid, body in rows}
+
+    def _store(self, name: str, scope: str, rows: Sequence[Any], deleted: tuple[str, ...], place: int) -> None:
+        batch = Batch(name, "", 0, place, tuple(rows), deleted)
+        database, store = self._memory.parts.database, subscriptions.store
+        try:
+            self.stored += (
+                database.write(lambda transaction: store(transaction, name, scope, batch, place)).result().stored
+            )
+        except InvalidFieldError as cause:
+            if len(rows) + len(deleted) <= 1:
+                _LOG.warning("fleet: a memory of %s is left out: %s", name, cause)
+                self._store(name, scope, (), (), place)
+                return
+            # What somebody put into the fleet by hand must not keep the rest from coming.
+            parts = [((row,), ()) for row in rows] + [((), (uuid,)) for uuid in deleted]
+            with self._memory.parts.database.snapshot() as snapshot:
+                before = subscriptions.place(snapshot, name, scope)
+            for part_rows, part_deleted in parts:
+                self._store(name, scope, part_rows, part_deleted, before)
+            self._store(name, scope, (), (), place)
+        self._memory.parts.maintenance.notify()
+
+
+def _row(name: str, uuid: str, stored: int, body: Any) -> dict[str, Any] | None:
+    # A row that was put there by hand may lack anything: what cannot be read is found when it is stored.
+    row = {**body, "unit": "memory", "uuid": uuid} if isinstance(body, dict) else None
+    if row is None or not {"type", "object", "collection"} <= row.keys():
+        return None
+    shared = as_of_another(name, row)
+    return shared and {**shared, "revision": stored}

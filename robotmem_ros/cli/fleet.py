@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..memory.batch import Batch
+from ..memory.text.graphemes import beginning
 from ..replay import load_config
 from .command import DATABASE, Command, CommandError, open_memory, option, table
 from .listing import LISTING, show_list
@@ -114,6 +115,33 @@ def _pull(arguments: argparse.Namespace, url: str) -> None:
         write_result(f"pulled: {pull.stored} memories of other robots\n")
 
 
+def _request(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet.requests import ask
+
+    verb, robot, memory, *content, reason = arguments.words
+    number = ask(connection, robot, memory, content[0] if verb == "correct" else None, reason)
+    write_result(f"request {number}: {robot} will answer; `robotmem fleet requests` shows it\n")
+
+
+def _requests(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet.requests import requests
+
+    asked = requests(connection)
+    head = ("request", "robot", "memory", "to", "reason", "asked by", "state", "answer")
+    rows = [
+        (request.id, request.robot, request.memory, *map(_brief, (
+            "withdraw" if request.content is None else f"correct: {request.content}",
+            request.reason, request.asked_by, request.state, request.answer,
+        )))
+        for request in asked
+    ]  # fmt: skip
+    show_list(arguments, {"requests": [*map(asdict, asked)]}, "requests", table(head, rows) or "no requests\n")
+
+
+def _brief(text: str) -> str:
+    return beginning(" ".join(text.split()), 60)
+
+
 def _load(arguments: argparse.Namespace, connection: Connection) -> None:
     from ..fleet.administration import load
 
@@ -163,6 +191,9 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Any], None]] = {
     "pull": _pull,
     "load FOLDER": _load,
     "clean FOLDER": _clean,
+    "request withdraw ROBOT MEMORY REASON": _request,
+    "request correct ROBOT MEMORY CONTENT REASON": _request,
+    "requests": _requests,
     "status": _status,
 }
 """What the command does, by the words that ask for it; those in capital letters are the caller's."""
@@ -173,7 +204,8 @@ COMMANDS = (
         "written into a new file; give a robot a new password and let another file push as this robot (robot renew); "
         "let a robot read a collection of the others (robot grant, robot revoke); send the fleet the changes of a file "
         "(push), or exports in a folder (load); store what others know in a file (pull); write exports again without "
-        "what was deleted since (clean); show its robots (status).", _fleet,
+        "what was deleted since (clean); ask a robot to withdraw or correct a memory (request), and show what became "
+        "of that (requests); show its robots (status).", _fleet,
         (
             option("what", choices=tuple(dict.fromkeys(form.split()[0] for form in _ACTIONS)), help="what to do"),
             option("words", nargs="*", metavar="ARGUMENT", help=f"as in: {', '.join(_ACTIONS)}"),

@@ -1,4 +1,4 @@
-"""Store what other robots of the fleet know in the own file, where it is recalled without a network.
+"""Bring from the fleet what is for a robot: requests, and what other robots know, which is stored in the own file.
 
 The server stamps what it stores, later for each robot than all before, also after it was restored from a backup. So one
 number for each robot tells up to where the file has it.
@@ -16,6 +16,7 @@ from ..memory.fellow_robots import as_of_another
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import subscriptions
 from .connection import Connection, connect, connection_settings, fleet_errors
+from .requests import carry_out
 
 _ROWS = 256
 _ROBOTS = "SELECT id, name, stored FROM robotmem.robots WHERE role <> current_user ORDER BY name"
@@ -34,7 +35,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Pull:
-    """Stores what other robots know of some collections, when it is asked to.
+    """Carries out requests, and stores what other robots know of some collections, when it is asked to.
 
     Raises:
         FleetError: the URL cannot be used.
@@ -56,12 +57,13 @@ class Pull:
             FleetError: the fleet cannot be reached, or refuses this robot.
             StorageError: the file cannot be written.
         """
-        if not self._collections:
-            return
         try:
             with fleet_errors():
                 if self._connection is None:
                     self._connection = connect(self._url)
+                carry_out(self._connection, self._memory)
+                if not self._collections:
+                    return
                 grants = [name for (name,) in self._connection.execute(_GRANTS)]
                 for robot, name, last in self._connection.execute(_ROBOTS).fetchall():
                     yield from self._robot(self._connection, robot, name, last, grants)

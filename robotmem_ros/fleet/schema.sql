@@ -132,6 +132,24 @@ BEGIN
 END $$;
 
 
+-- Requests ------------------------------------------------------------------------------------------------------------
+
+-- Only the robot that made a memory changes it. Whoever else wants that asks it, and it answers.
+CREATE TABLE requests (
+    id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    robot integer NOT NULL REFERENCES robots (id),  -- that made the memory
+    memory uuid NOT NULL,
+    content text CHECK (content <> ''),  -- what the memory should say; NULL if it is to be withdrawn
+    reason text NOT NULL CHECK (reason <> ''),
+    asked_by name NOT NULL DEFAULT session_user,
+    asked_at timestamptz NOT NULL DEFAULT now(),
+    state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'done', 'refused')),
+    answer text NOT NULL DEFAULT '',
+    answered_at timestamptz
+);
+CREATE INDEX requests_open ON requests (robot, id) WHERE state = 'open';
+
+
 -- Rights --------------------------------------------------------------------------------------------------------------
 
 -- What robots may read of others: facts and perceptions of a collection, `*` for all but those of people.
@@ -156,6 +174,18 @@ GRANT UPDATE (file, epoch, revision, stored, policy, latest, contact) ON robots 
 GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
 GRANT INSERT ON deleted TO robotmem_robots;
 GRANT EXECUTE ON FUNCTION add_model TO robotmem_robots;
+
+-- Who asks is whoever is logged in, for a memory that this login sees. The robot that is asked answers.
+GRANT INSERT (robot, memory, content, reason) ON requests TO robotmem_robots, robotmem_operators;
+GRANT UPDATE (state, answer, answered_at) ON requests TO robotmem_robots;
+ALTER TABLE requests ENABLE ROW LEVEL SECURITY;
+CREATE POLICY asked ON requests FOR SELECT TO robotmem_robots
+USING (robot = (SELECT robotmem.me()) OR asked_by = current_user);
+CREATE POLICY answers ON requests FOR UPDATE TO robotmem_robots USING (robot = (SELECT robotmem.me()));
+CREATE POLICY asks ON requests FOR INSERT TO robotmem_robots, robotmem_operators WITH CHECK (EXISTS (
+    SELECT FROM robotmem.memories AS m WHERE m.robot = requests.robot AND m.uuid = memory
+));
+CREATE POLICY operators ON requests FOR SELECT TO robotmem_operators USING (true);
 
 ALTER TABLE robots ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON robots TO robotmem_robots USING (role = current_user);

@@ -22,6 +22,7 @@ OTHERS = {
     "units": f"NOT {OWN}",
     "deleted": f"NOT {OWN}",
     "grants": f"NOT {OWN}",
+    "requests": f"NOT {OWN}",
 }
 """The rows of the other robot in each table that has rows of robots."""
 SHARED = {"models", "migrations"}
@@ -43,6 +44,10 @@ WRITES = (
     "INSERT INTO robotmem.grants SELECT robotmem.me(), '*'",
     "UPDATE robotmem.grants SET collection = '*'",
     "DELETE FROM robotmem.grants",
+    "INSERT INTO robotmem.requests (robot, memory, reason) SELECT {other}, gen_random_uuid(), 'x'",
+    "INSERT INTO robotmem.requests (robot, memory, reason, asked_by) VALUES (1, gen_random_uuid(), 'x', 'ada')",
+    "UPDATE robotmem.requests SET reason = 'x'",
+    "DELETE FROM robotmem.requests",
     "INSERT INTO robotmem.migrations (n) VALUES (9)",
     "TRUNCATE robotmem.memories",
     "DROP TABLE robotmem.memories",
@@ -69,6 +74,7 @@ def two(fleet: Fleet, tmp_path: Path) -> dict[str, str]:
             memory.purge(ids=[memory.learn(f"the gate of {name} was open").memory_id])
             push(memory, url)
     fleet.query("INSERT INTO robotmem.grants SELECT id, 'hall' FROM robotmem.robots WHERE name = 'other'")
+    fleet.query("INSERT INTO robotmem.requests (robot, memory, reason) SELECT robot, uuid, 'x' FROM robotmem.memories")
     return urls
 
 

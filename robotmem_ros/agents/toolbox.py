@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..memory import RobotMemory, open_memory
+from ..fleet.scope import open_memory
+from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 from .desk import CollectionInUse, Desk, RobotClock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,11 +15,13 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from ..memory import RobotMemory, opening
+from ..fleet import scope
+from ..memory import RobotMemory
 from ..memory.display import json_values
 from ..memory.errors import DatabaseUnusableError, InvalidFieldError, RobotMemoryError
 from ..memory.storage.connection import default_path, resolve
 from ..memory.times import moment
+from ..replay.config import load_config
 from .output import write_notice, write_result
 
 
@@ -62,6 +65,10 @@ def option(*names: str, **settings: Any) -> Option:
 
 DATABASE = option("--db", default=default_path(), help="database file; default: %(default)s")
 JSON = option("--json", action="store_true", help="print one JSON object")
+_URL_VARIABLE = "ROBOTMEM_FLEET_URL"
+FLEET_URL = option(
+    "--fleet-url", default="", metavar="URL", help=f"fleet, a libpq URI or service; default: ${_URL_VARIABLE}"
+)
 DRY_RUN = option("--dry-run", action="store_true", help="only show what would be done")
 YES = option("--yes", action="store_true", help="do not ask for confirmation")
 
@@ -94,7 +101,20 @@ def open_memory(path: str, *, read_only: bool = False, with_model: bool = False,
     options: dict[str, Any] = {"session_maintenance": False, **parameters}
     if not with_model:
         options["embedding_model"] = ""
-    return opening.open_memory(existing_path(path), read_only=read_only, **options)
+    return scope.open_memory(existing_path(path), read_only=read_only, **options)
+
+
+def fleet_url(arguments: argparse.Namespace) -> str:
+    """Return the URL of the fleet that an option, a parameter file or the environment names.
+
+    Raises:
+        CommandError: none of them does.
+    """
+    configured = load_config(arguments.config).parameters.fleet_url if getattr(arguments, "config", None) else ""
+    url = arguments.fleet_url or configured or os.environ.get(_URL_VARIABLE, "")
+    if not url:
+        raise CommandError(f"name the fleet by --fleet-url, the variable {_URL_VARIABLE} or fleet_url in --config")
+    return url
 
 
 def existing_path(path: str) -> Path:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..fleet import scope
 from ..memory.batch import Batch
+from ..memory.config.parameters import Parameters
+from ..memory.search.request import Scope
 from ..memory.text.graphemes import beginning
 from ..replay import load_config
-from .command import DATABASE, Command, CommandError, open_memory, option, table
+from .command import DATABASE, FLEET_URL, Command, CommandError, fleet_url, open_memory, option, table
 from .listing import LISTING, show_list
 from .output import write_result
+from .reading import RECALL, show_recall
 from .transfer import read_parts, rewrite_without
 
 if TYPE_CHECKING:
     from ..fleet.connection import Connection
 
-_URL_VARIABLE = "ROBOTMEM_FLEET_URL"
+_PATIENCE = 30.0
+"""Seconds that an operator waits at least."""
 _FILES = ("*.jsonl", "*.jsonl.gz")
 
 
@@ -32,7 +36,7 @@ def _fleet(arguments: argparse.Namespace) -> None:
         # Without its library psycopg names none.
         raise CommandError(f"fleet needs {cause.name or 'libpq'} (pip install 'robotmem_ros[fleet]')") from cause
     action = _action([arguments.what, *arguments.words])
-    url = _url(arguments)
+    url = fleet_url(arguments)
     if action in (_push, _pull):
         action(arguments, url)
         return
@@ -50,14 +54,6 @@ def _action(words: list[str]) -> Callable[[argparse.Namespace, Any], None]:
 
 def _is_word_of(name: str, word: str) -> bool:
     return name.isupper() or name == word
-
-
-def _url(arguments: argparse.Namespace) -> str:
-    configured = load_config(arguments.config).parameters.fleet_url if arguments.config else ""
-    url = arguments.fleet_url or configured or os.environ.get(_URL_VARIABLE, "")
-    if not url:
-        raise CommandError(f"name the fleet by --fleet-url, the variable {_URL_VARIABLE} or fleet_url in --config")
-    return url
 
 
 def _init(arguments: argparse.Namespace, connection: Connection) -> None:
@@ -142,6 +138,15 @@ def _brief(text: str) -> str:
     return beginning(" ".join(text.split()), 60)
 
 
+def _recall(arguments: argparse.Namespace, connection: Connection) -> None:
+    # Who runs the robots has no memory: an empty one reads the question, and has the model.
+    url, name = fleet_url(arguments), "" if arguments.no_model else Parameters().embedding_model
+    with scope.open_memory(":memory:", fleet_url=url, embedding_model=name, session_maintenance=False) as memory:
+        memory.wait_for_model()
+        arguments.scope, arguments.deadline = Scope.FLEET, max(arguments.deadline, _PATIENCE)
+        show_recall(arguments, memory, "".join(arguments.words))
+
+
 def _load(arguments: argparse.Namespace, connection: Connection) -> None:
     from ..fleet.administration import load
 
@@ -195,6 +200,8 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Any], None]] = {
     "request correct ROBOT MEMORY CONTENT REASON": _request,
     "requests": _requests,
     "status": _status,
+    "recall": _recall,
+    "recall WORDS": _recall,
 }
 """What the command does, by the words that ask for it; those in capital letters are the caller's."""
 COMMANDS = (
@@ -205,14 +212,15 @@ COMMANDS = (
         "let a robot read a collection of the others (robot grant, robot revoke); send the fleet the changes of a file "
         "(push), or exports in a folder (load); store what others know in a file (pull); write exports again without "
         "what was deleted since (clean); ask a robot to withdraw or correct a memory (request), and show what became "
-        "of that (requests); show its robots (status).", _fleet,
+        "of that (requests); show its robots (status); ask all of them (recall, with the options of that).", _fleet,
         (
             option("what", choices=tuple(dict.fromkeys(form.split()[0] for form in _ACTIONS)), help="what to do"),
             option("words", nargs="*", metavar="ARGUMENT", help=f"as in: {', '.join(_ACTIONS)}"),
-            option("--fleet-url", default="", metavar="URL", help=f"libpq URI or service; default: ${_URL_VARIABLE}"),
+            FLEET_URL,
             option("--config", help="parameter file of the node, for its fleet_..."),
             option("--robot", default="", metavar="NAME", help="robot of a loaded file that the fleet does not know"),
             DATABASE,
+            *(entry for entry in RECALL if entry.names != ("--scope",)),
             *LISTING,
         ),
     ),

@@ -16,13 +16,16 @@ from ..memory.display import place_text, time_text
 from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
 from ..memory.new_file import new_file
-from ..memory.search.request import RecallRequest
+from ..memory.robot_memory import RobotMemory
+from ..memory.search.request import RecallRequest, Scope
 from .command import (
     DATABASE,
+    FLEET_URL,
     JSON,
     Command,
     CommandError,
     Option,
+    fleet_url,
     limit,
     open_memory,
     option,
@@ -39,9 +42,15 @@ _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 
 def _recall(arguments: argparse.Namespace) -> None:
-    request = {entry.name: getattr(arguments, entry.name) for entry in arguments_of(RecallRequest)}
-    with open_memory(arguments.db, read_only=True, with_model=not arguments.no_model) as memory:
-        result = memory.recall(**request)
+    options = {} if arguments.scope == Scope.ROBOT else {"fleet_url": fleet_url(arguments)}
+    with open_memory(arguments.db, read_only=True, with_model=not arguments.no_model, **options) as memory:
+        show_recall(arguments, memory, arguments.query)
+
+
+def show_recall(arguments: argparse.Namespace, memory: RobotMemory, query: str) -> None:
+    """Recall by the options of RECALL, and print the result."""
+    request = {entry.name: getattr(arguments, entry.name) for entry in arguments_of(RecallRequest)[1:]}
+    result = memory.recall(query, **request)
     if arguments.brief:
         brief = result.brief()
         memories: Sequence[object] = brief
@@ -76,8 +85,8 @@ def _hit_lines(hit: Hit) -> Iterator[str]:
     ranks_text = "".join(f", number {rank} {search}" for rank, search in ranks if rank)
     words = "holds no word"
     if hit.matched_terms:
-        bm25 = f"BM25 {explanation.bm25:.2f}, {explanation.bm25_share:.0%} of each word once"
-        words = f"holds {' '.join(hit.matched_terms)} ({bm25})"
+        bm25 = f" (BM25 {explanation.bm25:.2f}, {explanation.bm25_share:.0%} of each word once)"
+        words = f"holds {' '.join(hit.matched_terms)}{'' if hit.robot else bm25}"
     meaning = "no vector" if math.isnan(hit.similarity) else f"cosine {hit.similarity:.3f}"
     yield f"      {words}, {meaning}{ranks_text}"
     rows = [
@@ -98,7 +107,8 @@ def _hit_line(hit: Hit) -> str:
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
     faded = f", faded to confidence {memory.confidence:.2f}" if memory.faded else ""
-    about = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{doubt}{similar}{_folded(hit)}"
+    robot = f", robot {hit.robot}" if hit.robot else ""
+    about = f"{time_text(memory.observed_at)}, id {memory.id}{robot}{faded}{doubt}{similar}{_folded(hit)}"
     place = place_text(memory.pose, memory.frame_id)
     return f"{hit.score:.2f}  {memory.content}{place}  [relevance {hit.relevance:.2f}, {about}]"
 
@@ -234,6 +244,12 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
 }
 """Settings of an option by the type of its argument in a request."""
 NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
+RECALL = (
+    *map(request_option, arguments_of(RecallRequest)[1:]),
+    option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
+    NO_MODEL,
+)
+"""Options of a recall."""
 _ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
 COMMANDS = (
     Command(
@@ -241,9 +257,8 @@ COMMANDS = (
         (
             option("query", nargs="?", default="", help="words; optional with a condition or --spatial-sort"),
             DATABASE,
-            *map(request_option, arguments_of(RecallRequest)[1:]),
-            option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
-            NO_MODEL,
+            *RECALL,
+            FLEET_URL,
             *LISTING,
         ),
     ),

@@ -226,7 +226,9 @@ def _batch(head: dict[str, Any], lines: Iterator[tuple[int, str]], path: Path) -
     rows = tuple(json.loads(line) for _, line in islice(lines, head["rows"]))
     if len(rows) < head["rows"]:
         raise _cut_off(path)
-    return Batch(head["robot"], head["epoch"], head["first"], head["last"], rows, tuple(head["deleted"]))
+    return Batch(
+        head["robot"], head["epoch"], head["first"], head["last"], rows, tuple(head["deleted"]), head["lived_days"]
+    )  # fmt: skip
 
 
 def _cut_off(path: Path) -> InvalidFieldError:

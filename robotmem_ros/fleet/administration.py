@@ -152,6 +152,10 @@ def load(connection: Connection, batches: Iterable[Batch], name: str) -> int:
         with fleet_errors(), connection.transaction():
             robot, policy = _robot_of(connection, batch.robot, name)
             stored += apply(connection, robot, batch, policy)
+            connection.execute(
+                "UPDATE robotmem.robots SET lived_days = greatest(lived_days, %s) WHERE id = %s",
+                (batch.lived_days, robot),
+            )
     return stored
 
 

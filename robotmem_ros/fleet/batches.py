@@ -15,13 +15,15 @@ from typing import Any
 from ..memory.batch import Batch
 from ..memory.config.fleet_policy import is_sent
 from ..memory.errors import MALFORMED, InvalidFieldError
+from ..memory.text.normal_form import label_key
 from ..memory.text.tokens import indexed_text
 from .connection import Connection
 
 Row = Mapping[str, Any]
 _STAGING = """
     CREATE TEMP TABLE IF NOT EXISTS staging (
-        unit text, uuid uuid, revision bigint, body jsonb, words tsvector, data bytea
+        unit text, uuid uuid, revision bigint, body jsonb, words tsvector, label_key text, evidence_day integer,
+        data bytea
     ) ON COMMIT DELETE ROWS
 """
 _NEWER = """
@@ -33,9 +35,15 @@ _NEWER = """
 _IS_NEWER = "WHERE (old.epoch, old.revision) < (excluded.epoch, excluded.revision)"
 _SAME_TEXT = "old.body ->> 'content' = excluded.body ->> 'content'"
 _STORE_MEMORIES = f"""
-    INSERT INTO robotmem.memories AS old (robot, uuid, epoch, revision, body, words, data, stored)
-    {_NEWER.format(columns="s.body, s.words, s.data, %(stamp)s", condition="s.unit = 'memory'")},
-        words = excluded.words, data = excluded.data, stored = excluded.stored,
+    INSERT INTO robotmem.memories AS old
+        (robot, uuid, epoch, revision, body, words, label_key, evidence_day, data, stored)
+    {
+    _NEWER.format(
+        columns="s.body, s.words, s.label_key, s.evidence_day, s.data, %(stamp)s", condition="s.unit = 'memory'"
+    )
+},
+        words = excluded.words, label_key = excluded.label_key, evidence_day = excluded.evidence_day,
+        data = excluded.data, stored = excluded.stored,
         model = CASE WHEN {_SAME_TEXT} THEN old.model ELSE '' END,
         embedding = CASE WHEN {_SAME_TEXT} THEN old.embedding END
     {_IS_NEWER}
@@ -69,7 +77,7 @@ def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
     with connection.cursor() as cursor:
         with cursor.copy("COPY staging FROM STDIN") as copy:
             for row in sent_rows:
-                copy.write_row(_staged(row))
+                copy.write_row(_staged(row, batch.lived_days))
         values: dict[str, object] = {"robot": robot, "stamp": stamp, "epoch": batch.epoch}
         values |= {"deleted": [*batch.deleted], "gone": [*batch.deleted, *kept]}
         if batch.deleted:
@@ -88,13 +96,17 @@ def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
         return cursor.rowcount
 
 
-def _staged(row: Row) -> tuple[object, ...]:
+def _staged(row: Row, lived_days: int) -> tuple[object, ...]:
     try:
         is_memory = row["unit"] == "memory"
-        words = words_of(row) if is_memory else ""
+        derived = (
+            (words_of(row), _storable(label_key(row["label"])), lived_days - row["evidence_age"])
+            if is_memory
+            else ("", "", 0)
+        )
         body = {name: value for name, value in row.items() if name not in ("id", "unit", "uuid", "perception_data")}
         data = base64.b64decode(row["perception_data"], validate=True) if row.get("perception_data") else None
-        return row["unit"], row["uuid"], row["revision"], _json(body), words, data
+        return row["unit"], row["uuid"], row["revision"], _json(body), *derived, data
     except MALFORMED as cause:
         reason = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
         raise InvalidFieldError("row", row, reason) from cause
@@ -122,12 +134,22 @@ def words_of(row: Row) -> str:
     return " ".join(_lexemes(indexed_text("\n".join(row[name] for name in parts))))
 
 
+def lexeme(word: str) -> str:
+    """Return a word as the engine keeps it."""
+    text: str = _storable(word[:_MAX_LETTERS])
+    return text
+
+
+def quoted(word: str) -> str:
+    """Return a word as the text of a tsvector or a tsquery."""
+    escaped = lexeme(word).replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
 def _lexemes(text: str) -> Iterator[str]:
     size = 0
     for place, word in enumerate(text.split()[:_MAX_WORDS], start=1):
-        lexeme = _storable(word[:_MAX_LETTERS])
-        size += len(lexeme.encode()) + 8
+        size += len(lexeme(word).encode()) + 8
         if size > _MAX_BYTES:
             return
-        escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
-        yield f"'{escaped}':{place}"
+        yield f"{quoted(word)}:{place}"

@@ -16,10 +16,11 @@ from psycopg import errors
 
 from ..memory.background import MaintenanceLoop, Step, piecewise
 from ..memory.batch import BEGINNING, Batch, Cursor
-from ..memory.models import Vector
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import feed, revisions, vector_rows
+from ..memory.storage.overview import overview
 from ..memory.storage.snapshot import Snapshot
+from .ask import vector_text
 from .batches import apply
 from .connection import Connection, FleetError, connect, connection_settings, fleet_errors
 from .pull import Pull
@@ -35,7 +36,7 @@ _PATIENCE = 2.0
 _OWN = "SELECT id, name, file, policy, epoch, revision FROM robotmem.robots WHERE role = current_user FOR UPDATE"
 _ACKNOWLEDGE = """
     UPDATE robotmem.robots SET file = %(file)s, epoch = %(epoch)s, revision = %(revision)s, policy = %(policy)s,
-        latest = %(latest)s, contact = now() WHERE id = %(id)s
+        latest = %(latest)s, lived_days = %(lived_days)s, contact = now() WHERE id = %(id)s
 """
 _LACKING = """
     SELECT uuid, model FROM robotmem.memories
@@ -57,11 +58,18 @@ class _File(NamedTuple):
     vector: int
     """Id of the newest vector."""
     model: str
+    lived_days: int
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> _File:
         model = vector_rows.model(snapshot) or ""
-        return cls(revisions.robot(snapshot), revisions.latest(snapshot), vector_rows.newest(snapshot), model)
+        return cls(
+            revisions.robot(snapshot),
+            revisions.latest(snapshot),
+            vector_rows.newest(snapshot),
+            model,
+            overview(snapshot).lived_days,
+        )
 
 
 class Push:
@@ -147,10 +155,11 @@ class Push:
                 "file": file.robot,
                 "policy": policy,
                 "latest": file.latest,
+                "lived_days": file.lived_days,
                 **acknowledged._asdict(),
             }
             try:
-                connection.execute(_ACKNOWLEDGE, values)
+                connection.execute(_ACKNOWLEDGE, values | acknowledged._asdict())
             except errors.UniqueViolation:
                 raise FleetError(
                     f"the file {file.robot} is another robot of the fleet already, and this is a copy of it; give the "
@@ -194,7 +203,7 @@ class Push:
             cursor.execute(_VECTORS)
             with cursor.copy("COPY vectors FROM STDIN") as copy:
                 for uuid, vector in vectors.items():
-                    copy.write_row((uuid, None if vector is None else _text(vector)))
+                    copy.write_row((uuid, None if vector is None else vector_text(vector)))
             cursor.execute(
                 "UPDATE robotmem.memories AS m SET model = %(model)s, embedding = v.embedding FROM vectors AS v "
                 "WHERE m.robot = %(robot)s AND m.uuid = v.uuid",
@@ -238,7 +247,3 @@ class Follower:
         thread = threading.Thread(target=end, name="robotmem-fleet-end", daemon=True)
         thread.start()
         thread.join(_PATIENCE)
-
-
-def _text(vector: Vector) -> str:
-    return f"[{','.join(f'{component:.5f}' for component in vector.tolist())}]"

@@ -34,6 +34,7 @@ CREATE TABLE robots (
     stored bigint NOT NULL DEFAULT 0,  -- the stamp of what was stored last: see `stamp`
     policy text,  -- what it sends: its parameter `fleet_collections`; NULL until it has sent something
     latest bigint NOT NULL DEFAULT 0,  -- the last revision of the file at the last contact
+    lived_days integer NOT NULL DEFAULT 0,  -- how many days it has lived: see memory/conditions/decay.py
     contact timestamptz  -- NULL for never
 );
 
@@ -59,6 +60,36 @@ CREATE TABLE models (
     dimensions integer NOT NULL CHECK (dimensions BETWEEN 1 AND 4000),  -- more cannot be indexed
     UNIQUE (name, dimensions)
 );
+-- The value at a path of a context, through objects alone; NULL for none.
+CREATE FUNCTION value_at(context jsonb, path jsonpath) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT jsonb_path_query_first(context, path, '{}', true)
+$$;
+-- A value of a context as a position of two or three numbers in metres; NULL if it is none.
+CREATE FUNCTION position_of(value jsonb) RETURNS double precision[] LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF jsonb_typeof(value) IS DISTINCT FROM 'array' OR jsonb_array_length(value) NOT IN (2, 3) THEN
+        RETURN NULL;
+    ELSIF EXISTS (SELECT FROM jsonb_array_elements(value) AS n WHERE jsonb_typeof(n) <> 'number') THEN
+        RETURN NULL;
+    ELSIF EXISTS (SELECT FROM jsonb_array_elements(value) AS n WHERE abs(n::numeric) > 1e8) THEN
+        RETURN NULL;
+    END IF;
+    RETURN ARRAY(SELECT n::double precision FROM jsonb_array_elements(value) AS n);
+END $$;
+-- A square without the error of very small numbers.
+CREATE FUNCTION square(x double precision) RETURNS double precision LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN abs(x) < 1e-150 THEN 0 ELSE x * x END
+$$;
+-- The squared distance of two positions, in the plane if one of them has no z.
+CREATE FUNCTION square_between(a double precision[], b double precision[]) RETURNS double precision
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT robotmem.square(a[1] - b[1]) + robotmem.square(a[2] - b[2]) + coalesce(robotmem.square(a[3] - b[3]), 0)
+$$;
+-- The share of a confidence that is left after some days, without the errors of very small numbers.
+CREATE FUNCTION share_left(rate double precision, days integer) RETURNS double precision LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN days <= 0 OR rate <= 0 THEN 1 WHEN rate >= 1 THEN 0
+        WHEN days * ln(1 - rate) < -600 THEN 0 ELSE power(1 - rate, days) END
+$$;
 
 CREATE TABLE memories (
     robot integer NOT NULL REFERENCES robots (id),
@@ -74,6 +105,19 @@ CREATE TABLE memories (
     content text NOT NULL GENERATED ALWAYS AS (body ->> 'content') STORED,
     status text NOT NULL GENERATED ALWAYS AS (body ->> 'status') STORED,
     observed_at bigint NOT NULL GENERATED ALWAYS AS ((body ->> 'observed_at')::bigint) STORED,  -- nanoseconds
+    memory_id bigint NOT NULL GENERATED ALWAYS AS (('x' || right(uuid::text, 10))::bit(40)::bigint) STORED,  -- in its file
+    session_id text GENERATED ALWAYS AS (body ->> 'session_id') STORED,
+    category text GENERATED ALWAYS AS (body ->> 'category') STORED,
+    confidence double precision GENERATED ALWAYS AS ((body ->> 'confidence')::double precision) STORED,
+    decay_rate double precision GENERATED ALWAYS AS ((body ->> 'decay_rate')::double precision) STORED,
+    confirmed boolean GENERATED ALWAYS AS (body #>> '{object,0,confirmed}' = '1') STORED,  -- NULL for what is no object
+    frame_id text GENERATED ALWAYS AS (body ->> 'frame_id') STORED,
+    map_id text GENERATED ALWAYS AS (body ->> 'map_id') STORED,
+    position double precision[] GENERATED ALWAYS AS (CASE WHEN body ->> 'x' IS NOT NULL THEN ARRAY[
+        (body ->> 'x')::double precision, (body ->> 'y')::double precision, (body ->> 'z')::double precision
+    ] END) STORED,  -- NULL without a pose
+    label_key text NOT NULL DEFAULT '',  -- by which labels are compared: see memory/text/normal_form.py
+    evidence_day integer NOT NULL DEFAULT 0,  -- the lived day of its robot that evidence for it is from
     -- The words as the robot's own index has them, stems and Chinese pairs included: `simple` takes them as they are
     words tsvector NOT NULL,
     model text NOT NULL DEFAULT '',  -- of the vector; '' until there is one
@@ -84,8 +128,51 @@ CREATE TABLE memories (
 );
 CREATE INDEX memories_stored ON memories (robot, stored, uuid);
 CREATE INDEX memories_words ON memories USING gin (words);
+CREATE INDEX memories_observed ON memories (observed_at);
+CREATE INDEX memories_place ON memories USING gist (point(position[1], position[2]));
+CREATE INDEX memories_context ON memories USING gin ((body -> 'context') jsonb_path_ops);
+CREATE INDEX memories_tags ON memories USING gin ((body -> 'tags'));
+CREATE INDEX memories_session ON memories (session_id) WHERE session_id <> '';
+CREATE INDEX memories_label ON memories (label_key) WHERE label_key <> '';
 -- To find the memories without a vector of the model.
 CREATE INDEX memories_model ON memories (robot, model, uuid) WHERE status = 'active';
+
+-- In how many memories of a robot and a collection a word stands, inactive ones included; the word '' in all of them.
+CREATE TABLE words (
+    robot integer NOT NULL REFERENCES robots (id),
+    collection text NOT NULL,
+    word text NOT NULL,
+    memories bigint NOT NULL,
+    PRIMARY KEY (robot, collection, word)
+);
+CREATE INDEX words_word ON words (word);
+CREATE FUNCTION count_words() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, robotmem, pg_temp AS $$
+DECLARE
+    source text := CASE TG_OP
+        WHEN 'INSERT' THEN 'SELECT *, 1 AS n FROM after'
+        WHEN 'DELETE' THEN 'SELECT *, -1 AS n FROM before'
+        ELSE 'SELECT *, 1 AS n FROM after UNION ALL SELECT *, -1 FROM before'
+    END;
+BEGIN
+    EXECUTE format(
+        'MERGE INTO robotmem.words AS w USING (
+            SELECT robot, collection, word, sum(n) AS n
+            FROM (%s) AS m, unnest(tsvector_to_array(m.words) || array['''']) AS word
+            GROUP BY robot, collection, word HAVING sum(n) <> 0
+        ) AS c ON w.robot = c.robot AND w.collection = c.collection AND w.word = c.word
+        WHEN MATCHED AND w.memories + c.n <= 0 THEN DELETE
+        WHEN MATCHED THEN UPDATE SET memories = w.memories + c.n
+        WHEN NOT MATCHED THEN INSERT VALUES (c.robot, c.collection, c.word, c.n)', source
+    );
+    RETURN NULL;
+END $$;
+CREATE TRIGGER count_new AFTER INSERT ON memories REFERENCING NEW TABLE AS after
+FOR EACH STATEMENT EXECUTE FUNCTION count_words();
+CREATE TRIGGER count_changed AFTER UPDATE ON memories REFERENCING OLD TABLE AS before NEW TABLE AS after
+FOR EACH STATEMENT EXECUTE FUNCTION count_words();
+CREATE TRIGGER count_deleted AFTER DELETE ON memories REFERENCING OLD TABLE AS before
+FOR EACH STATEMENT EXECUTE FUNCTION count_words();
 
 -- Sessions, maps and tags.
 CREATE TABLE units (
@@ -152,6 +239,20 @@ CREATE INDEX requests_open ON requests (robot, id) WHERE state = 'open';
 
 -- Rights --------------------------------------------------------------------------------------------------------------
 
+-- What tells nothing of a row but whether it matches may be asked of an index before the policies below. Superusers alone
+-- can say so; without it, the searches of a robot read all of its rows. Those of operators do not need it.
+DO $$
+BEGIN
+    ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF;
+    ALTER FUNCTION pg_catalog.jsonb_contains(jsonb, jsonb) LEAKPROOF;
+    ALTER FUNCTION pg_catalog.jsonb_exists_any(jsonb, text[]) LEAKPROOF;
+    ALTER FUNCTION pg_catalog.jsonb_object_field(jsonb, text) LEAKPROOF;
+    ALTER FUNCTION pg_catalog.on_pb(point, box) LEAKPROOF;
+    ALTER FUNCTION pg_catalog.point(double precision, double precision) LEAKPROOF;
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE NOTICE 'not a superuser: the searches of robots will read all of their rows';
+END $$;
+
 -- What robots may read of others: facts and perceptions of a collection, `*` for all but those of people.
 CREATE TABLE grants (
     robot integer NOT NULL REFERENCES robots (id),
@@ -167,10 +268,10 @@ CREATE FUNCTION has_grants() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINE
 $$;
 
 -- A robot reads and writes its own rows, and reads what it was granted. Operators read everything. Who made the database may do everything.
-REVOKE ALL ON FUNCTION add_model FROM PUBLIC;
+REVOKE ALL ON FUNCTION add_model, count_words FROM PUBLIC;
 GRANT USAGE ON SCHEMA robotmem TO robotmem_robots, robotmem_operators;
 GRANT SELECT ON ALL TABLES IN SCHEMA robotmem TO robotmem_robots, robotmem_operators;
-GRANT UPDATE (file, epoch, revision, stored, policy, latest, contact) ON robots TO robotmem_robots;
+GRANT UPDATE (file, epoch, revision, stored, policy, latest, lived_days, contact) ON robots TO robotmem_robots;
 GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
 GRANT INSERT ON deleted TO robotmem_robots;
 GRANT EXECUTE ON FUNCTION add_model TO robotmem_robots;
@@ -193,6 +294,8 @@ ALTER TABLE grants ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON grants FOR SELECT TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 ALTER TABLE memories ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON memories TO robotmem_robots USING (robot = (SELECT robotmem.me()));
+ALTER TABLE words ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON words TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 ALTER TABLE units ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON units TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 ALTER TABLE deleted ENABLE ROW LEVEL SECURITY;
@@ -205,10 +308,15 @@ CREATE POLICY granted ON memories FOR SELECT TO robotmem_robots USING (
     collection IN (SELECT g.collection FROM robotmem.grants AS g)
     OR '*' IN (SELECT g.collection FROM robotmem.grants AS g) AND NOT starts_with(collection, 'people')
 );
+CREATE POLICY granted ON words FOR SELECT TO robotmem_robots USING (
+    collection IN (SELECT g.collection FROM robotmem.grants AS g)
+    OR '*' IN (SELECT g.collection FROM robotmem.grants AS g) AND NOT starts_with(collection, 'people')
+);
 
 CREATE POLICY operators ON grants FOR SELECT TO robotmem_operators USING (true);
 CREATE POLICY operators ON robots FOR SELECT TO robotmem_operators USING (true);
 CREATE POLICY operators ON memories FOR SELECT TO robotmem_operators USING (true);
+CREATE POLICY operators ON words FOR SELECT TO robotmem_operators USING (true);
 CREATE POLICY operators ON units FOR SELECT TO robotmem_operators USING (true);
 CREATE POLICY operators ON deleted FOR SELECT TO robotmem_operators USING (true);
 

@@ -44,6 +44,8 @@ class Batch:
     """Units as JSON: each with its `unit`, its `uuid`, and `robot` and `revision` that its version is from."""
     deleted: tuple[str, ...] = ()
     """UUIDs in hexadecimal digits."""
+    lived_days: int = 0
+    """Days that the file has lived: see conditions/decay.py."""
 
     @property
     def cursor(self) -> Cursor:
@@ -53,7 +55,8 @@ class Batch:
     def lines(self) -> Iterator[str]:
         """Yield the lines of the batch, without line ends."""
         head = {"batch": 1, "robot": self.robot, "epoch": self.epoch, "first": self.first, "last": self.last}
-        yield json.dumps({**head, "rows": len(self.rows), "deleted": self.deleted})
+        head |= {"lived_days": self.lived_days, "rows": len(self.rows)}
+        yield json.dumps({**head, "deleted": self.deleted})
         yield from (json.dumps(row, ensure_ascii=False) for row in self.rows)
 
 

@@ -10,9 +10,10 @@ from .robot_memory import RobotMemory
 
 
 def open_memory(
-    db_path: str | os.PathLike[str] | None = None, collection: str = "default", **options: Any
-) -> RobotMemory:
-    """Open a memory; the arguments are those of `RobotMemory`.
+    db_path: str | os.PathLike[str] | None = None, collection: str = "default",
+    *, opens: type[RobotMemory] | None = None, **options: Any,
+) -> RobotMemory:  # fmt: skip
+    """Open a memory; the arguments are those of `RobotMemory`, and `opens` a class that answers for more than the file.
 
     Folders of `notes_folders` are read while it is open, unless it is `read_only`.
 
@@ -20,7 +21,7 @@ def open_memory(
         DatabaseUnusableError: the database cannot be opened.
         InvalidFieldError: a parameter cannot be used.
     """
-    memory = RobotMemory(db_path, collection, has_companions=True, **options)
+    memory = (opens or RobotMemory)(db_path, collection, has_companions=True, **options)
     if memory.parameters.notes_folders and not memory.parts.database.read_only:
         memory.attach(NotesIngestor(memory))
     return memory

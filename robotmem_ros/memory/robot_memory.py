@@ -49,12 +49,12 @@ from .objects.sightings import is_sighting
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, plan, purge
 from .retention.retention import Report
-from .search.counts import DEFAULT_N, Count, parse_counts, read_counts
+from .search.counts import DEFAULT_N, Counts, parse_counts, read_counts
 from .search.density import Density, parse_density, read_density
 from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.hits import Hit
 from .search.query import parse_query
-from .search.request import MAX_ENTRIES, Names, RecallRequest, TimelineRequest, Where
+from .search.request import DEADLINE, MAX_ENTRIES, Names, RecallRequest, Scope, TimelineRequest, Where
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
@@ -326,7 +326,8 @@ class RobotMemory:
         collection: str | None = None, *, collections: Names = (), session_ids: Names = (),
         excluded_session_ids: Names = (), kinds: Names = (), categories: Names = (), labels: Names = (),
         tags: Names = (), any_tags: Names = (), areas: Names = (), include_unconfirmed: bool = False,
-        min_relevance: float | None = None, ids: Iterable[int] | int | None = (),
+        scope: str = "robot", deadline: float = DEADLINE, min_relevance: float | None = None,
+        ids: Iterable[int] | int | None = (),
         near: Where = None, within: Json = None, since_last_visit: Where = None, representatives_only: bool = False,
         explain: bool = False, fold: bool = True, count_usage: bool = True, caller: str = "python",
     ) -> RecallResult:  # fmt: skip
@@ -348,6 +349,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         request, parts = RecallRequest(**arguments_in(locals())), self.parts
+        _check_scope(request.scope)
         parsed = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         caller, start = validation.name("caller", request.caller), time.perf_counter()
         with parts.database.query_priority:
@@ -383,7 +385,8 @@ class RobotMemory:
     def timeline(
         self, *, collections: Names = (), session_ids: Names = (), excluded_session_ids: Names = (), kinds: Names = (),
         categories: Names = (), labels: Names = (), tags: Names = (), any_tags: Names = (), areas: Names = (),
-        include_unconfirmed: bool = False, n: int = 50, cursor: str = "", oldest_first: bool = False,
+        include_unconfirmed: bool = False, scope: str = "robot", deadline: float = DEADLINE, n: int = 50,
+        cursor: str = "", oldest_first: bool = False,
         after: Time | None = None, before: Time | None = None, collection: str | None = None,
         min_confidence: float = 0.0, include_forgotten: bool = False,
     ) -> Timeline:  # fmt: skip
@@ -397,6 +400,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         request, parts = TimelineRequest(**arguments_in(locals())), self.parts
+        _check_scope(request.scope)
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         return self._access.query(read_timeline, query)
 
@@ -444,7 +448,10 @@ class RobotMemory:
         order, everything = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
         return self._access.query(read_details, order, self.decay(), include_forgotten=everything)
 
-    def counts(self, field: str, *, collection: str | None = None, n: int = DEFAULT_N) -> tuple[Count, ...]:
+    def counts(
+        self, field: str, *, collection: str | None = None, n: int = DEFAULT_N, scope: str = "robot",
+        deadline: float = DEADLINE,
+    ) -> Counts:  # fmt: skip
         """Return how many active memories each value of a field has, in a collection or in all; largest first.
 
         `field` is `collections`, `categories`, `tags`, `labels`, `areas`, `sessions` or `kinds`. Objects that are not
@@ -454,6 +461,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
+        _check_scope(scope)
         query = parse_counts(field, collection=collection, n=n)
         return self._access.query(read_counts, query, self.parameters, self.parts.areas.by_name())
 
@@ -836,3 +844,8 @@ class RobotMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _check_scope(scope: str) -> None:
+    if Scope.of(scope) is not Scope.ROBOT:
+        raise InvalidFieldError("scope", scope, "needs a fleet, which the parameter fleet_url names")

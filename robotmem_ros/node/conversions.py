@@ -10,11 +10,12 @@ from builtin_interfaces.msg import Duration, Time
 from robotmem_ros.msg import MemoryStatus, Perception
 from robotmem_ros.srv import Doctor, EndSession, Learn, List, ObjectHistory, Update
 
-from ..memory import BriefMemory, Count, Finding, Hit, Mode, Sighting, Status
+from ..memory import BriefMemory, Finding, Hit, Mode, Sighting, Status
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
 from ..memory.new_memory import new_perception
+from ..memory.search.counts import Counts
 from ..memory.sessions.sessions import SessionReport
 from .fields import NS, field_types, fields_of, fill, set_field, time_from
 from .transforms import Target
@@ -82,9 +83,9 @@ def fill_history(response: ObjectHistory.Response, sightings: tuple[Sighting, ..
     fill(response, sightings=sightings)
 
 
-def fill_counts(response: List.Response, counts: tuple[Count, ...]) -> None:
+def fill_counts(response: List.Response, counts: Counts) -> None:
     """Fill a response with the numbers of memories that have each value."""
-    fill(response, counts=dict(counts))
+    fill(response, counts=dict(counts), reason=counts.reason)
 
 
 def fill_findings(response: Doctor.Response, findings: tuple[Finding, ...]) -> None:

@@ -16,7 +16,8 @@ from contextlib import suppress
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
-from ..memory import Parameters, RobotMemory, open_memory
+from ..fleet.scope import open_memory
+from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
 from ..memory.storage.connection import default_path
 from ..perception import TopicCounts

@@ -62,7 +62,7 @@ class Fleet:
     def everything(self) -> str:
         """Return all rows of all tables as text, but for the stamps of robots."""
         tables = [name for (name,) in self.query("SELECT tablename FROM pg_tables WHERE schemaname = 'robotmem'")]
-        assert len(tables) == 8
+        assert len(tables) == 9
         rows = [row for name in tables for (row,) in self.query(f"SELECT t::text FROM robotmem.{name} AS t")]
         return re.sub(r"\b\d{16}\b", "STAMP", "\n".join(rows))
 

@@ -19,6 +19,7 @@ OWN = "robot = (SELECT id FROM robotmem.robots WHERE name = 'own')"
 OTHERS = {
     "robots": "name = 'other'",
     "memories": f"NOT {OWN}",
+    "words": f"NOT {OWN}",
     "units": f"NOT {OWN}",
     "deleted": f"NOT {OWN}",
     "grants": f"NOT {OWN}",
@@ -34,6 +35,7 @@ WRITES = (
     "UPDATE robotmem.memories SET robot = {other}",
     "UPDATE robotmem.units SET robot = {other}",
     "INSERT INTO robotmem.memories (robot, uuid, epoch, revision, body, words) VALUES ({new}, 1, {body}, '')",
+    "UPDATE robotmem.words SET memories = 0",
     "INSERT INTO robotmem.units (robot, uuid, epoch, revision, unit, body) VALUES ({new}, 1, 'tag', '{{}}')",
     "INSERT INTO robotmem.deleted SELECT {other}, uuid FROM robotmem.deleted",
     "UPDATE robotmem.deleted SET uuid = gen_random_uuid()",
@@ -61,7 +63,8 @@ WRITES = (
     "CREATE ROLE more",
 )
 """What no robot may do."""
-BODY = """'{"type": "fact", "collection": "", "content": "", "status": "active", "observed_at": 0}'"""
+BODY = """'{"type": "fact", "collection": "", "content": "", "status": "active", "observed_at": 0, "session_id": "",
+"category": "", "confidence": 0.9, "frame_id": "map", "map_id": ""}'"""
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
@@ -37,6 +37,21 @@ class Count(NamedTuple):
     memories: int
 
 
+class Counts(tuple[Count, ...]):  # noqa: SLOT001 (a tuple with a reason)
+    """Values and how many active memories have each."""
+
+    reason: str = ""
+    """Why the fleet did not answer; empty if it did, or was not asked."""
+
+    @classmethod
+    def of(cls, counts: Iterable[Count], n: int, reason: str = "") -> Counts:
+        """Sort counts, largest first and then in alphabetical order; what no memory has is left out."""
+        some = sorted((count for count in counts if count.memories), key=lambda count: (-count.memories, count.value))
+        result = cls(some[:n])
+        result.reason = reason
+        return result
+
+
 class CountQuery(NamedTuple):
     """A validated request for counts."""
 
@@ -61,9 +76,7 @@ def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_
     )
 
 
-def read_counts(
-    snapshot: Snapshot, query: CountQuery, parameters: Parameters, areas: Mapping[str, Area]
-) -> tuple[Count, ...]:
+def read_counts(snapshot: Snapshot, query: CountQuery, parameters: Parameters, areas: Mapping[str, Area]) -> Counts:
     """Count, largest first and then in alphabetical order; what no memory has is left out."""
     if query.field in {CountField.COLLECTIONS, CountField.KINDS}:
         counts = _from_table(snapshot, query)
@@ -72,8 +85,7 @@ def read_counts(
         counts += _in_polygons(snapshot, query, parameters, areas)
     else:
         counts = _of_values(snapshot, query, query.n)
-    counts = [count for count in counts if count.memories]
-    return tuple(sorted(counts, key=lambda count: (-count.memories, count.value))[: query.n])
+    return Counts.of(counts, query.n)
 
 
 def _from_table(snapshot: Snapshot, query: CountQuery) -> list[Count]:

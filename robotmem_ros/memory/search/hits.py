@@ -62,6 +62,8 @@ class Hit:
     """Number of older memories of the same text that the hit stands for."""
     folded_ids: tuple[int, ...] = ()
     """The newest of these, newest first."""
+    robot: str = ""
+    """The robot of the fleet that remembers it; empty for this one."""
 
     @property
     def id(self) -> int:

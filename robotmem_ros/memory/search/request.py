@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, fields
+from enum import Enum
 
 from ..argument import Json, argument
 from ..bounds import MAX_IDS, MAX_NAMES, MAX_QUERY
 from ..times import Time
+from ..validation import member
 
 MAX_N = 100
 """Memories that a recall returns at most."""
@@ -17,8 +19,23 @@ Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 Where = Mapping[str, object] | Iterable[float] | str | None
 """A place as an object with a `target`, that object as JSON, or the two or three numbers of the target alone."""
+DEADLINE = 1.0
+"""Seconds to wait for the fleet."""
 NEARBY = 5.0
 """Metres around a place that is given as numbers alone."""
+
+
+class Scope(str, Enum):
+    """Whose memories to look at."""
+
+    ROBOT = "robot"
+    FLEET = "fleet"
+    BOTH = "both"
+
+    @classmethod
+    def of(cls, value: str) -> Scope:
+        """Return a scope by its name, the robot's own for an empty one; raises InvalidFieldError."""
+        return member("scope", value or cls.ROBOT, cls)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +52,8 @@ class _Conditions:
     any_tags: Names = argument((), "memories with at least one of these tags", '["dock", "night"]', entries=MAX_NAMES)
     areas: Names = argument((), "memories in these areas", '"kitchen"', entries=MAX_NAMES)
     include_unconfirmed: bool = argument(False, "also objects that are not confirmed", "True")
+    scope: str = argument("robot", "whose memories: `robot` (its own), `fleet` or `both`", '"both"')
+    deadline: float = argument(DEADLINE, "seconds to wait for the fleet", "0.5", within=(0.0, 60.0))
 
 
 @dataclass(slots=True)

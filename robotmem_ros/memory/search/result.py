@@ -56,6 +56,8 @@ class BriefMemory(Observed):
     collection: str
     folded_count: int
     """Number of older memories of the same text that it stands for."""
+    robot: str = ""
+    """The robot of the fleet that remembers it; empty for this one."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class RecallResult:
             BriefMemory(
                 memory.id, memory.kind, memory.observed_at, hit.score, hit.relevance, memory.faded,
                 snippet(memory.content, self.words), memory.label, memory.pose, memory.frame_id, hit.distance,
-                memory.collection, hit.folded_count,
+                memory.collection, hit.folded_count, hit.robot,
             )
             for hit in self.hits
             for memory in [hit.memory]

@@ -35,7 +35,7 @@ DEFAULT_N = 50
 SNIPPET = 100
 """Greatest number of code points of a content in an entry."""
 _READ = SNIPPET + 100
-_CURSOR = struct.Struct(">?qq")
+_CURSOR = struct.Struct(">?qq16s")
 _CHECK = struct.Struct(">I")
 
 
@@ -61,6 +61,8 @@ class TimelineEntry(Observed):
     frame_id: str
     map_id: str
     pose: Pose | None
+    robot: str = ""
+    """The robot of the fleet that remembers it; empty for this one."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class Timeline:
     entries: tuple[TimelineEntry, ...]
     cursor: str
     """Where the next page begins; empty if there is none."""
+    reason: str = ""
+    """Why the fleet did not answer; empty if it did, or was not asked."""
 
     def __iter__(self) -> Iterator[TimelineEntry]:
         return iter(self.entries)
@@ -84,6 +88,8 @@ class Position(NamedTuple):
     oldest_first: bool
     observed_at: int
     memory_id: int
+    uuid: bytes = bytes(16)
+    """Of another robot's memory, which may have the same time and id; zeros for one of the own file."""
 
     def cursor(self) -> str:
         """Write it as a text that only `parse_cursor` reads."""
@@ -91,8 +97,9 @@ class Position(NamedTuple):
         return base64.urlsafe_b64encode(data + _CHECK.pack(zlib.crc32(data))).decode("ascii")
 
     def sql(self) -> Sql:
-        """Require to stand behind it."""
-        return behind(self.observed_at, self.memory_id, oldest_first=self.oldest_first)
+        """Require to stand behind it. Of the same time and id, that of the own file has the least UUID, zeros."""
+        is_behind = any(self.uuid) and not self.oldest_first
+        return behind(self.observed_at, self.memory_id + is_behind, oldest_first=self.oldest_first)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ..batch import Batch, Cursor
 from ..errors import RewoundError
 from ..models import Vector
 from . import codec, revisions, units, vector_rows
+from .overview import overview
 from .snapshot import Snapshot
 
 _OF_MEMORIES = "memories INDEXED BY idx_mem_collection WHERE collection = ? AND "
@@ -53,7 +54,10 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int, max_data: int | No
         (first, last),
     )
     epoch = revisions.epoch_of(snapshot, last)
-    return Batch(revisions.robot(snapshot), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deletions))
+    return Batch(
+        revisions.robot(snapshot), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deletions),
+        overview(snapshot).lived_days,
+    )  # fmt: skip
 
 
 def _last(snapshot: Snapshot, collections: list[str], first: int, n: int) -> int | None:

@@ -55,6 +55,11 @@ class Tag(NamedTuple):
     """Active memories that have it or a tag under it."""
 
 
+def parents(snapshot: Snapshot) -> dict[str, str]:
+    """Return all tags, with the tag above each; empty at the top."""
+    return {tag: parent or "" for tag, parent, _ in snapshot.rows(_ROWS)}
+
+
 def set_taxonomy(transaction: Transaction, tags: Collection[TagMeta]) -> None:
     """Replace the tags of the taxonomy if they differ from these; what callers added stays."""
     own_tags = {tag for (tag,) in transaction.rows("SELECT tag FROM tag_meta WHERE uuid IS NOT NULL")}

@@ -192,7 +192,10 @@ def received(batch: Batch) -> Batch:
     """Return a batch as its lines carry it."""
     head, *rows = map(json.loads, batch.lines())
     assert head["rows"] == len(rows)
-    return Batch(head["robot"], head["epoch"], head["first"], head["last"], tuple(rows), tuple(head["deleted"]))
+    return Batch(
+        head["robot"], head["epoch"], head["first"], head["last"], tuple(rows), tuple(head["deleted"]),
+        head["lived_days"],
+    )  # fmt: skip
 
 
 def batches(memory: RobotMemory, n: int = 1000, seen: Cursor = BEGINNING) -> Iterator[Batch]:

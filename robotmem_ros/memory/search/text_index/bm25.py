@@ -71,6 +71,11 @@ class Statistics(NamedTuple):
         """Return how much a word tells of what is asked: 4 + ln((N + 1) / (n + 0.5)), also if no memory holds it."""
         return _COMMON + math.log((max(self.memories, _AS_OF_MANY) + 1) / (self.frequencies.get(word, 0) + 0.5))
 
+    def shares(self, words: Sequence[str]) -> Mapping[str, float]:
+        """Return the share that each of some words has in what they ask together."""
+        whole = sum(map(self.rarity, words))
+        return {word: self.rarity(word) / whole for word in words}
+
 
 def read_statistics(snapshot: Snapshot, words: Iterable[str], collections: Sequence[str]) -> Statistics:
     """Read the statistics for some words over some collections together; none for all."""

@@ -143,8 +143,7 @@ class TextReader:
     @cached_property
     def _shares(self) -> Mapping[str, float]:
         # The share of each word of the subject.
-        whole = sum(self._rarities[word] for word in self._query.subject)
-        return {word: self._rarities[word] / whole for word in self._query.subject}
+        return self._statistics().shares(self._query.subject)
 
     @cached_property
     def _weighted(self) -> WeightedTerms:

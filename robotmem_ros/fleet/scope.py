@@ -1,0 +1,317 @@
+"""Answer from the robot's own file, from its fleet, or from both, as the scope of a request says.
+
+This is the one place where verbs choose. What the fleet does not answer within the deadline, the robot answers from
+its own file, and says why.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+
+from ..memory import opening, validation
+from ..memory.argument import read_times
+from ..memory.conditions.condition import Condition
+from ..memory.conditions.spatial import SinceLastVisit
+from ..memory.embedding import ModelUnavailableError
+from ..memory.errors import RobotMemoryError
+from ..memory.robot_memory import RobotMemory
+from ..memory.search.counts import MAX_N, Count, CountField, CountQuery, Counts, parse_counts
+from ..memory.search.query import Query, parse_query
+from ..memory.search.request import DEADLINE, RecallRequest, Scope, TimelineRequest
+from ..memory.search.result import Mode, RecallResult
+from ..memory.search.timeline import Position, Timeline, TimelineEntry, parse_timeline
+from ..memory.search.visits import last_visit
+from ..memory.storage import tag_rows
+from ..memory.storage.overview import overview
+from ..memory.text.normal_form import label_key
+
+if TYPE_CHECKING:
+    from .ask import Asker
+    from .connection import Connection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+U = TypeVar("U")
+_CONNECTIONS = 4
+_MAX_DEADLINE = 60.0
+
+
+@dataclass(frozen=True)
+class _Call(Generic[T]):
+    """A call of a verb: whom it asks, and what."""
+
+    own: Callable[[], T]
+    """Answers it from the robot's own file."""
+    arguments: dict[str, Any]
+    scope: Scope
+    deadline: float
+
+    @property
+    def is_of_both(self) -> bool:
+        return self.scope is Scope.BOTH
+
+
+def _scoped(
+    verb: Callable[Concatenate[RobotMemory, P], T], beyond: Callable[[FleetMemory, _Call[T]], T]
+) -> Callable[Concatenate[FleetMemory, P], T]:
+    signature, own = inspect.signature(verb), cast(Callable[..., T], verb)
+
+    @wraps(verb)
+    def choose(self: FleetMemory, /, *arguments: P.args, **keywords: P.kwargs) -> T:
+        try:
+            _, *by_name = signature.bind(self, *arguments, **keywords).arguments.items()
+        except TypeError:
+            return verb(self, *arguments, **keywords)  # its error says more
+        names = dict(by_name)
+        scope = Scope.of(names.pop("scope", ""))
+        deadline = validation.number("deadline", names.pop("deadline", DEADLINE), low=0.0, high=_MAX_DEADLINE)
+        call = _Call(partial(own, self, **names), read_times(names, self.moment), scope, deadline)
+        return call.own() if scope is Scope.ROBOT else beyond(self, call)
+
+    return choose
+
+
+def _answered(
+    memory: FleetMemory,
+    call: _Call[T],
+    ask: Callable[[Connection], U],
+    join: Callable[[T | None, U], T],
+    say: Callable[[T, str], T],
+) -> T:
+    # What the fleet says, joined with what the robot knows if both are asked; or that alone, and why.
+    answer = memory.fleet.ask(ask, call.deadline)
+    own = call.own() if call.is_of_both else None
+    try:
+        others = answer()
+    except RobotMemoryError as error:
+        return say(call.own() if own is None else own, f"{error}; this is what the robot knows")
+    return join(own, others)
+
+
+def _recall(memory: FleetMemory, call: _Call[RecallResult]) -> RecallResult:
+    request = RecallRequest(**call.arguments)
+    query = parse_query(memory.parameters, request, decay=memory.decay(), areas=memory.parts.areas.by_name)
+    query = replace(query, conditions=memory.complete(query.conditions))
+
+    def ask(connection: Connection) -> RecallResult:
+        from .ask import recall
+
+        return recall(connection, query, memory.asker(call, query.text))
+
+    def join(own: RecallResult | None, others: RecallResult) -> RecallResult:
+        return _merged(own, others, query) if own is not None else say(others, query.cut)
+
+    def say(result: RecallResult, reason: str) -> RecallResult:
+        return replace(result, reason="; ".join(filter(None, (reason, result.reason))))
+
+    return _answered(memory, call, ask, join, say)
+
+
+def _timeline(memory: FleetMemory, call: _Call[Timeline]) -> Timeline:
+    request = TimelineRequest(**call.arguments)
+    query = parse_timeline(memory.parameters, request, decay=memory.decay(), areas=memory.parts.areas.by_name)
+
+    def ask(connection: Connection) -> list[tuple[TimelineEntry, bytes]]:
+        from .ask import timeline
+
+        return timeline(connection, query, memory.asker(call))
+
+    def join(own: Timeline | None, others: list[tuple[TimelineEntry, bytes]]) -> Timeline:
+        keys = [(entry.observed_at, entry.id, uuid, entry) for entry, uuid in others]
+        keys += [(entry.observed_at, entry.id, bytes(16), entry) for entry in own or ()]
+        keys.sort(key=lambda key: key[:3], reverse=not query.oldest_first)
+        page = keys[: query.n]
+        is_last = len(keys) <= query.n and not (own and own.cursor)
+        cursor = "" if is_last else Position(query.oldest_first, *page[-1][:3]).cursor()
+        return Timeline(tuple(entry for *_, entry in page), cursor)
+
+    return _answered(memory, call, ask, join, lambda own, reason: replace(own, reason=reason))
+
+
+def _counts(memory: FleetMemory, call: _Call[Counts]) -> Counts:
+    query = parse_counts(**call.arguments)
+    # All of them: what is seldom on the robot may be frequent elsewhere.
+    whole = replace(call, own=partial(memory.counts, query.field, collection=query.collection, n=MAX_N))
+
+    def ask(connection: Connection) -> list[Count]:
+        from .ask import counts
+
+        return counts(connection, query, memory.asker(call), memory.parts.areas.by_name())
+
+    def join(own: Counts | None, others: list[Count]) -> Counts:
+        sums = {_key(query, count): count for count in own or ()}
+        for count in others:
+            name, more = sums.get(_key(query, count), Count(count.value, 0))
+            sums[_key(query, count)] = Count(name, more + count.memories)
+        return Counts.of(sums.values(), query.n)
+
+    return _answered(memory, whole, ask, join, lambda own, reason: Counts.of(own, query.n, reason))
+
+
+def _key(query: CountQuery, count: Count) -> str:
+    return label_key(count.value) if query.field is CountField.LABELS else count.value
+
+
+class FleetMemory(RobotMemory):
+    """A memory that also answers from the fleet that the parameter `fleet_url` names."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fleet = Fleet(self.parameters.fleet_url)
+        self.attach(self.fleet)
+
+    recall = _scoped(RobotMemory.recall, _recall)
+    timeline = _scoped(RobotMemory.timeline, _timeline)
+    counts = _scoped(RobotMemory.counts, _counts)
+
+    def complete(self, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+        """Return conditions with what only the robot's own file tells of them."""
+        return tuple(
+            replace(condition, end=self._access.read(last_visit, condition))
+            if isinstance(condition, SinceLastVisit)
+            else condition
+            for condition in conditions
+        )
+
+    def asker(self, call: _Call[Any], text: str = "") -> Asker:
+        """Return who asks for a text; what both know is told by the robot alone."""
+        from .ask import Asker
+
+        vector, reason, embedder = None, "", self.parts.embedders.current
+        if text:
+            try:
+                vector = embedder.embed_one(text)
+            except ModelUnavailableError as error:
+                reason = str(error)
+        parents = self._access.read(tag_rows.parents)
+        others = self._access.read(overview).others if call.is_of_both else None
+        return Asker(self.parameters, vector, embedder.name, reason, parents, others)
+
+
+def open_memory(
+    db_path: str | os.PathLike[str] | None = None, collection: str = "default", **options: Any
+) -> RobotMemory:
+    """Open a memory with all that its parameters name, its fleet included; see `memory.opening`.
+
+    Raises:
+        DatabaseUnusableError: the database cannot be opened.
+        InvalidFieldError: a parameter cannot be used.
+    """
+    return opening.open_memory(db_path, collection, opens=FleetMemory if options.get("fleet_url") else None, **options)
+
+
+class Fleet:
+    """The fleet at a URL, asked in threads of their own: a network may not answer. Safe to use from several threads."""
+
+    trouble = ""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._free = threading.Semaphore(_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._is_closed = False
+
+    def ask(self, work: Callable[[Connection], T], deadline: float) -> Callable[[], T]:
+        """Begin to ask, and return a function that waits for the answer; that raises RobotMemoryError."""
+        end, future = time.monotonic() + deadline, Future[T]()
+
+        def run() -> None:
+            with self._free:
+                try:
+                    future.set_result(self._work(work, deadline))
+                except BaseException as error:
+                    future.set_exception(error)
+
+        def answer() -> T:
+            try:
+                return future.result(max(0.0, end - time.monotonic()))
+            except TimeoutError:
+                raise RobotMemoryError(f"the fleet did not answer within {deadline:g} s") from None
+            except ImportError as cause:
+                missing = cause.name or "libpq"  # without its library psycopg names none
+                raise RobotMemoryError(f"{missing} is not installed (pip install 'robotmem_ros[fleet]')") from cause
+
+        threading.Thread(target=run, name="robotmem-ask", daemon=True).start()
+        return answer
+
+    def settle(self) -> None:
+        """Do nothing: nothing waits to be stored."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            self._is_closed = True
+            connections, self._idle = self._idle, []
+        for connection in connections:
+            connection.close()
+
+    def _work(self, work: Callable[[Connection], T], deadline: float) -> T:
+        from .connection import FleetError
+
+        connection = self._take()
+        if connection is not None:
+            # The server may have closed it meanwhile.
+            with suppress(FleetError):
+                return self._in_transaction(connection, work, deadline)
+        return self._in_transaction(self._connected(), work, deadline)
+
+    def _in_transaction(self, connection: Connection, work: Callable[[Connection], T], deadline: float) -> T:
+        from .connection import fleet_errors
+
+        limit = max(1, round(deadline * 1000))
+        begin = f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {limit}"
+        try:
+            with fleet_errors(), connection.transaction():
+                connection.execute(begin.encode())
+                answer = work(connection)
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            if not self._is_closed:
+                self._idle.append(connection)
+                return answer
+        connection.close()
+        return answer
+
+    def _take(self) -> Connection | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _connected(self) -> Connection:
+        from .ask import SETTINGS
+        from .connection import connect
+
+        connection = connect(self._url)
+        connection.prepare_threshold = None  # a plan for all values would miss the index of a model
+        connection.execute(SETTINGS)
+        return connection
+
+
+def _merged(own: RecallResult, others: RecallResult, query: Query) -> RecallResult:
+    # The relevance is computed alike on both sides, and so are distances and times; scores are not.
+    hits = [*own, *others]
+    if query.spatial_sort is not None:
+        hits.sort(key=lambda hit: hit.distance)
+    elif query.text:
+        hits.sort(key=lambda hit: -hit.relevance)
+        best = hits[0].relevance if hits else 0.0
+        hits = [replace(hit, score=hit.relevance / best if best else 1.0) for hit in hits]
+    else:
+        hits.sort(key=lambda hit: -hit.memory.observed_at)
+    modes = {result.mode for result in (own, others) if result} or {own.mode}
+    return RecallResult(
+        tuple(hits[: query.n]), modes.pop() if len(modes) == 1 else Mode.HYBRID,
+        "; ".join(dict.fromkeys(filter(None, (own.reason, others.reason)))), own.relevant or others.relevant,
+        {**others.words, **own.words},
+    )  # fmt: skip

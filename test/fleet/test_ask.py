@@ -1,0 +1,159 @@
+"""What a fleet answers: under conditions exactly what brute force finds, with the relevance that a robot computes."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from robotmem_ros.fleet import ask
+from robotmem_ros.fleet.ask import Asker
+from robotmem_ros.fleet.conditions import Sql
+from robotmem_ros.fleet.connection import Connection, connect
+from robotmem_ros.memory import Kind, RobotMemory
+from robotmem_ros.memory.conditions.condition import Condition
+from robotmem_ros.memory.conditions.spatial import SinceLastVisit, distance
+from robotmem_ros.memory.search.fading import of_faded
+from robotmem_ros.memory.search.query import Query
+from robotmem_ros.memory.search.visits import last_visit
+
+from ..support.clock import Clock
+from ..support.embedders import WordVectors
+from ..support.postgres import Server
+from ..support.search.errors import InvalidQueryError
+from ..support.search.queries import questions
+from ..support.search.reference_model import Question, ReferenceMemory
+from ..support.search.worlds import AREAS, BORN, World, build
+from .conftest import Fleet, push
+
+SIZE = 300
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A world, and a fleet that has all of it."""
+
+    world: World
+    questions: Sequence[Question]
+    connection: Connection
+
+    def at(self, question: Question) -> Query:
+        """Return the query of a question at its time."""
+        query = self.world.plan(question)
+        self.world.live(question.now)
+        self.connection.execute("UPDATE robotmem.robots SET lived_days = %s", (self.world.oracle.lived_days,))
+        self.expected(query)
+        return replace(query, conditions=self.conditions(query))
+
+    def expected(self, query: Query) -> list[ReferenceMemory]:
+        """Return the memories that brute force finds under the conditions, without notes.
+
+        Raises:
+            InvalidQueryError: the file would refuse the query.
+        """
+        return [one for one in self.world.oracle.candidates(query) if one.new.kind is not Kind.NOTE]
+
+    def first(self, query: Query) -> list[tuple[int, float]]:
+        """Return the ids of the nearest or newest memories, with their distances."""
+        newest = sorted(self.expected(query), key=lambda one: (-one.new.observed_at, -one.id))
+        if (place := query.spatial_sort) is None:
+            return [(one.id, math.nan) for one in newest[: query.n]]
+        lived_days = self.world.oracle.lived_days
+        distances = [(one.id, distance(one.row(lived_days), place)) for one in newest]
+        near = [pair for pair in distances if math.isfinite(pair[1]) and pair[1] <= place.max_distance]
+        return sorted(near, key=lambda pair: pair[1])[: query.n]
+
+    def rows(self, where: Sql) -> list[tuple[int]]:
+        """Return the ids of the memories that a condition holds for."""
+        statement = "SELECT m.memory_id FROM robotmem.memories AS m JOIN robotmem.robots AS r ON r.id = m.robot WHERE "
+        return self.connection.execute((statement + where.sql).encode(), where.arguments).fetchall()
+
+    def asker(self, text: str) -> Asker:
+        """Return who asks for a text."""
+        model = self.world.memory.parts.embedders.current.name
+        return Asker(self.world.memory.parameters, WordVectors().embed_one(text) if text else None, model)
+
+    def conditions(self, query: Query) -> tuple[Condition, ...]:
+        """Return the conditions of a query, complete by what only the robot's file tells."""
+        with self.world.memory.parts.database.snapshot() as snapshot:
+            return tuple(
+                replace(condition, end=last_visit(snapshot, condition))
+                if isinstance(condition, SinceLastVisit)
+                else condition
+                for condition in query.conditions
+            )
+
+
+def drawn(world: World, number: int, n: int) -> list[Question]:
+    """Draw questions at once, before any of them changes what the others are drawn from."""
+    some: list[Question] = []
+
+    @seed(number)
+    @settings(max_examples=n, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(questions(world))
+    def collect(question: Question) -> None:
+        some.append(question)
+
+    collect()
+    return some
+
+
+@pytest.fixture(scope="module")
+def asked(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    number = random.randrange(10**6)
+    print(f"seed {number}")
+    folder = tmp_path_factory.mktemp("asked")
+    fleet, clock = Fleet(postgres, folder), Clock(BORN)
+    url = fleet.add("asked")
+    with RobotMemory(folder / "memory.db", embedder=WordVectors(), clock=clock) as memory:
+        world = replace(build(memory, clock, 3 * (number % 100), SIZE), areas=AREAS)
+        push(memory, url)
+        with closing(connect(url)) as connection:
+            connection.execute(ask.SETTINGS)
+            yield Asked(world, drawn(world, number, 120), connection)
+
+
+def test_conditions_hold_for_what_brute_force_finds(asked: Asked) -> None:
+    found_any = 0
+    for question in asked.questions:
+        with suppress(InvalidQueryError):
+            query = asked.at(question)
+            expected = {one.id for one in asked.expected(query)}
+            where = Asker(asked.world.memory.parameters).candidates(query.conditions)
+            assert {memory_id for (memory_id,) in asked.rows(where)} == expected, (query, where)
+            found_any += bool(expected)
+    assert found_any > len(asked.questions) / 4
+
+
+def test_a_recall_gives_the_nearest_the_newest_and_what_is_relevant(asked: Asked) -> None:
+    for question in asked.questions[::3]:
+        with suppress(InvalidQueryError):
+            check_recall(asked, question)
+
+
+def check_recall(asked: Asked, question: Question) -> None:
+    """Assert what a recall of the fleet must be."""
+    query = asked.at(question)
+    result = ask.recall(asked.connection, query, asked.asker(query.text))
+    assert {hit.robot for hit in result} <= {"asked"}
+    instead = of_faded(query)
+    if not query.text:
+        expected = asked.first(query) or (asked.first(instead) if instead else [])
+        assert [hit.id for hit in result] == [memory_id for memory_id, _ in expected], query
+        distances = [number for _, number in expected]
+        assert [hit.distance for hit in result] == pytest.approx(distances, nan_ok=True, abs=1e-9)
+        return
+    allowed = {one.id for some in (query, instead) if some for one in asked.expected(some)}
+    own = asked.world.recall(question._replace(request=replace(question.request, fold=False)))
+    relevance = {hit.id: hit.relevance for hit in own}
+    scores = [hit.score for hit in result]
+    assert scores == sorted(scores, reverse=True) or query.spatial_sort
+    for hit in result:
+        assert hit.id in allowed
+        if hit.id in relevance:
+            assert hit.relevance == pytest.approx(relevance[hit.id], abs=0.01)

@@ -153,7 +153,7 @@ def test_the_commands_of_the_page_make_a_fleet(
         connection.execute("CREATE DATABASE of_the_page")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ROBOTMEM_FLEET_URL", postgres.url("of_the_page"))
-    blocks = [block for block in BLOCKS if block.page == "fleet.md" and block.needs == "PostgreSQL"]
+    blocks = [block for block in BLOCKS if (block.page, block.needs, block.kind) == ("fleet.md", "PostgreSQL", "sh")]
     for command in [command for block in blocks for command, _ in block.commands()][1:]:
         program, *arguments = shlex.split(command)
         assert (program, main(arguments)) == ("robotmem", 0)

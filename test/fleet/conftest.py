@@ -23,6 +23,8 @@ from robotmem_ros.memory.storage.units import LINKS
 from ..support.postgres import Server, server
 
 _NUMBERS = count()
+_EMPTY = "empty_fleet"
+"""A fleet without robots, which is copied."""
 Units = dict[str, dict[str, Any]]
 
 
@@ -33,10 +35,13 @@ class Fleet:
         self.server = running
         self.folder = folder
         self.database = f"fleet{next(_NUMBERS)}"
-        self.query(f"CREATE DATABASE {self.database}", database="postgres")
         self.url = running.url(self.database)
-        with closing(open_database(self.url)) as connection:
-            administration.initialize(connection)
+        if not self.query("SELECT 1 FROM pg_database WHERE datname = %s", _EMPTY, database="postgres"):
+            self.query(f"CREATE DATABASE {_EMPTY}", database="postgres")
+            with closing(open_database(running.url(_EMPTY))) as connection:
+                administration.initialize(connection)
+        # That takes a quarter of the time.
+        self.query(f"CREATE DATABASE {self.database} TEMPLATE {_EMPTY} STRATEGY file_copy", database="postgres")
 
     def query(self, sql: str, *values: object, database: str = "") -> list[tuple[Any, ...]]:
         with closing(open_database(self.server.url(database or self.database))) as connection:

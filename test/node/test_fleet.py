@@ -1,4 +1,4 @@
-"""A node sends what it remembers to its fleet, and says when it cannot."""
+"""A node sends what it remembers to its fleet, brings what others know, and says when it cannot."""
 
 from __future__ import annotations
 
@@ -9,24 +9,32 @@ import pytest
 
 pytest.importorskip("psycopg", reason="the fleet is optional: `make test` brings psycopg")
 
+from robotmem_ros.memory import RobotMemory
 from robotmem_ros.srv import Learn
 
-from ..fleet.conftest import Fleet
-from ..support.node.configured import diagnostic, values
+from ..fleet.conftest import Fleet, push
+from ..support.node.configured import diagnostic, recalled, values
 from ..support.node.graph import Client
 from ..support.postgres import server
 
 
-def test_a_node_sends_what_it_learns_and_says_when_it_cannot(own: Any, tmp_path: Path) -> None:
+def test_a_node_sends_what_it_learns_brings_what_others_know_and_says_when_it_cannot(own: Any, tmp_path: Path) -> None:
     start, connect = own
     with server() as running:
         fleet = Fleet(running, tmp_path)
         url = fleet.add("node")
-        node = start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", f"fleet_url:={url}")
+        with RobotMemory(tmp_path / "other.db", embedding_model="") as other:
+            other.learn("the gate is open")
+            push(other, fleet.add("other"))
+        fleet.query("INSERT INTO robotmem.grants SELECT id, 'default' FROM robotmem.robots WHERE name = 'node'")
+        parameters = {"db_path": tmp_path / "memory.db", "fleet_url": url, "fleet_subscriptions": "default"}
+        node = start(*(part for name, value in parameters.items() for part in ("-p", f"{name}:={value}")))
         client: Client = connect()
         client.until_active()
         assert client.call(Learn, "learn", insight="the lab is open").success
         client.until(lambda: len(fleet.units("node")) == 1, "the fact in the fleet")
+        client.until(lambda: bool(recalled(client, query="gate", kinds=["fact"])), "what the other robot knows")
+        assert recalled(client, query="gate", kinds=["fact"])[0].collection == "@other/default"
         client.until(lambda: values(client, "memory").get("fleet_backlog") == "0", "no backlog")
     assert client.call(Learn, "learn", insight="the lab is closed").success
     client.until_status(lambda status: "push to the fleet failed" in status.reason, "a reason")

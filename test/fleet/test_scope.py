@@ -12,6 +12,7 @@ import pytest
 from robotmem_ros.cli.main import main
 from robotmem_ros.fleet import administration
 from robotmem_ros.fleet.connection import connect
+from robotmem_ros.fleet.pull import Pull
 from robotmem_ros.fleet.scope import FleetMemory, open_memory
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
 
@@ -97,6 +98,20 @@ def test_the_pages_of_a_timeline_have_each_memory_once(
         if not cursor:
             break
     assert contents == [HERE, THERE, "lamps are hot"][:: 1 if oldest_first else -1]
+
+
+def test_what_came_down_is_not_told_twice(shared_fleet: Fleet, tmp_path: Path, robots: dict[str, RobotMemory]) -> None:
+    url = shared_fleet.add("third")
+    with closing(connect(shared_fleet.url)) as connection:
+        administration.grant(connection, "third", "default")
+    with open_memory(tmp_path / "third.db", fleet_url=url, fleet_subscriptions="*", embedding_model="") as third:
+        with closing(Pull(third, url)) as pull:
+            for _ in pull.pieces():
+                pass
+        assert [hit.memory.content for hit in third.recall("lamps")] == ["lamps are hot"]
+        assert [hit.memory.content for hit in third.recall("lamps", scope="both", deadline=10)] == ["lamps are hot"]
+        entries = third.timeline(scope="both", deadline=10)
+        assert [entry.snippet for entry in entries] == ["lamps are hot", THERE, HERE]
 
 
 def test_counts_add_up(robots: dict[str, RobotMemory]) -> None:

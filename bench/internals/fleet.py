@@ -137,10 +137,8 @@ def measure_recalls(options: argparse.Namespace, url: str, folder: Path) -> None
         )
         with closing(connect(url)) as connection:
             connection.execute("VACUUM ANALYZE robotmem.memories")
-        show(
-            ("recall", "file p50", "p95", "fleet p50", "p95", "ms"),
-            [_row(memory, *kind, options) for kind in _KINDS.items()],
-        )
+        head = ("recall, in ms", "file p50", "p95", "fleet p50", "p95")
+        show(head, [_row(memory, name, ask, options) for name, ask in _KINDS.items()])
 
 
 def _row(memory: RobotMemory, name: str, ask: Ask, options: argparse.Namespace) -> tuple[str, ...]:

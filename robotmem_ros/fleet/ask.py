@@ -44,7 +44,7 @@ SETTINGS = "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 2
 _FROM = " FROM robotmem.memories AS m JOIN robotmem.robots AS r ON r.id = m.robot "
 _KEY = "SELECT m.robot, m.uuid"
 _NEWEST_FIRST = "m.observed_at DESC, m.memory_id DESC, m.uuid DESC"
-_FEW = 5000
+_FEW = 2000
 """Up to so many memories under the conditions are ranked one by one; of more, the indexes find the best."""
 _MANY = 10_000
 """About so many memories are ranked by their words at most, if rare words find any."""

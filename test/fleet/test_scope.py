@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -150,6 +151,16 @@ def test_the_robot_answers_where_the_fleet_does_not(tmp_path: Path) -> None:
         pytest.raises(InvalidFieldError, match="needs a fleet, which the parameter fleet_url names"),
     ):
         memory.recall("red mug", scope="fleet")
+
+
+def test_a_network_that_does_not_answer_costs_the_deadline(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql://robot_lost@127.0.0.1:{silent.getsockname()[1]}/fleet"
+        with open_memory(tmp_path / "memory.db", fleet_url=url, embedding_model="") as memory:
+            memory.learn(HERE)
+            result = memory.recall("red mug", scope="both", deadline=0.2)
+    assert [hit.memory.content for hit in result] == [HERE]
+    assert result.reason.startswith("the fleet did not answer within 0.2 s; this is what the robot knows")
 
 
 def test_an_operator_asks_by_a_command(

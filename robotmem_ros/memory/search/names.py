@@ -110,7 +110,7 @@ def searched(snapshot: Snapshot, collections: Collections) -> tuple[str, ...]:
     """Return all collections to search, those of notes if there are any; none for all."""
     if not collections.of_notes:
         return collections.names
-    counts = collection_rows.sizes(snapshot, collections.of_notes)
+    counts = collection_rows.sizes(snapshot, (*collections.names, *collections.of_notes))
     with_notes = (name for name in collections.of_notes if counts.get(name, (0, 0))[1])
     return tuple(dict.fromkeys((*collections.names, *with_notes)))
 

@@ -59,8 +59,11 @@ def size(snapshot: Snapshot, collection: str) -> int:
 
 
 def sizes(snapshot: Snapshot, names: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return how many active memories some collections have, and how many of them are notes."""
-    return {name: (size, notes) for name, size, notes in snapshot.rows(_SIZES, (json.dumps([*names]),))}
+    """Return how many active memories some collections have, and how many of them are notes; it is read once."""
+    key = json.dumps([*names])
+    return snapshot.read_once(
+        lambda snapshot: {name: (size, notes) for name, size, notes in snapshot.rows(_SIZES, (key,))}, ("sizes", key)
+    )
 
 
 def other_names(snapshot: Snapshot, name: str, limit: int) -> list[str]:

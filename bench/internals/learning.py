@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotmem_ros.memory import Parameters
+from robotmem_ros.memory.learning.alike import FactIndex
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
 from robotmem_ros.memory.learning.comparison import (
     Neighbours,
@@ -19,7 +20,7 @@ from robotmem_ros.memory.learning.comparison import (
 )
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
-from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.storage import Database, followers
 from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text.normal_form import digest
 from robotmem_ros.memory.text.statement import statement
@@ -51,18 +52,20 @@ def similarity_method(first: str, second: str, cosine: float) -> str:
 def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
     """Time the stages for each text as if it were learned; nothing is stored."""
     parameters, classifier = Parameters(db_path=str(path)), load_classifier()
-    facts = [as_fact(text) for text in texts]
+    new = [as_fact(text) for text in texts]
+    facts = FactIndex()
     with closing(Database(parameters)) as database, database.snapshot() as snapshot:
-        for fact in facts:
+        facts.apply(snapshot, followers.place(snapshot))
+        for fact in new:
             start = time.perf_counter()
             statement(fact.content)
             fact_with_category = classifier.classify(fact)
             read = time.perf_counter()
-            _compare(snapshot, fact_with_category, parameters)
+            _compare(snapshot, fact_with_category, facts, parameters)
             yield Times((read - start) * 1e3, (time.perf_counter() - read) * 1e3)
 
 
-def _compare(snapshot: Snapshot, new: NewMemory, parameters: Parameters) -> None:
-    candidates = candidates_of(snapshot, new, Neighbours(), parameters)
+def _compare(snapshot: Snapshot, new: NewMemory, facts: FactIndex, parameters: Parameters) -> None:
+    candidates = candidates_of(snapshot, new, Neighbours(), facts.now(snapshot), parameters)
     similar_among(new, candidates, parameters)
     contradicted_among(0, new, candidates, parameters.similar_jaccard)

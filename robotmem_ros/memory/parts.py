@@ -15,6 +15,7 @@ from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
 from .embedding.embedders import Embedders
 from .embedding.providers import Choice, choices, former_choice, load_first
+from .learning.alike import FactIndex
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .objects.objects import Objects
@@ -90,6 +91,7 @@ class Parts:
                 stack.callback(self.embedders.close)
             self.vectors = VectorIndex()
             self.texts = TextIndex(self.database, _MIN_INDEXED)
+            self.facts = FactIndex()
             self.backfill = Backfill(self.database, self.embedders.configured, self.embedders.release_former)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
@@ -105,6 +107,7 @@ class Parts:
             areas=self.areas,
             embedders=self.embedders,
             vectors=self.vectors,
+            facts=self.facts,
             parameters=parameters,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
@@ -162,6 +165,7 @@ class Parts:
         return [
             *(Step("embed texts", backfill.update, period=10.0, rest=0.1) for backfill in embedding),
             *indexes,
+            self._follow(self.facts, rest=0.25),
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),

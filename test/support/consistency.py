@@ -161,11 +161,9 @@ def _check_objects(transaction: Transaction) -> None:
 
 def _check_facts(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
     facts = [row for row in memories if row["type"] == "fact"]
-    words = transaction.execute("SELECT word, memory_id, signature FROM fact_words").fetchall()
+    rows = transaction.execute("SELECT memory_id, words, claims FROM fact_terms ORDER BY memory_id").fetchall()
     terms = {row["id"]: fact_terms(row["collection"], row["content"]) for row in facts}
-    assert sorted(words) == sorted(
-        (word, memory_id, of.signature) for memory_id, of in terms.items() for word in of.words | of.claims
-    )
+    assert rows == [(number, of.words.tobytes(), of.claims.tobytes()) for number, of in sorted(terms.items())]
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]
     for table in ("similar_facts", "contradictions"):

@@ -34,6 +34,7 @@ from ..text.entities import unit_named
 from ..text.normal_form import digest
 from ..text.statement import Claim, Statement, Values, jaccard, load_terms, statement
 from ..validation import compact_json
+from .alike import AlikeFacts
 
 _MAX_NEIGHBOURS = 5_000
 _ROUNDING = 0.02
@@ -131,16 +132,14 @@ def _mates(embeddings: Sequence[Vector | Exception]) -> list[tuple[int, ...]]:
 
 
 def candidates_of(
-    snapshot: Snapshot, new: NewMemory, near: Neighbours, parameters: Parameters, *, but: int = 0
+    snapshot: Snapshot, new: NewMemory, near: Neighbours, facts: AlikeFacts, parameters: Parameters, *, but: int = 0
 ) -> Mapping[int, Compared]:
     """Return the facts that a fact is compared with: of the same text, with common words, or of similar meaning."""
     counterparts = {
         fact.id: Compared(fact, 0.0)
         for fact in (
             *fact_index.with_digest(snapshot, new.collection, digest(new.content)),
-            *fact_index.sharing_words(
-                snapshot, new.collection, new.content, similarity=parameters.similar_jaccard, but=but
-            ),
+            *facts.find(snapshot, new.collection, new.content, similarity=parameters.similar_jaccard, but=but),
         )
     }
     if near.vector is not None:

@@ -17,8 +17,10 @@ from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_rows, object_rows, rows, tag_rows, vector_rows
+from ..storage.followers import catch_up
 from ..storage.snapshot import Transaction
 from ..text.statement import statement
+from .alike import AlikeFacts, FactIndex
 from .classification import Classifier
 from .comparison import (
     Compared,
@@ -81,6 +83,7 @@ class Learning:
         areas: Tag the facts inside them.
         embedders: Embed texts, if they have a model, to find facts of similar meaning.
         vectors: The memory's index of vectors.
+        facts: The terms of its facts.
         parameters: Returns the current parameters.
     """
 
@@ -92,6 +95,7 @@ class Learning:
         areas: Areas,
         embedders: Embedders,
         vectors: VectorIndex,
+        facts: FactIndex,
         parameters: Callable[[], Parameters],
     ) -> None:
         self._database = database
@@ -100,11 +104,13 @@ class Learning:
         self._embedders = embedders
         self._vectors = vectors
         self._parameters = parameters
+        self._facts = facts
         self._knows_taxonomy = False
 
     def warm_up(self) -> None:
         """Load the rules, so that the first fact is as quick as the next."""
         self._classifier()
+        catch_up(self._database, self._facts)
 
     def learn(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Learned]:
         """Store facts, or reinforce those of the same text, in one transaction. When this returns, they are on disk."""
@@ -114,6 +120,8 @@ class Learning:
             statement(fact.content)
             prepared.append(self._areas.tagged(self._classifier().classify(fact)))
         near = self._neighbours([fact.content for fact in prepared], progress)
+        if not self._facts.progress.revision:
+            catch_up(self._database, self._facts)  # all facts are read here, so that the writer need not
         results = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
@@ -142,23 +150,25 @@ class Learning:
             tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
         # What others stored meanwhile is looked up once for all.
         later = rows.behind(transaction, max((near.last_id for near in neighbours), default=0), _MAX_LATER)
-        results: list[Learned] = []
+        facts, results = self._facts.now(transaction), list[Learned]()
         for fact, near in zip(new, neighbours, strict=True):
             mates = (results[index].memory_id for index in near.mates)
             complete = replace(near, ids=(*near.ids, *later, *mates), last_id=_NO_ID)
-            results.append(store_or_merge(transaction, fact, complete, self._parameters()))
+            results.append(store_or_merge(transaction, fact, complete, facts, self._parameters()))
         return results
 
     def _correct(self, transaction: Transaction, correction: Correction, near: Neighbours | None) -> None:
         correct(transaction, self._classifier(), self._areas, correction)
         if "confidence" in correction.columns:
             object_rows.confirm(transaction, correction.memory_id, self._parameters().object_min_existence)
-        link_again(transaction, correction.memory_id, near, self._parameters())
+        link_again(transaction, correction.memory_id, near, self._facts.now(transaction), self._parameters())
 
 
-def store_or_merge(transaction: Transaction, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
+def store_or_merge(
+    transaction: Transaction, new: NewMemory, near: Neighbours, facts: AlikeFacts, parameters: Parameters
+) -> Learned:
     """Store a prepared fact, unless it repeats one of the collection. To be called in a transaction."""
-    candidates = candidates_of(transaction, new, near, parameters)
+    candidates = candidates_of(transaction, new, near, facts, parameters)
     alike = similar_among(new, candidates, parameters)
     original = _find_repeated(new, candidates, alike, parameters.deduplication)
     if original is not None:
@@ -168,6 +178,7 @@ def store_or_merge(transaction: Transaction, new: NewMemory, near: Neighbours, p
             method=original.method, similarity=original.similarity,
         )  # fmt: skip
     memory_id = rows.insert(transaction, new)
+    facts.add(memory_id, new.collection, new.content)
     fact_rows.add_decisions(transaction, memory_id, new.decisions)
     if near.vector is not None:
         vector_rows.add(transaction, memory_id, new.content, vector=near.vector, of=near.model)
@@ -183,7 +194,9 @@ def store_or_merge(transaction: Transaction, new: NewMemory, near: Neighbours, p
     )  # fmt: skip
 
 
-def link_again(transaction: Transaction, memory_id: int, near: Neighbours | None, parameters: Parameters) -> None:
+def link_again(
+    transaction: Transaction, memory_id: int, near: Neighbours | None, facts: AlikeFacts, parameters: Parameters
+) -> None:
     """Replace the links of a corrected fact: its contradictions and, with a new text, the similar facts.
 
     `near` is None if the text is as it was.
@@ -191,7 +204,7 @@ def link_again(transaction: Transaction, memory_id: int, near: Neighbours | None
     fact = rows.stored_fact(transaction, memory_id)
     if fact is None:
         return
-    candidates = candidates_of(transaction, fact, near or Neighbours(), parameters, but=memory_id)
+    candidates = candidates_of(transaction, fact, near or Neighbours(), facts, parameters, but=memory_id)
     if near is not None:
         fact_rows.unlink_similar(transaction, [memory_id])
         fact_rows.link_similar(transaction, memory_id, similar_among(fact, candidates, parameters)[:_MAX_LINKS])

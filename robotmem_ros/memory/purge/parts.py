@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..config.parameters import Parameters
+from ..learning.alike import FactIndex
 from ..learning.comparison import Neighbours
 from ..learning.learning import link_again
 from ..learning.repetition import COMPARED, fact_versions, given_tags
@@ -20,11 +21,11 @@ from ..storage.snapshot import Transaction
 from ..validation import compact_json
 
 
-def delete_parts(transaction: Transaction, selection: Selection, parameters: Parameters) -> None:
+def delete_parts(transaction: Transaction, selection: Selection, parameters: Parameters, facts: FactIndex) -> None:
     """Delete the selected parts of the memories that stay."""
     contributions = selection.parts_in(transaction, "contributions")
     for memory_id, ids in contributions.items():
-        _delete_contributions(transaction, memory_id, set(ids), parameters)
+        _delete_contributions(transaction, memory_id, set(ids), parameters, facts)
     sightings = selection.parts_in(transaction, "sightings")
     for memory_id, ids in sightings.items():
         _delete_sightings(transaction, memory_id, ids, selection)
@@ -32,7 +33,9 @@ def delete_parts(transaction: Transaction, selection: Selection, parameters: Par
         purge_rows.note_traces(transaction)
 
 
-def _delete_contributions(transaction: Transaction, memory_id: int, part_ids: set[int], parameters: Parameters) -> None:
+def _delete_contributions(
+    transaction: Transaction, memory_id: int, part_ids: set[int], parameters: Parameters, facts: FactIndex
+) -> None:
     current = rows.stored_fact(transaction, memory_id)
     assert current is not None
     contributions = contribution_rows.of(transaction, memory_id, current)
@@ -51,7 +54,7 @@ def _delete_contributions(transaction: Transaction, memory_id: int, part_ids: se
     is_other = (fact.content, fact.context) != (current.content, current.context)
     if is_other and rows.status_of(transaction, memory_id) == "active":
         near = Neighbours() if fact.content != current.content else None
-        link_again(transaction, memory_id, near, parameters)
+        link_again(transaction, memory_id, near, facts.now(transaction), parameters)
 
 
 def _delete_sightings(transaction: Transaction, memory_id: int, part_ids: Sequence[int], selection: Selection) -> None:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from .. import validation
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, PurgeUnfinishedError, StorageError
+from ..learning.alike import FactIndex
 from ..storage import Database
 from ..storage.disk_room import is_full
 from ..storage.purge_rows import (
@@ -100,8 +101,10 @@ def plan(database: Database, selection: Selection) -> Purged:
     return Purged(bytes_before=size, bytes_after=size, **planned._asdict())
 
 
-def purge(database: Database, selection: Selection, parameters: Parameters) -> Purged:
+def purge(database: Database, selection: Selection, parameters: Parameters, facts: FactIndex) -> Purged:
     """Delete the selected memories, everything derived from them, and every trace of them in the file.
+
+    What remains of a fact that was learned again is compared with `facts`.
 
     Raises:
         MemoryNotFoundError: an id is unknown; then nothing is deleted.
@@ -124,7 +127,7 @@ def purge(database: Database, selection: Selection, parameters: Parameters) -> P
         if not count:
             break
         memories += count
-    _delete(database, partial(delete_parts, selection=selection, parameters=parameters))
+    _delete(database, partial(delete_parts, selection=selection, parameters=parameters, facts=facts))
     sessions = _delete(database, partial(delete_sessions, selection=selection))
     points = 0
     while count := _delete(database, partial(delete_path, selection=selection, limit=_POINTS)):

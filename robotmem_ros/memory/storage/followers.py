@@ -30,8 +30,10 @@ class Follower(Protocol):
 
     name: str
     """The task of feeding it, such as `index texts`."""
-    progress: Place
-    """Place up to which the follower has applied all changes."""
+
+    @property
+    def progress(self) -> Place:
+        """Return the place up to which it has applied all changes."""
 
     def apply(self, snapshot: Snapshot, place: Place) -> bool:
         """Apply the changes up to a place, or some of them; return whether there may be more to do.

@@ -411,13 +411,12 @@ CREATE INDEX idx_note_chunks_file ON note_chunks (file_id);
 
 -- Learning ------------------------------------------------------------------------------------------------------------
 
--- The terms of each fact, as numbers: see fact_index.py.
-CREATE TABLE fact_words (
-    word INTEGER NOT NULL,
-    memory_id INTEGER NOT NULL,
-    signature INTEGER NOT NULL,  -- a bit for each word of the subject: most facts that share too few are skipped by it
-    PRIMARY KEY (word, memory_id)
-) WITHOUT ROWID;
+-- The terms of each fact, as numbers of 32 bits: see fact_index.py.
+CREATE TABLE fact_terms (
+    memory_id INTEGER PRIMARY KEY,
+    words BLOB NOT NULL,   -- of the subject
+    claims BLOB NOT NULL
+);
 
 -- What rules decided about a fact when it was learned or corrected.
 CREATE TABLE decisions (

@@ -97,7 +97,7 @@ STEPS = st.one_of(
 )
 DERIVED = (
     "memories_fts", "words", "json_values", "positions", "positions_rtree", "objects_rtree", "vectors", "memories_vec",
-    "fact_words", "similar_facts", "contradictions", "group_members",
+    "fact_terms", "similar_facts", "contradictions", "group_members",
 )  # fmt: skip
 
 

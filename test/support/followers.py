@@ -13,6 +13,7 @@ from typing import Any
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.clocks import DAY
 from robotmem_ros.memory.errors import StorageError
+from robotmem_ros.memory.learning.alike import FactIndex
 from robotmem_ros.memory.search.fading import FadedWatch
 from robotmem_ros.memory.search.text_index import TextIndex, index
 from robotmem_ros.memory.search.vector_index import VectorIndex, matrix
@@ -35,9 +36,11 @@ MAKERS: Mapping[str, Callable[[Database], Any]] = {
     "texts": lambda database: TextIndex(database, MINIMUM),
     "vectors": lambda database: VectorIndex(),
     "faded": lambda database: FadedWatch(lambda: 0.5),
+    "facts": lambda database: FactIndex(),
 }
 """Makers of the attributes of a program that are followers, or have one as `matrix`."""
 _QUERIES = [corpus.TextQuery(query, 12) for query in ("red mug", "grip_force", "zebra 12.5", "lamp")]
+_FACTS = ("red mug", "blue lamp in the hall", "grip_force 12.7 N")
 _VECTORS = clustered(3, 999, dim=DIM)
 
 
@@ -47,6 +50,7 @@ class Program:
     texts: TextIndex
     vectors: VectorIndex
     faded: FadedWatch
+    facts: FactIndex
 
     def __init__(self, path: Path) -> None:
         self.database = Database(Parameters(db_path=str(path), synchronous="normal"))
@@ -166,6 +170,8 @@ class Program:
                              for h in self.vectors.search(snapshot, vector, Candidates(()), 7)]
                             for vector in _VECTORS],
                 "faded": self.faded.may_find(snapshot),
+                "facts": [[fact.id for fact in self.facts.now(snapshot).find(snapshot, "default", text, similarity=0.5)]
+                          for text in _FACTS],
             }  # fmt: skip
 
     def close(self) -> None:

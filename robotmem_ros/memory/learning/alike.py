@@ -61,10 +61,8 @@ class Segment(NamedTuple):
         terms, places, stays = terms[order], places[order], words < _GONE
         if not stays.all():
             ids, words, claims = ids[stays], words[stays], claims[stays]
-            terms, places = (
-                terms[stays[places]],
-                (np.cumsum(stays, dtype=np.int32) - np.int32(1))[places[stays[places]]],
-            )
+            new_places, of_those = np.cumsum(stays, dtype=np.int32) - np.int32(1), stays[places]
+            terms, places = terms[of_those], new_places[places[of_those]]
         return Segment(ids, words, claims, terms, places, max(self.last_id, later.last_id))
 
     def similar(self, query: FactTerms, similarity: float) -> tuple[Numbers, Numbers]:

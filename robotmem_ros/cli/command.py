@@ -19,6 +19,7 @@ from ..fleet import scope
 from ..memory import RobotMemory
 from ..memory.display import json_values
 from ..memory.errors import DatabaseUnusableError, InvalidFieldError, RobotMemoryError
+from ..memory.search.request import Scope
 from ..memory.storage.connection import default_path, resolve
 from ..memory.times import moment
 from ..replay.config import load_config
@@ -115,6 +116,15 @@ def fleet_url(arguments: argparse.Namespace) -> str:
     if not url:
         raise CommandError(f"name the fleet by --fleet-url, the variable {_URL_VARIABLE} or fleet_url in --config")
     return url
+
+
+def fleet_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameter that names the fleet, if the scope of a command looks at it.
+
+    Raises:
+        CommandError: nothing names the fleet.
+    """
+    return {} if Scope.of(arguments.scope) is Scope.ROBOT else {"fleet_url": fleet_url(arguments)}
 
 
 def existing_path(path: str) -> Path:

@@ -17,7 +17,7 @@ from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
 from ..memory.new_file import new_file
 from ..memory.robot_memory import RobotMemory
-from ..memory.search.request import RecallRequest, Scope
+from ..memory.search.request import RecallRequest
 from .command import (
     DATABASE,
     FLEET_URL,
@@ -25,7 +25,7 @@ from .command import (
     Command,
     CommandError,
     Option,
-    fleet_url,
+    fleet_of,
     limit,
     open_memory,
     option,
@@ -42,7 +42,7 @@ _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 
 def _recall(arguments: argparse.Namespace) -> None:
-    options = {} if arguments.scope == Scope.ROBOT else {"fleet_url": fleet_url(arguments)}
+    options = fleet_of(arguments)
     with open_memory(arguments.db, read_only=True, with_model=not arguments.no_model, **options) as memory:
         show_recall(arguments, memory, arguments.query)
 

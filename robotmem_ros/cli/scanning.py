@@ -11,18 +11,19 @@ from ..memory import MemoryDetails, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
 from ..memory.search.counts import DEFAULT_N, MAX_N, CountField
 from ..memory.search.request import TimelineRequest
-from .command import DATABASE, JSON, Command, limit, open_memory, option, show, table
+from .command import DATABASE, FLEET_URL, JSON, Command, fleet_of, limit, open_memory, option, show, table
 from .listing import LISTING, show_list
 from .output import write_notice
 from .reading import change_rows, request_option
 
 _LINES = 100
+_SCOPE = ("scope", "deadline")
 _HEAD = ("time", "id", "kind", "what", "")
 
 
 def _timeline(arguments: argparse.Namespace) -> None:
     request = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(TimelineRequest)}
-    with open_memory(arguments.db, read_only=True) as memory:
+    with open_memory(arguments.db, read_only=True, **fleet_of(arguments)) as memory:
         page = memory.timeline(**request)
         collections = memory.counts("collections")
     text = table(_HEAD, [_entry_row(entry) for entry in page]) or "nothing found\n"
@@ -30,12 +31,15 @@ def _timeline(arguments: argparse.Namespace) -> None:
         text += f"(there are the collections {', '.join(f'{name!r} ({n})' for name, n in collections)})\n"
     if page.cursor:
         text += f"(more: --cursor {page.cursor})\n"
-    show_list(arguments, {"entries": page.entries, "cursor": page.cursor}, "entries", text)
+    if page.reason:
+        text += f"({page.reason})\n"
+    show_list(arguments, dataclasses.asdict(page), "entries", text)
 
 
 def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
     description = " ".join(filter(None, (entry.category, entry.label)))
     status = "" if entry.status == "active" else f" [{entry.status}]"
+    status += f" [{entry.robot}]" if entry.robot else ""
     tags = f" #{' #'.join(entry.tags)}" if entry.tags else ""
     return time_text(entry.observed_at), str(entry.id), entry.kind.value, description, f"{entry.snippet}{tags}{status}"
 
@@ -90,8 +94,11 @@ def _detail_lines(details: MemoryDetails) -> Iterator[str]:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True, areas_file=arguments.areas_file) as memory:
-        counts = memory.counts(arguments.field, collection=arguments.collection, n=arguments.n)
+    request = {name: getattr(arguments, name) for name in ("collection", "n", "scope", "deadline")}
+    with open_memory(arguments.db, read_only=True, areas_file=arguments.areas_file, **fleet_of(arguments)) as memory:
+        counts = memory.counts(arguments.field, **request)
+    if counts.reason:
+        write_notice(f"robotmem: {counts.reason}\n")
     show_list(arguments, {arguments.field: counts}, arguments.field, table((), counts) or "none\n")
 
 
@@ -119,7 +126,7 @@ def _notes(arguments: argparse.Namespace) -> None:
 COMMANDS = (
     Command(
         "timeline", "list memories by time", "List memories in brief, page by page, newest first.", _timeline,
-        (DATABASE, *map(request_option, dataclasses.fields(TimelineRequest)), *LISTING),
+        (DATABASE, *map(request_option, dataclasses.fields(TimelineRequest)), FLEET_URL, *LISTING),
     ),
     Command(
         "get", "show memories in full", "Show memories in full, with sightings and history.", _get,
@@ -139,6 +146,8 @@ COMMANDS = (
             option("--collection", default=None, help="only those of this namespace"),
             option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
             limit("values", DEFAULT_N, MAX_N),
+            *(request_option(entry) for entry in dataclasses.fields(TimelineRequest) if entry.name in _SCOPE),
+            FLEET_URL,
             *LISTING,
         ),
     ),

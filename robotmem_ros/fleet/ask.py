@@ -102,15 +102,17 @@ class Asker:
     """Why there is no vector."""
     parents: Parents = field(default_factory=dict)
     """The tree of tags of whoever asks."""
-    others: tuple[str, ...] | None = None
-    """The collections of other robots in its file, if what the file has is left out; else None."""
+    file: str = ""
+    """The lineage of its file, if what the file has is left out."""
+    others: tuple[str, ...] = ()
+    """The collections of other robots in that file."""
 
     def candidates(self, conditions: Iterable[Condition], *, include_inactive: bool = False) -> Sql:
         """Return what must hold of a memory under some conditions."""
         parts = [] if include_inactive else [ACTIVE]
-        if self.others is not None:
+        if self.file:
             # What comes down: see memory/fellow_robots.py.
-            parts += [Sql("m.robot IS DISTINCT FROM (SELECT robotmem.me())")]
+            parts += [Sql("r.file IS DISTINCT FROM %s", (self.file,))]
             is_here = "('@' || r.name || '/' || m.collection) = ANY (%s)"
             is_shared = "(m.type = 'fact' OR (m.confirmed AND m.map_id = %s))"
             values = ([*self.others], self.parameters.map_id)

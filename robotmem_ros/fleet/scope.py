@@ -30,7 +30,7 @@ from ..memory.search.request import DEADLINE, RecallRequest, Scope, TimelineRequ
 from ..memory.search.result import Mode, RecallResult
 from ..memory.search.timeline import Position, Timeline, TimelineEntry, parse_timeline
 from ..memory.search.visits import last_visit
-from ..memory.storage import tag_rows
+from ..memory.storage import revisions, tag_rows
 from ..memory.storage.overview import overview
 from ..memory.text.normal_form import label_key
 
@@ -193,8 +193,10 @@ class FleetMemory(RobotMemory):
             except ModelUnavailableError as error:
                 reason = str(error)
         parents = self._access.read(tag_rows.parents)
-        others = self._access.read(overview).others if call.is_of_both else None
-        return Asker(self.parameters, vector, embedder.name, reason, parents, others)
+        asker = Asker(self.parameters, vector, embedder.name, reason, parents)
+        if not call.is_of_both:
+            return asker
+        return replace(asker, file=self._access.read(revisions.robot), others=self._access.read(overview).others)
 
 
 def open_memory(

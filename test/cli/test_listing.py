@@ -81,7 +81,11 @@ def test_columns_are_chosen_by_name(db: Path, capsys: Out) -> None:
     assert main(["timeline", "--columns", "id,label", "--db", str(db)]) == 0
     assert capsys.readouterr().out.splitlines() == ["id  label", " 2", " 1  mug"]
     assert main(["timeline", "--columns", "label", "--json", "--db", str(db)]) == 0
-    assert json.loads(capsys.readouterr().out) == {"entries": [{"label": ""}, {"label": "mug"}], "cursor": ""}
+    assert json.loads(capsys.readouterr().out) == {
+        "entries": [{"label": ""}, {"label": "mug"}],
+        "cursor": "",
+        "reason": "",
+    }
     assert main(["timeline", "--columns", "id", "--csv", "--label", "nothing", "--db", str(db)]) == 0
     assert capsys.readouterr().out == "id\n"
 

@@ -178,3 +178,8 @@ def test_an_operator_asks_by_a_command(
         main(["recall", "red mug", "--db", str(robots["second"].path), "--scope", "both", "--deadline", "10", *at]) == 0
     )
     assert HERE in capsys.readouterr().out
+    also = ["--db", str(robots["second"].path), "--scope", "both", "--deadline", "10", *at[:2]]
+    assert main(["timeline", *also]) == 0
+    assert "[first]" in capsys.readouterr().out
+    assert main(["list", "labels", *also]) == 0
+    assert capsys.readouterr().out.split() == ["mug", "2"]

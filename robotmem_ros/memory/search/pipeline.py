@@ -51,8 +51,8 @@ from .vector_index import VectorIndex
 
 _MAX_FOLDED_IDS = 100
 """Ids that a result names at most of the memories that it stands for."""
-_GROWTH = 4
-"""By what factor each further look goes deeper, so that a thousand memories of each text take few of them."""
+_LEAST_GROWTH, _GREATEST_GROWTH = 4, 16
+"""Bounds of the factor by which each further look goes deeper: as deep as the texts so far have copies."""
 _NO_DISTANCES: Mapping[int, float] = {}
 _UNSCORED = ScoreExplanation(0.0, 0.0, 0, 0, (), 0.0)
 _LOG = logging.getLogger(__name__)
@@ -171,15 +171,19 @@ class _Recall:
             return self._read(recent, self._judged(ranking.with_all(group.best for group in recent)))
         if self._is_empty(ranking):
             return self._read((), ranking)
-        fold = self._folding(candidates)
-        groups = fold(_best_first(ranking), self.query.n)
-        # What is folded leaves places: look further until they are taken, and rank all that was found together.
-        while self.query.fold and len(groups) < self.query.n and len(batch.scores) >= depth:
-            depth *= _GROWTH
-            batch = self._rank(candidates.without({*ranking.scores, *_members(groups)}), depth)
-            hits = sorted({*ranking.scores, *batch.scores})
-            ranking = ranking.replaced_by(self._rank(only(hits), len(hits)))
-            groups = fold(_best_first(ranking), self.query.n)
+        fold, n = self._folding(candidates), self.query.n
+        groups, hits = fold(_best_first(ranking), n), [*ranking.scores]
+        # What is folded leaves places: look further until they are taken, and rank the best of each text together.
+        while self.query.fold and len(groups) < n and len(batch.scores) >= depth:
+            members = _members(groups)
+            copies = (n - len(groups)) * len(members) // len(groups)
+            depth = min(max(copies, _LEAST_GROWTH * depth), _GREATEST_GROWTH * depth)
+            batch = self._rank(candidates.without({*hits, *members}), depth)
+            more = fold(_best_first(batch), n - len(groups))
+            groups, hits = groups + more, hits + [group.best for group in more]
+        if len(hits) > len(ranking.scores):
+            ranking = ranking.replaced_by(self._rank(only(sorted(hits)), len(hits)))
+            groups = fold(_best_first(ranking), n)
         self.times.lap("folding")
         return self._read(groups, ranking)
 

@@ -67,7 +67,7 @@ class View:
             **parts(memory.context, limit=_SHORT), **self.place(short.pose, short.frame_id),
             "distance": rounded(short.distance), "times_seen": memory.times_seen,
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
-            "similar_ids": list(memory.similar_ids), "folded_count": hit.folded_count,
+            "similar_ids": list(memory.similar_ids), "folded_count": hit.folded_count, "fleet_robot": hit.robot,
         })  # fmt: skip
 
     def entry(self, entry: TimelineEntry) -> Shown:
@@ -76,6 +76,7 @@ class View:
             "id": entry.id, "kind": entry.kind.value, "text": entry.snippet, **self.at(entry.observed_at),
             "label": entry.label, "category": entry.category, **self.place(entry.pose, entry.frame_id),
             "session_id": entry.session_id, "status": "" if entry.status == "active" else entry.status,
+            "fleet_robot": entry.robot,
         })  # fmt: skip
 
     def details(self, details: MemoryDetails, newest: int) -> Shown:

@@ -13,7 +13,8 @@ from contextlib import AbstractContextManager, suppress
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from ..memory import RobotMemory, open_memory
+from ..fleet.scope import open_memory
+from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..memory.storage.connection import default_path, resolve
 from ..memory.validation import expanded_path

@@ -52,6 +52,7 @@ Name = Annotated[str, Field(max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f
 KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kind)})s?$")]
 Coordinate = Annotated[float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Number = Annotated[float, AS_NUMBER, Field(allow_inf_nan=False)]
 Share = Annotated[float, AS_NUMBER, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Limit = Annotated[int, AS_WHOLE, Query(ge=1, le=MAX_ENTRIES, description="Largest number of entries.")]
 OfCollection = Annotated[Name | None, Query(description="Only of this collection; by default of all.")]
@@ -65,7 +66,7 @@ _IN_QUERY: Mapping[str, Any] = {
     "str | None": Name | None,
     "int": Annotated[int, AS_WHOLE],
     "Time | None": Time | None,
-    "float": Share,
+    "float": Number,
     "float | None": Share | None,
     "bool": bool,
     "Names": list[Name],
@@ -105,7 +106,7 @@ def _model(
         kind = list[KindName] if entry.name == "kinds" else types.get(str(entry.type))
         about: str = entry.metadata.get("about", "")
         about = f"{about[:1].upper()}{about[1:]}."
-        bounds: Range | None = entry.metadata.get("range") if kind == types.get("int") else None
+        bounds: Range | None = entry.metadata.get("range") if kind in (types.get("int"), Number) else None
         limits: dict[str, Any] = {"ge": bounds.low, "le": bounds.high} if bounds else {}
         # Described alone: the memory checks it, and its error says what is right.
         if entries := entry.metadata.get("entries"):

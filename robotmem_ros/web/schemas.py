@@ -96,6 +96,11 @@ def _part(name: str, about: str) -> Any:
     return Field(None, validation_alias=AliasPath("context", name), description=f"{about} Null if it has none.")
 
 
+def _fleet_robot() -> Any:
+    about = "The robot of the fleet that remembers it; empty for this one."
+    return Field("", validation_alias="robot", description=about)
+
+
 class Value(BaseModel):
     """Base of all: reads the attributes of the values of the memory."""
 
@@ -132,10 +137,13 @@ class MemoryOut(Value):
     task: Any = _part("task", "Part of the context: what the robot did, and how it went.")
 
 
-@filled_from(Hit, without={"memory"})
+@filled_from(Hit, without={"memory", "robot"})
 class FoundMemory(MemoryOut):
     """A memory as a recall found it."""
 
+    model_config = ConfigDict(populate_by_name=False)  # `robot` of a hit is that of the fleet, not of the context
+
+    fleet_robot: str = _fleet_robot()
     similarity: Measure = Field(description="Cosine similarity to the query; null without one.")
     explanation: ScoreExplanationOut | None
     distance: Measure = Field(description="Metres to the target; null without one.")
@@ -196,10 +204,11 @@ class DetailsOut(Value):
     data: DataOut | None
 
 
-@filled_from(TimelineEntry)
+@filled_from(TimelineEntry, without={"robot"})
 class Entry(Value):
     """A memory in brief, to tell whether to read it in full."""
 
+    fleet_robot: str = _fleet_robot()
     snippet: str = Field(description="The first 100 characters of the content.")
 
 
@@ -208,12 +217,14 @@ class Timeline(Value):
 
     memories: list[Entry] = Field(validation_alias="entries")
     cursor: str = Field(description="Of the next page; empty if there is none.")
+    reason: str = Field("", description="Why the fleet did not answer; empty if it did, or was not asked.")
 
 
-@filled_from(result.BriefMemory)
+@filled_from(result.BriefMemory, without={"robot"})
 class BriefMemory(Value):
     """A memory as a search found it, in brief."""
 
+    fleet_robot: str = _fleet_robot()
     snippet: str = Field(description="The best part of the content, with the words of the query between `**`.")
     distance: Measure = Field(description="Metres to the target; null without one.")
 

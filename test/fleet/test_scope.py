@@ -19,6 +19,7 @@ from robotmem_ros.memory import InvalidFieldError, RobotMemory
 
 from ..support.embedders import WordVectors
 from ..support.postgres import Server
+from ..support.web import console
 from .conftest import Fleet, push
 
 HERE, THERE = "the red mug is in the hall", "the red mug is on the desk"
@@ -183,3 +184,26 @@ def test_an_operator_asks_by_a_command(
     assert "[first]" in capsys.readouterr().out
     assert main(["list", "labels", *also]) == 0
     assert capsys.readouterr().out.split() == ["mug", "2"]
+
+
+def test_the_console_and_agents_ask_the_fleet(
+    robots: dict[str, RobotMemory], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("uvicorn", reason="the web server is optional: `make test` brings it")
+    first, config = robots["first"], tmp_path / "memory.yaml"
+    config.write_text(json.dumps({"memory": {"ros__parameters": {"fleet_url": first.parameters.fleet_url}}}))
+    everywhere = {("first", HERE), ("second", THERE)}
+    query = {"scope": "fleet", "deadline": "10", "labels": "mug"}
+    with console(first.path, "--config", str(config)) as server, server.client() as client:
+        found = client.get("/api/search", params={"q": "red mug", **query}).json()["memories"]
+        assert {(memory["fleet_robot"], memory["content"]) for memory in found} == everywhere
+        entries = client.get("/api/memories", params=query).json()["memories"]
+        assert {(entry["fleet_robot"], entry["snippet"]) for entry in entries} == everywhere
+    with console(first.path) as server, server.client() as client:
+        refused = client.get("/api/memories", params=query)
+        assert (refused.status_code, refused.json()["field"]) == (400, "scope")
+        assert "fleet_url" in refused.json()["error"]
+    arguments = json.dumps({"query": "red mug", "scope": "fleet", "deadline": 10, "labels": ["mug"]})
+    assert main(["call", "recall", arguments, "--db", str(first.path), "--config", str(config)]) == 0
+    found = json.loads(capsys.readouterr().out)["memories"]
+    assert {(memory["fleet_robot"], memory["text"].replace("**", "")) for memory in found} == everywhere

@@ -33,6 +33,7 @@ NO_TEXT = {
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},
     "text_blocks": {"postings"},  # digests of words, see text_index/test_kept.py
+    "subscriptions": {"robot", "scope"},  # parameters
     "fact_terms": {"words", "claims"},  # digests, and their rows go
     "memory_history": {"changed_at", "change"},
     "removed": {"reason", "kind"},

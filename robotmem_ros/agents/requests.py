@@ -16,7 +16,7 @@ MOST_READ = 20
 
 @dataclass(slots=True)
 class ForgetRequest:
-    """Which memories to withdraw."""
+    """The memories to withdraw."""
 
     memory_id: Iterable[int] | int = argument(MISSING, "id of the memory, or ids of many", entries=MAX_IDS)
     reason: str = argument(

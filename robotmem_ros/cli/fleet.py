@@ -203,7 +203,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Any], None]] = {
     "recall": _recall,
     "recall WORDS": _recall,
 }
-"""What the command does, by the words that ask for it; those in capital letters are the caller's."""
+"""The subcommands by their words; those in capital letters are the caller's."""
 COMMANDS = (
     Command(
         "fleet", "send what robots remember into one PostgreSQL database",

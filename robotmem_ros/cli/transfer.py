@@ -170,17 +170,17 @@ def rewrite_without(path: Path, deleted: Set[str]) -> int:
             try:
                 head = json.loads(line)
                 rows = [*islice(lines, head["rows"])] if "batch" in head else [line] if "unit" in head else []
-                kept = [row for row in rows if json.loads(row)["uuid"] not in deleted]
+                rest = [row for row in rows if json.loads(row)["uuid"] not in deleted]
             except (KeyError, TypeError, ValueError) as cause:
                 problem = "was not written by `robotmem export`"
                 raise InvalidFieldError(f"part {number} of {path}", line, problem) from cause
             if "batch" in head:
                 if len(rows) < head["rows"]:
                     raise _cut_off(path)
-                write(json.dumps({**head, "rows": len(kept)}) + "\n")
-            for row in [line] if "batch" not in head and "unit" not in head else kept:
+                write(json.dumps({**head, "rows": len(rest)}) + "\n")
+            for row in [line] if "batch" not in head and "unit" not in head else rest:
                 write(row)
-            removed += len(rows) - len(kept)
+            removed += len(rows) - len(rest)
     if removed:
         copy.replace(path)
     copy.unlink(missing_ok=True)

@@ -80,8 +80,8 @@ class _Evidence(NamedTuple):
     """The words of the query that it contains, as they are indexed."""
 
 
-class _Found(NamedTuple):
-    """What a query found, and by what."""
+class _Ranking(NamedTuple):
+    """The memories that match a query, and by which searches."""
 
     ranks: Mapping[Key, _Rank]
     """Best first."""
@@ -167,16 +167,16 @@ def counts(connection: Connection, query: CountQuery, asker: Asker, areas: Mappi
         f"SELECT value, count(*) FROM (SELECT {_VALUES[query.field]} AS value{_FROM}WHERE ", where,
         ") AS v WHERE value <> '' GROUP BY value",
     )  # fmt: skip
-    found = [Count(*row) for row in connection.execute(statement.sql.encode(), statement.arguments)]
+    entries = [Count(*row) for row in connection.execute(statement.sql.encode(), statement.arguments)]
     if query.field is not CountField.AREAS:
-        return found
+        return entries
     field = pose_field("areas", asker.parameters)
     for name in areas:
         inside = asker.candidates([*conditions, InAreas((name,), areas, field)])
         statement = joined("SELECT count(*)", _FROM, "WHERE ", inside)
-        found = [count for count in found if count.value != name]
-        found += [Count(name, *row) for row in connection.execute(statement.sql.encode(), statement.arguments)]
-    return found
+        entries = [count for count in entries if count.value != name]
+        entries += [Count(name, *row) for row in connection.execute(statement.sql.encode(), statement.arguments)]
+    return entries
 
 
 @dataclass(frozen=True)
@@ -193,20 +193,20 @@ class _Recall:
             distances = self._nearest(where, place) if place else self._newest(where)
             hits = self._read(distances, {}, dict.fromkeys(distances, _Evidence()))
             return RecallResult(hits, Mode.STRUCTURED, "", bool(hits))
-        found = self._find(where)
-        evidence = self._evidence(found.ranks)
+        ranking = self._rank(where)
+        evidence = self._evidence(ranking.ranks)
         best = max((entry.relevance for entry in evidence.values()), default=0.0)
-        is_relevant, reason = bool(evidence) and best >= self.query.min_relevance, found.reason
+        is_relevant, reason = bool(evidence) and best >= self.query.min_relevance, ranking.reason
         if evidence and not is_relevant:
             reason = "; ".join(filter(None, (reason, not_relevant(best, self.query.min_relevance))))
         if not is_relevant and not self.query.takes_best:
-            return RecallResult((), found.mode, reason, words=self._rarities)
+            return RecallResult((), ranking.mode, reason, words=self._rarities)
         if place:
-            distances = self._nearest_match(where, place, found.ranks)
+            distances = self._nearest_match(where, place, ranking.ranks)
         else:
-            distances = dict.fromkeys([*found.ranks][: self.query.n], math.nan) or self._newest(where)
-        hits = self._read(distances, found.ranks, evidence | self._evidence(distances.keys() - evidence.keys()))
-        return RecallResult(hits, found.mode, reason, bool(hits) and is_relevant, self._rarities)
+            distances = dict.fromkeys([*ranking.ranks][: self.query.n], math.nan) or self._newest(where)
+        hits = self._read(distances, ranking.ranks, evidence | self._evidence(distances.keys() - evidence.keys()))
+        return RecallResult(hits, ranking.mode, reason, bool(hits) and is_relevant, self._rarities)
 
     def _newest(self, where: Sql) -> dict[Key, float]:
         rows = self._rows(f"{_KEY}{_FROM} WHERE ", where, Sql(f" ORDER BY {_NEWEST_FIRST} LIMIT %s", (self.query.n,)))
@@ -233,7 +233,7 @@ class _Recall:
         whole = Sql("m.words @@ %s::tsquery", (" & ".join(map(quoted, self._analysis.subject)),))
         return self._nearest(all_of((where, whole)), place) or self._nearest(all_of((where, _among(keys))), place)
 
-    def _find(self, where: Sql) -> _Found:
+    def _rank(self, where: Sql) -> _Ranking:
         # One by one if there are few: an index would look for these among all.
         keys = self._rows(f"{_KEY}{_FROM} WHERE ", where, Sql(" LIMIT %s", (_FEW + 1,)))
         is_few = len(keys) <= _FEW
@@ -254,7 +254,7 @@ class _Recall:
             "ORDER BY score DESC, uuid DESC",
         )  # fmt: skip
         ranks = {(robot, uuid): _Rank(*rank) for robot, uuid, *rank in rows}
-        return _Found(ranks, *_mode(ranks.values(), has_vector=vector is not None, reason=reason))
+        return _Ranking(ranks, *_mode(ranks.values(), has_vector=vector is not None, reason=reason))
 
     def _rare(self, words: Sequence[str]) -> Sequence[str]:
         # The words that find memories. All words rank them, and what has common ones alone is left to the vectors.
@@ -385,10 +385,11 @@ def memory(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded
     )  # fmt: skip
 
 
-def _entry(robot: str, status: str, one: Memory) -> TimelineEntry:
+def _entry(robot: str, status: str, memory: Memory) -> TimelineEntry:
     return TimelineEntry(
-        one.id, one.observed_at, one.kind, one.category, one.label, one.tags, beginning(one.content, SNIPPET),
-        one.collection, one.session_id, one.confidence, status, one.frame_id, one.map_id, one.pose, robot,
+        memory.id, memory.observed_at, memory.kind, memory.category, memory.label, memory.tags,
+        beginning(memory.content, SNIPPET), memory.collection, memory.session_id, memory.confidence, status,
+        memory.frame_id, memory.map_id, memory.pose, robot,
     )  # fmt: skip
 
 
@@ -426,8 +427,8 @@ def _by_meaning(where: Sql, model: str, vector: Vector, depth: int, *, is_few: b
 
 
 def _mode(ranks: Iterable[_Rank], *, has_vector: bool, reason: str) -> tuple[Mode, str]:
-    found = [*ranks]
-    has_words, has_meaning = any(rank.by_words for rank in found), any(rank.by_meaning for rank in found)
+    matches = [*ranks]
+    has_words, has_meaning = any(rank.by_words for rank in matches), any(rank.by_meaning for rank in matches)
     if has_meaning and not has_words:
         return Mode.VEC_ONLY, reason or "no memory holds a word of the query"
     if has_words and not has_meaning:

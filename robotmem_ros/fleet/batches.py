@@ -73,13 +73,13 @@ def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
     (stamp,) = connection.execute("SELECT robotmem.stamp(%s)", (robot,)).fetchone() or (0,)
     own_rows = [row for row in batch.rows if row.get("robot") == batch.robot]
     sent_rows = [row for row in own_rows if is_sent(policy, row)]
-    kept = [row["uuid"] for row in own_rows if not is_sent(policy, row)]
+    unsent_ids = [row["uuid"] for row in own_rows if not is_sent(policy, row)]
     with connection.cursor() as cursor:
         with cursor.copy("COPY staging FROM STDIN") as copy:
             for row in sent_rows:
                 copy.write_row(_staged(row, batch.lived_days))
         values: dict[str, object] = {"robot": robot, "stamp": stamp, "epoch": batch.epoch}
-        values |= {"deleted": [*batch.deleted], "gone": [*batch.deleted, *kept]}
+        values |= {"deleted": [*batch.deleted], "gone": [*batch.deleted, *unsent_ids]}
         if batch.deleted:
             cursor.execute(
                 "INSERT INTO robotmem.deleted SELECT %(robot)s, unnest(%(deleted)s::uuid[]), %(stamp)s "

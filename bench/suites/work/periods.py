@@ -1,4 +1,4 @@
-"""What both sides of the work have in common: its amount, its periods, and recalls at a steady rate."""
+"""Set the amount of work and its periods for both sides, and recall at a steady rate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Work(NamedTuple):
 
 
 class Period(NamedTuple):
-    """What a process took in one period."""
+    """The resources that a process used in one period."""
 
     memories: int
     """At its end."""

@@ -109,10 +109,10 @@ class AlikeFacts:
         At most 64, those that lack the fewest terms; of equal ones the newest. `but` is the id of a fact to leave out.
         """
         query = fact_index.fact_terms(collection, content)
-        found = [segment.similar(query, similarity) for segment in self._segments]
-        if not any(len(ids) for ids, _ in found):
+        matches = [segment.similar(query, similarity) for segment in self._segments]
+        if not any(len(ids) for ids, _ in matches):
             return []
-        ids, lacking = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        ids, lacking = (np.concatenate(arrays) for arrays in zip(*matches, strict=True))
         keys = (lacking << _ID_BITS) - ids
         if len(keys) > _LOOKED_AT:
             keys = np.partition(keys, _LOOKED_AT)[:_LOOKED_AT]

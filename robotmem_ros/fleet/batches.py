@@ -15,6 +15,7 @@ from typing import Any
 from ..memory.batch import Batch
 from ..memory.config.fleet_policy import is_sent
 from ..memory.errors import MALFORMED, InvalidFieldError
+from ..memory.models import Vector
 from ..memory.text.normal_form import label_key
 from ..memory.text.tokens import indexed_text
 from .connection import Connection
@@ -144,6 +145,11 @@ def quoted(word: str) -> str:
     """Return a word as the text of a tsvector or a tsquery."""
     escaped = lexeme(word).replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
+
+
+def vector_text(vector: Vector) -> str:
+    """Return a vector as the engine reads it."""
+    return f"[{','.join(f'{component:.5f}' for component in vector.tolist())}]"
 
 
 def _lexemes(text: str) -> Iterator[str]:

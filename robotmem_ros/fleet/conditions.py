@@ -66,6 +66,12 @@ class Sql(NamedTuple):
     arguments: tuple[object, ...] = ()
 
 
+def joined(*parts: Sql | str) -> Sql:
+    """Return parts of a statement as one."""
+    pieces = [Sql(part) if isinstance(part, str) else part for part in parts]
+    return Sql("".join(piece.sql for piece in pieces), tuple(value for piece in pieces for value in piece.arguments))
+
+
 ACTIVE = Sql("m.status = 'active'")
 """Every memory that is not withdrawn."""
 

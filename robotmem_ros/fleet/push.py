@@ -20,8 +20,7 @@ from ..memory.robot_memory import RobotMemory
 from ..memory.storage import feed, revisions, vector_rows
 from ..memory.storage.overview import overview
 from ..memory.storage.snapshot import Snapshot
-from .ask import vector_text
-from .batches import apply
+from .batches import apply, vector_text
 from .connection import Connection, FleetError, connect, connection_settings, fleet_errors
 from .pull import Pull
 

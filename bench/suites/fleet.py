@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    with tempfile.TemporaryDirectory() as name, running_fleet(options.url, Path(name)) as url:
+    with tempfile.TemporaryDirectory() as name, running_fleet(options.url) as url:
         if options.robots:
             measure_pushes(options, url, Path(name))
         if options.memories:

@@ -30,7 +30,8 @@ echo "build: robotmem_ros for ROS 2 $robotmem_distro ($robotmem_ros); the first 
 mkdir -p "$base"
 touch "$stamp.begun" # what changes while it builds is newer than this
 output=$base/build.log
-unset MAKEFLAGS MAKELEVEL # of an outer make: colcon's own decide
+unset MAKELEVEL
+export MAKEFLAGS="-j$(nproc)" # not that of an outer make, nor colcon's, which waits while the machine is busy
 colcon --log-base "$base/log" build --base-paths . --packages-select robotmem_ros --symlink-install \
     --build-base "$base/build" --install-base "$base/install" \
     --cmake-args -DPython3_EXECUTABLE="$robotmem_venv/bin/python3" -DBUILD_TESTING=ON >"$output" 2>&1 || {

@@ -23,7 +23,8 @@ fi
 echo "build: the interfaces for tests,$wanted; about 45 seconds, once"
 rm -rf "$base"
 mkdir -p "$base"
-unset MAKEFLAGS MAKELEVEL # of an outer make: colcon's own decide
+unset MAKELEVEL
+export MAKEFLAGS="-j$(nproc)" # not that of an outer make, nor colcon's, which waits while the machine is busy
 # shellcheck disable=SC2086  # wanted is many words
 colcon --log-base "$base/log" build --base-paths test/interfaces --packages-select $wanted --merge-install \
     --build-base "$base/build" --install-base "$base/install" \

@@ -174,7 +174,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION count_words();
 CREATE TRIGGER count_deleted AFTER DELETE ON memories REFERENCING OLD TABLE AS before
 FOR EACH STATEMENT EXECUTE FUNCTION count_words();
 
--- Sessions, maps and tags.
+-- Sessions, maps, tags and areas.
 CREATE TABLE units (
     robot integer NOT NULL REFERENCES robots (id),
     uuid uuid NOT NULL,

@@ -29,6 +29,7 @@ from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
 from .storage import Database, text_rows, vector_rows
+from .storage.area_rows import AreaKeeper
 from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
 from .text import scripts
@@ -96,6 +97,7 @@ class Parts:
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
             self.faded = FadedWatch(lambda: parameters().decay_rate)
+            self.area_keeper = AreaKeeper(self.database, self.areas, parameters)
             self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
             stack.callback(self.maintenance.close)
@@ -167,6 +169,7 @@ class Parts:
             *indexes,
             self._follow(self.facts, rest=0.25),
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
+            Step("keep the areas", self.area_keeper.update, period=1.0, rest=1.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
             Step("look after the log", self.log_watch.update, period=10.0, rest=10.0),

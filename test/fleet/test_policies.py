@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +78,21 @@ def test_another_policy_takes_back_and_sends_the_rest(
     assert main(["fleet", "push", "--fleet-url", url, "--db", str(memory.path)]) == 0
     assert capsys.readouterr().out.startswith("pushed: 1 memories")
     assert sent(fleet) == {"hall/fact", "people/fact"}
+
+
+def test_areas_follow_their_file_unless_nothing_is_sent(fleet: Fleet, tmp_path: Path) -> None:
+    url, file = fleet.add("areas"), tmp_path / "areas.yaml"
+    bodies = []
+    for x, collections in ((4, "*"), (6, "*"), (6, "")):
+        file.write_text(f"areas: {{lab: [[0, 0], [{x}, 0], [{x}, 4]]}}")
+        options: dict[str, Any] = {"areas_file": str(file), "map_id": "house", "fleet_collections": collections}
+        with RobotMemory(tmp_path / "memory.db", embedding_model="", **options) as memory:
+            memory.flush()
+            push(memory, url)
+            bodies += [fleet.query("SELECT body -> 'map_id', body -> 'polygons' FROM robotmem.units")]
+    assert bodies == [
+        [("house", {"lab": [[0, 0], [4, 0], [4, 4]]})], [("house", {"lab": [[0, 0], [6, 0], [6, 4]]})], [],
+    ]  # fmt: skip
 
 
 def test_a_command_sends_what_the_file_of_parameters_says(fleet: Fleet, memory: RobotMemory, tmp_path: Path) -> None:

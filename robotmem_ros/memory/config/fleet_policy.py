@@ -49,9 +49,9 @@ def fleet_parts(text: str) -> tuple[Part, ...]:
 
 
 def is_sent(text: str, row: Mapping[str, Any]) -> bool:
-    """Return whether a unit of the feed goes to the fleet; tags that callers added always do."""
-    if row.get("unit") == "tag":
-        return True
+    """Return whether a unit of the feed goes to the fleet; tags that callers added and areas do if anything does."""
+    if row.get("unit") in ("tag", "areas"):
+        return bool(text.strip())
     parts, collection, kind = fleet_parts(text), str(row.get("collection", "")), str(row.get("type", ""))
     if is_of_another(collection):
         return False

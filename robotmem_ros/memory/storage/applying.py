@@ -18,7 +18,7 @@ from ..fellow_robots import is_of_another
 from ..models import Kind, NewMemory, Pose, Similarity
 from ..text.normal_form import tag_key
 from ..validation import check_coordinates, compact_json
-from . import fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
+from . import area_rows, fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
 from .snapshot import Transaction
 
 Row = Mapping[str, Any]
@@ -67,7 +67,7 @@ def _delete(transaction: Transaction, uuid: bytes) -> int:
         raise ValueError("a UUID has 16 bytes")
     memory_id = revisions.memory_of(transaction, uuid)
     deletions = rows.delete(transaction, [memory_id]) if memory_id is not None else 0
-    for table in ("sessions", "occupancy_grids", "tag_meta"):
+    for table in ("sessions", "occupancy_grids", "tag_meta", "areas"):
         deletions += revisions.bury(transaction, table, "uuid = ?", (uuid,))
     transaction.execute(f"INSERT OR IGNORE INTO deleted VALUES (?, {revisions.NEXT})", (uuid,))
     return deletions
@@ -107,6 +107,7 @@ class _Writer:
             "session": self._store_session,
             "map": self._store_map,
             "tag": self._store_tag,
+            "areas": self._store_areas,
         }
         stores[row["unit"]](row)
 
@@ -131,6 +132,9 @@ class _Writer:
             # By its UUID, if it was renamed since.
             source = "tag_meta WHERE uuid IS NOT NULL AND ? IN (uuid, tag)"
             key = uuid if self._transaction.row("SELECT 1 FROM tag_meta WHERE uuid = ?", (uuid,)) else row["tag"]
+            changed_at, row_time = "updated_at", row["updated_at"]
+        elif row["unit"] == "areas":
+            source, key = "areas WHERE map_id = ?", row["map_id"]
             changed_at, row_time = "updated_at", row["updated_at"]
         else:
             source, key = "occupancy_grids WHERE map_id = ?", row["map_id"]
@@ -268,6 +272,14 @@ class _Writer:
         self._transaction.execute(
             "UPDATE occupancy_grids SET uuid = ?, origin = ? WHERE map_id = ?",
             (bytes.fromhex(row["uuid"]), _origin(row), grid.map_id),
+        )
+
+    def _store_areas(self, row: Row) -> None:
+        areas = area_rows.MapAreas.read(row)
+        area_rows.save(self._transaction, areas)
+        self._transaction.execute(
+            "UPDATE areas SET updated_at = ?, uuid = ?, origin = ? WHERE map_id = ?",
+            (str(row["updated_at"]), bytes.fromhex(row["uuid"]), _origin(row), areas.map_id),
         )
 
     def _store_tag(self, row: Row) -> None:

@@ -48,7 +48,7 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int, max_data: int | No
     ids = sorted(_with_references(snapshot, {*ids}, last))
     rows = units.memories(snapshot, ids, max_data)
     rows += units.sessions(snapshot, first, last) + units.maps(snapshot, first, last)
-    rows += units.tags(snapshot, first, last)
+    rows += units.tags(snapshot, first, last) + units.areas(snapshot, first, last)
     deletions = snapshot.rows(
         "SELECT lower(hex(uuid)) FROM deleted WHERE revision > ? AND revision <= ? ORDER BY revision, uuid",
         (first, last),
@@ -68,7 +68,7 @@ def _last(snapshot: Snapshot, collections: list[str], first: int, n: int) -> int
     ]
     sources += [
         snapshot.rows(f"SELECT revision FROM {table} WHERE revision > ? ORDER BY revision LIMIT ?", (first, n))
-        for table in ("sessions", "occupancy_grids", "tag_meta", "deleted")
+        for table in ("sessions", "occupancy_grids", "tag_meta", "areas", "deleted")
     ]
     last = end = None
     for number, (revision,) in enumerate(merge(*sources), start=1):

@@ -1,9 +1,9 @@
 """Number the transactions that change the rows readers see, and keep the UUIDs of deleted units.
 
-Memories, sessions, maps and the tags that callers added are the units of the feed. Each has a UUID, which is the same
-in every file, and the revision of this file that changed it last, with its dependent rows: the tags, history and
-sightings of a memory, the outcome of a session. All changes of a transaction have one revision, which follows the last
-one.
+Memories, sessions, maps, areas of maps and the tags that callers added are the units of the feed. Each has a UUID,
+which is the same in every file, and the revision of this file that changed it last, with its dependent rows: the tags,
+history and sightings of a memory, the outcome of a session. All changes of a transaction have one revision, which
+follows the last one.
 
 No revision counts recalls (each would be a change, and followers would never rest; an export has the present counts),
 derived data (indexes, vectors), or points of the path.
@@ -40,6 +40,7 @@ _LATEST = """
         coalesce((SELECT max(revision) FROM sessions), 0),
         coalesce((SELECT max(revision) FROM occupancy_grids), 0),
         coalesce((SELECT max(revision) FROM tag_meta), 0),
+        coalesce((SELECT max(revision) FROM areas), 0),
         coalesce((SELECT max(revision) FROM deleted), 0)
     )
 """

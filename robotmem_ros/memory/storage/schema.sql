@@ -488,6 +488,19 @@ CREATE TABLE occupancy_grids (
 );
 CREATE INDEX idx_occupancy_grids_revision ON occupancy_grids (revision);
 
+-- The areas of each map as `areas_file` had them last, for copies, exports and the fleet: queries read that file.
+CREATE TABLE areas (
+    map_id TEXT PRIMARY KEY,
+    frame_id TEXT NOT NULL,
+    polygons TEXT NOT NULL,  -- JSON: the corners of each area by its name
+    updated_at TEXT NOT NULL,
+    -- Identity and change: see "Feed"
+    uuid BLOB NOT NULL UNIQUE,
+    revision INTEGER NOT NULL,
+    origin BLOB
+);
+CREATE INDEX idx_areas_revision ON areas (revision);
+
 -- Where the robot was: a row when it had moved or turned. A robot is in one place at a time.
 CREATE TABLE path_points (
     observed_at INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-"""The units of the feed as JSON: memories, sessions, maps and tags, each with its dependent rows.
+"""The units of the feed as JSON: memories, sessions, maps, tags and areas, each with its dependent rows.
 
 References to other units are UUIDs. Derived data are left out, and so are notes, which belong to their files.
 """
@@ -15,7 +15,7 @@ from . import revisions
 from .snapshot import Snapshot
 
 Row = dict[str, Any]
-JSON_COLUMNS = frozenset({"context", "perception_metadata", "before", "votes", "sources", "fact"})
+JSON_COLUMNS = frozenset({"context", "perception_metadata", "before", "votes", "sources", "fact", "polygons"})
 """Columns that hold JSON."""
 BINARY_COLUMNS = frozenset({"perception_data", "cells"})
 
@@ -43,7 +43,7 @@ _LOCAL = {
     "digest",
 }  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""
-_TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids", "tag": "tag_meta"}
+_TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids", "tag": "tag_meta", "areas": "areas"}
 _IN_IDS = "IN (SELECT value FROM json_each(?))"
 
 
@@ -107,6 +107,11 @@ def tags(snapshot: Snapshot, first: int, last: int) -> list[Row]:
     """Return the tags that callers added of which the last change has a revision in (first, last]."""
     units = _units(snapshot, "tag", "revision > ? AND revision <= ?", (first, last))
     return [{name: value for name, value in row.items() if name != "id"} for row in units]
+
+
+def areas(snapshot: Snapshot, first: int, last: int) -> list[Row]:
+    """Return the areas of each map of which the last change has a revision in (first, last]."""
+    return _units(snapshot, "areas", "revision > ? AND revision <= ?", (first, last))
 
 
 def origin_of(snapshot: Snapshot, origin: bytes | None, revision: int) -> tuple[str, int]:

@@ -47,6 +47,7 @@ NO_TEXT = {
     "next_vectors": {"embedding"},
     "note_folders": {"name", "path", "collection", "error"},
     "path_points": {"session_id"},
+    "areas": {"map_id", "frame_id", "polygons", "updated_at", "uuid", "origin"},
     "occupancy_grids": {"frame_id", "digest", "cells", "uuid", "origin"},
     "deleted": {"uuid"},
     "epochs": {"epoch"},

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory
 from robotmem_ros.memory.batch import BEGINNING, Batch, Cursor
 from robotmem_ros.memory.errors import InvalidFieldError, MemoryNotFoundError, SessionNotFoundError
-from robotmem_ros.memory.storage import units
+from robotmem_ros.memory.storage import area_rows, units
 from robotmem_ros.memory.storage.applying import apply
+from robotmem_ros.memory.storage.area_rows import MapAreas
 
 from ...support.consistency import check
 from ...support.sightings import see, sighting
@@ -169,6 +170,9 @@ VERBS: dict[str, Callable[[World, int, int], object]] = {
     "purge session": lambda world, one, two: world.source.purge(session_id=f"s{two % 3}"),
     "purge before": lambda world, one, two: world.source.purge(before=world.now - one * 10**9 * 60),
     "map": lambda world, one, two: world.source.maps.save(grid(two)),
+    "areas": lambda world, one, two: world.source.parts.database.write(
+        lambda transaction: area_rows.save(transaction, polygons(one, two))
+    ).result(),
     "retain": World.retain,
     "import": World.import_own,
     "feed": lambda world, one, two: world.feed(one + 1, times=1 + two % 2),
@@ -186,6 +190,11 @@ def grid(value: int) -> OccupancyGrid:
         map_id=f"m{value % 2}", frame_id="map", resolution=1.0, origin=Origin(0, 0), width=1, height=1,
         cells=bytes([value]),
     )  # fmt: skip
+
+
+def polygons(one: int, two: int) -> MapAreas:
+    """Make the areas of a map."""
+    return MapAreas(f"m{one % 2}", "map", json.dumps({"lab": [[0, 0], [two + 1, 0], [0, 1]]}))
 
 
 def received(batch: Batch) -> Batch:
@@ -218,7 +227,7 @@ def stored(memory: RobotMemory, *, but: frozenset[str] | set[str] = frozenset())
     rows = units_of(memory)
     with memory.parts.database.snapshot() as snapshot:
         rows += units.sessions(snapshot, 0, 2**62) + units.maps(snapshot, 0, 2**62)
-        rows += units.tags(snapshot, 0, 2**62)
+        rows += units.tags(snapshot, 0, 2**62) + units.areas(snapshot, 0, 2**62)
     found = {row["uuid"]: {name: value for name, value in row.items() if name not in but} for row in rows}
     for row in found.values():
         for links in units.LINKS.keys() & row.keys():

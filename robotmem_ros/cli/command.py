@@ -105,14 +105,19 @@ def open_memory(path: str, *, read_only: bool = False, with_model: bool = False,
     return scope.open_memory(existing_path(path), read_only=read_only, **options)
 
 
+def named_fleet(arguments: argparse.Namespace) -> str:
+    """Return the URL of the fleet that an option, a parameter file or the environment names; empty if none does."""
+    configured = load_config(arguments.config).parameters.fleet_url if getattr(arguments, "config", None) else ""
+    return str(arguments.fleet_url or configured or os.environ.get(_URL_VARIABLE, ""))
+
+
 def fleet_url(arguments: argparse.Namespace) -> str:
-    """Return the URL of the fleet that an option, a parameter file or the environment names.
+    """Return the URL of the fleet that is named.
 
     Raises:
-        CommandError: none of them does.
+        CommandError: none is.
     """
-    configured = load_config(arguments.config).parameters.fleet_url if getattr(arguments, "config", None) else ""
-    url = arguments.fleet_url or configured or os.environ.get(_URL_VARIABLE, "")
+    url = named_fleet(arguments)
     if not url:
         raise CommandError(f"name the fleet by --fleet-url, the variable {_URL_VARIABLE} or fleet_url in --config")
     return url

@@ -27,6 +27,7 @@ from .command import (
     Option,
     fleet_of,
     limit,
+    named_fleet,
     open_memory,
     option,
     show,
@@ -114,11 +115,14 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _status(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True, with_model=not arguments.no_model) as memory:
+    url, with_model = named_fleet(arguments), not arguments.no_model
+    with open_memory(arguments.db, read_only=True, with_model=with_model, fleet_url=url) as memory:
         memory.wait_for_model()
         status = memory.status()
     fields = {**dataclasses.asdict(status), "mode": status.mode.value}
     del fields["write_error"]  # nothing is written here
+    if not url:
+        del fields["fleet_backlog"], fields["fleet_trouble"]
     if status.mode is Mode.HYBRID and status.pending_vectors and not status.vectors:
         reason = "no memory has a vector yet (a program that keeps the file open computes them)"
         fields |= {"mode": Mode.BM25_ONLY.value, "reason": "; ".join(filter(None, (reason, status.reason)))}
@@ -264,8 +268,9 @@ COMMANDS = (
     ),
     Command(
         "status", "show what a memory contains",
-        "Show what a memory contains, by which searches `robotmem recall` finds it, and what is missing for them.",
-        _status, (DATABASE, NO_MODEL, JSON),
+        "Show what a memory contains, by which searches `robotmem recall` finds it, and what is missing for them; with "
+        "a fleet also what it lacks.",
+        _status, (DATABASE, NO_MODEL, FLEET_URL, JSON),
     ),
     Command(
         "sessions", "list sessions", "List sessions, the latest first.", _sessions,

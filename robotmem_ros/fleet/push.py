@@ -71,6 +71,19 @@ class _File(NamedTuple):
         )
 
 
+def backlog(snapshot: Snapshot, cursor: Cursor) -> int:
+    """Return how many revisions of a file are behind the cursor of the server."""
+    return revisions.latest(snapshot) - (cursor.revision if revisions.has_history(snapshot, cursor) else 0)
+
+
+def backlog_at(connection: Connection, memory: RobotMemory) -> int:
+    """Return how many revisions of a file the fleet lacks, as far as the login may see."""
+    with memory.parts.database.snapshot() as snapshot:
+        sql = "SELECT epoch, revision FROM robotmem.robots WHERE file = %s"
+        row = connection.execute(sql, (revisions.robot(snapshot),)).fetchone()
+        return backlog(snapshot, Cursor(*row) if row else BEGINNING)
+
+
 class Push:
     """Sends what changed in a memory to the fleet at a URL, when it is asked to.
 
@@ -93,12 +106,13 @@ class Push:
         """What the server has of the file, as far as is known here."""
         self.sent = 0
         """Memories that the server stored."""
+        self._has_answer = False
 
     @property
     def backlog(self) -> int:
-        """Return how many revisions of the file the server has not acknowledged."""
+        """Return how many revisions of the file the server has not acknowledged; -1 until it has answered."""
         with self._database.snapshot() as snapshot:
-            return max(revisions.latest(snapshot) - self.acknowledged.revision, 0)
+            return backlog(snapshot, self.acknowledged) if self._has_answer else -1
 
     def pieces(self) -> Iterator[None]:
         """Send batches until the server has all, and then the vectors that it lacks; yield after each.
@@ -164,7 +178,7 @@ class Push:
                     f"the file {file.robot} is another robot of the fleet already, and this is a copy of it; give the "
                     f"robot {name!r} a file of its own"
                 ) from None
-        self.acknowledged = acknowledged
+        self.acknowledged, self._has_answer = acknowledged, True
         self.sent += stored
         return batch is not None
 
@@ -231,7 +245,7 @@ class Follower:
 
     @property
     def backlog(self) -> int:
-        """Return how many revisions of the file the fleet has not acknowledged."""
+        """Return how many revisions of the file the fleet has not acknowledged; -1 until it has answered."""
         return self._push.backlog
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ from ..memory.search.request import DEADLINE, RecallRequest, Scope, TimelineRequ
 from ..memory.search.result import Mode, RecallResult
 from ..memory.search.timeline import Position, Timeline, TimelineEntry, parse_timeline
 from ..memory.search.visits import last_visit
+from ..memory.status import Status
 from ..memory.storage import revisions, tag_rows
 from ..memory.storage.overview import overview
 from ..memory.text.normal_form import label_key
@@ -37,6 +38,7 @@ from ..memory.text.normal_form import label_key
 if TYPE_CHECKING:
     from .ask import Asker
     from .connection import Connection
+    from .push import Follower
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -173,6 +175,21 @@ class FleetMemory(RobotMemory):
     timeline = _scoped(RobotMemory.timeline, _timeline)
     counts = _scoped(RobotMemory.counts, _counts)
 
+    def follow(self) -> None:
+        """Send what changes to the fleet, and store what others know, until the memory is closed.
+
+        Raises:
+            FleetError: the URL cannot be used.
+        """
+        self.fleet.follow(self)
+
+    def status(self) -> Status:
+        """Return what the memory holds now, and what is missing; ask the fleet for a second, if nothing follows it."""
+        status = super().status()
+        backlog, trouble = self.fleet.standing(self)
+        reason = "; ".join(filter(None, (status.reason, trouble)))
+        return replace(status, fleet_backlog=backlog, fleet_trouble=trouble, reason=reason)
+
     def complete(self, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
         """Return conditions with what only the robot's own file tells of them."""
         return tuple(
@@ -222,6 +239,29 @@ class Fleet:
         self._lock = threading.Lock()
         self._idle: list[Connection] = []
         self._is_closed = False
+        self._follower: Follower | None = None
+
+    def follow(self, memory: RobotMemory) -> None:
+        """Begin to push and pull; without psycopg the standing says so."""
+        with suppress(ImportError):
+            from .push import Follower
+
+            self._follower = Follower(memory, self._url)
+
+    def standing(self, memory: RobotMemory) -> tuple[int, str]:
+        """Return how many revisions of a file the fleet lacks, -1 if it did not answer, and what is wrong."""
+        if self._follower is not None:
+            return self._follower.backlog, self._follower.trouble
+
+        def ask(connection: Connection) -> int:
+            from .push import backlog_at
+
+            return backlog_at(connection, memory)
+
+        try:
+            return self.ask(ask, DEADLINE)(), ""
+        except RobotMemoryError as error:
+            return -1, str(error)
 
     def ask(self, work: Callable[[Connection], T], deadline: float) -> Callable[[], T]:
         """Begin to ask, and return a function that waits for the answer; that raises RobotMemoryError."""
@@ -250,7 +290,9 @@ class Fleet:
         """Do nothing: nothing waits to be stored."""
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, and send nothing more."""
+        if self._follower is not None:
+            self._follower.close()
         with self._lock:
             self._is_closed = True
             connections, self._idle = self._idle, []

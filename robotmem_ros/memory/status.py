@@ -49,6 +49,10 @@ class Status:
     """Memories that retention removed so far."""
     model_of_vectors: str = ""
     """The model that the vectors in the file are of; empty while there are none."""
+    fleet_backlog: int = -1
+    """Revisions of the file that its fleet lacks; -1 without a fleet, and until it has answered."""
+    fleet_trouble: str = ""
+    """Why nothing goes to the fleet or comes from it; empty if it does, and without a fleet."""
 
     write_error: str = ""
     """Error of the last write; empty if it succeeded."""

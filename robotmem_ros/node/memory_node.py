@@ -16,7 +16,7 @@ from contextlib import suppress
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
-from ..fleet.scope import open_memory
+from ..fleet.scope import FleetMemory, open_memory
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
 from ..memory.storage.connection import default_path
@@ -24,7 +24,6 @@ from ..perception import TopicCounts
 from .bond import Bond
 from .drop_warnings import DropWarnings
 from .executors import ThreadedNode
-from .fleet_link import FleetLink
 from .live_intake import LiveIntake
 from .markers import Markers
 from .parameters import ParametersNode, declare, ignored_parameters
@@ -54,7 +53,6 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._memory: RobotMemory | None = None
         self._topic: PerceptionTopic | None = None
         self._live: LiveIntake | None = None
-        self._fleet: FleetLink | None = None
         self._state = "unconfigured"
         self._is_ending = False
         self._problem = ""
@@ -87,7 +85,8 @@ class MemoryNode(ThreadedNode, ParametersNode):
             options["db_path"] = self.parameters.db_path or default_path(self.get_namespace())
             self._memory = open_memory(clock=self._now, patience=0.0, source="service", **options)
             self._live = LiveIntake(self, self._memory, self._now)
-            self._fleet = FleetLink(self._memory, self.parameters.fleet_url)
+            if isinstance(self._memory, FleetMemory):
+                self._memory.follow()
         except RobotMemoryError as error:
             self._close_memory()
             self._problem = str(error)
@@ -187,7 +186,6 @@ class MemoryNode(ThreadedNode, ParametersNode):
         queues = self._live.queues() if self._live else {}
         try:
             status = self._memory.status() if self._memory else None
-            queues |= self._fleet.backlog() if self._fleet else {}
         except RobotMemoryError as error:
             problem = str(error)
         self._diagnostics.publish(
@@ -216,8 +214,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     def _trouble(self) -> str:
         live = (self._live.problem(), self._live.last_error) if self._live else ()
-        fleet = self._fleet.trouble if self._fleet else ""
-        return "; ".join(filter(None, (self._problem, *live, fleet, self._drops.recent())))
+        return "; ".join(filter(None, (self._problem, *live, self._drops.recent())))
 
     def _warn_of_drops(self) -> None:
         self._drops.look("~/perception", self._counts())
@@ -248,9 +245,6 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     def _close_memory(self) -> None:
         self._live = None
-        if self._fleet is not None:
-            self._fleet.close()
-            self._fleet = None
         if self._memory is not None:
             self._memory.close()
             self._memory = None

@@ -111,6 +111,7 @@ class Diagnostics:
                 ("memories", status.memories),
                 ("pending_vectors", status.pending_vectors),
                 ("removed_by_retention", status.removed),
+                ("fleet_backlog", status.fleet_backlog),
             ]
         values.append(("doctor", _verdict(findings)))
         if worst(findings) is Severity.ERROR:

@@ -37,6 +37,8 @@ class StatusOut(Value):
     memories: int
     pending_vectors: int = Field(description="Memories whose vector is not computed yet.")
     removed: int = Field(description="Memories that retention has removed.")
+    fleet_backlog: int = Field(description="Revisions that its fleet lacks; -1 if there is none, or no answer.")
+    fleet_trouble: str = Field(description="Why the fleet does not answer; empty if it does.")
     answered_at: TimeNs = Field(description="By the clock of the server.")
     last_written_at: TimeNs | None = Field(
         description="When the last memory, sighting, pose or map was stored; null if there is none."

@@ -19,6 +19,7 @@ from robotmem_ros.memory import InvalidFieldError, RobotMemory
 
 from ..support.embedders import WordVectors
 from ..support.postgres import Server
+from ..support.waiting import until
 from ..support.web import console
 from .conftest import Fleet, push
 
@@ -207,3 +208,29 @@ def test_the_console_and_agents_ask_the_fleet(
     assert main(["call", "recall", arguments, "--db", str(first.path), "--config", str(config)]) == 0
     found = json.loads(capsys.readouterr().out)["memories"]
     assert {(memory["fleet_robot"], memory["text"].replace("**", "")) for memory in found} == everywhere
+
+
+def test_the_status_tells_what_the_fleet_lacks(fleet: Fleet, tmp_path: Path) -> None:
+    url, lost = fleet.add("own"), "postgresql://robot_lost@127.0.0.1:1/fleet"
+    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
+        memory.learn(HERE)
+        assert (memory.status().fleet_backlog, memory.status().fleet_trouble) == (-1, "")
+        backlogs = []
+        for _ in range(2):
+            with open_memory(memory.path, fleet_url=url, embedding_model="", read_only=True) as reader:
+                backlogs.append(reader.status().fleet_backlog)
+            push(memory, url)
+        memory.learn(THERE)
+        with open_memory(memory.path, fleet_url=url, embedding_model="", read_only=True) as reader:
+            backlogs.append(reader.status().fleet_backlog)
+    assert backlogs == [1, 0, 1]
+    with open_memory(tmp_path / "memory.db", fleet_url=lost, embedding_model="") as memory:
+        status = memory.status()
+        assert status.fleet_backlog == -1
+        assert "connection failed" in status.fleet_trouble
+        assert status.fleet_trouble in status.reason
+    with open_memory(tmp_path / "memory.db", fleet_url=url, embedding_model="") as memory:
+        assert isinstance(memory, FleetMemory)
+        memory.follow()
+        until(lambda: memory.status().fleet_backlog == 0, "no backlog")
+        assert memory.status().fleet_trouble == ""

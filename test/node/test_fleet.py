@@ -36,8 +36,11 @@ def test_a_node_sends_what_it_learns_brings_what_others_know_and_says_when_it_ca
         client.until(lambda: bool(recalled(client, query="gate", kinds=["fact"])), "what the other robot knows")
         assert recalled(client, query="gate", kinds=["fact"])[0].collection == "@other/default"
         client.until(lambda: values(client, "memory").get("fleet_backlog") == "0", "no backlog")
+        client.until_status(lambda status: (status.fleet_backlog, status.fleet_trouble) == (0, ""), "no backlog")
     assert client.call(Learn, "learn", insight="the lab is closed").success
-    client.until_status(lambda status: "push to the fleet failed" in status.reason, "a reason")
-    assert values(client, "memory")["fleet_backlog"] != "0"
+    failed = "push to the fleet failed"
+    status = client.until_status(lambda status: failed in status.fleet_trouble and status.fleet_backlog > 0, "trouble")
+    assert failed in status.reason
+    client.until(lambda: int(values(client, "memory")["fleet_backlog"]) > 0, "the backlog")
     assert "robot_node" not in diagnostic(client, "memory").message
     assert node.stop() == 0

@@ -40,7 +40,8 @@ def _fleet(arguments: argparse.Namespace) -> None:
     if action in (_push, _pull):
         action(arguments, url)
         return
-    with closing((connection.open_database if action is _init else connection.connect)(url)) as opened:
+    may_be_empty = action is _init or arguments.source
+    with closing((connection.open_database if may_be_empty else connection.connect)(url)) as opened:
         action(arguments, opened)
 
 
@@ -156,6 +157,16 @@ def _load(arguments: argparse.Namespace, connection: Connection) -> None:
     write_result(f"loaded: {stored} memories from {len(files)} files\n")
 
 
+def _rebuild(arguments: argparse.Namespace, connection: Connection) -> None:
+    from ..fleet.administration import rebuild
+
+    if arguments.source:
+        _init(arguments, connection)
+        arguments.words = [arguments.source]
+        _load(arguments, connection)
+    write_result(f"rebuilt: words of {rebuild(connection)} memories were others, and all indexes\n")
+
+
 def _clean(arguments: argparse.Namespace, connection: Connection) -> None:
     from ..fleet.administration import deletions
 
@@ -195,6 +206,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace, Any], None]] = {
     "push": _push,
     "pull": _pull,
     "load FOLDER": _load,
+    "rebuild": _rebuild,
     "clean FOLDER": _clean,
     "request withdraw ROBOT MEMORY REASON": _request,
     "request correct ROBOT MEMORY CONTENT REASON": _request,
@@ -209,8 +221,9 @@ COMMANDS = (
         "fleet", "send what robots remember into one PostgreSQL database",
         "Make the database of a fleet (init), or bring it up to date; add a robot or an operator, whose password is "
         "written into a new file; give a robot a new password and let another file push as this robot (robot renew); "
-        "let a robot read a collection of the others (robot grant, robot revoke); send the fleet the changes of a file "
-        "(push), or exports in a folder (load); store what others know in a file (pull); write exports again without "
+        "let a robot read a collection of the others (robot grant, robot revoke); send the fleet the changes of a "
+        "file (push), or exports in a folder (load); store what others know in a file (pull); compute again what "
+        "follows from the memories, or load a fleet that is lost from a folder (rebuild); write exports again without "
         "what was deleted since (clean); ask a robot to withdraw or correct a memory (request), and show what became "
         "of that (requests); show its robots (status); ask all of them (recall, with the options of that).", _fleet,
         (
@@ -219,6 +232,7 @@ COMMANDS = (
             FLEET_URL,
             option("--config", help="parameter file of the node, for its fleet_..."),
             option("--robot", default="", metavar="NAME", help="robot of a loaded file that the fleet does not know"),
+            option("--from", dest="source", default="", metavar="FOLDER", help="exports from which a fleet is rebuilt"),
             DATABASE,
             *(entry for entry in RECALL if entry.names != ("--scope",)),
             *LISTING,

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 from psycopg import errors, sql
 
 from ..memory.batch import Batch
 from ..memory.config.parameters import Parameters
-from ..memory.errors import InvalidFieldError
+from ..memory.errors import MALFORMED, InvalidFieldError
 from ..memory.fellow_robots import robot_name
 from ..memory.new_file import new_file
-from .batches import apply
+from .batches import apply, label_key_of, words_of
 from .connection import MIGRATIONS, Connection, FleetError, fleet_errors
 
 _STATUS = """
@@ -23,6 +25,23 @@ _STATUS = """
         coalesce(to_char(r.contact AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ''), r.revision, r.latest,
         count(m.uuid), count(m.embedding) FROM robotmem.robots AS r LEFT JOIN robotmem.memories AS m ON m.robot = r.id
     GROUP BY r.id ORDER BY r.name
+"""
+
+
+_PAGE = """
+    SELECT robot, uuid, body FROM robotmem.memories WHERE (robot, uuid) > (%s, %s) ORDER BY robot, uuid LIMIT 1000
+    FOR UPDATE
+"""
+_DERIVE = """
+    UPDATE robotmem.memories SET words = %(words)s::tsvector, label_key = %(label_key)s
+    WHERE robot = %(robot)s AND uuid = %(uuid)s
+    AND (words IS DISTINCT FROM %(words)s::tsvector OR label_key <> %(label_key)s)
+"""
+_COUNT_WORDS = """
+    LOCK robotmem.memories IN SHARE ROW EXCLUSIVE MODE;
+    DELETE FROM robotmem.words;
+    INSERT INTO robotmem.words SELECT robot, collection, word, count(*)
+        FROM robotmem.memories, unnest(tsvector_to_array(words) || array['']) AS word GROUP BY robot, collection, word
 """
 
 
@@ -157,6 +176,35 @@ def load(connection: Connection, batches: Iterable[Batch], name: str) -> int:
                 (batch.lived_days, robot),
             )
     return stored
+
+
+def rebuild(connection: Connection) -> int:
+    """Compute again what follows from the bodies of memories, the indexes, too; return how many had other words.
+
+    Robots go on meanwhile, but for the moment in which words are counted.
+
+    Raises:
+        FleetError: the login may not do that, or a robot holds a lock for a minute.
+    """
+    changed, place = 0, [-1, UUID(int=0)]
+    with fleet_errors():
+        while place:
+            with connection.transaction(), connection.cursor() as cursor:
+                page = cursor.execute(_PAGE, place).fetchall()
+                cursor.executemany(_DERIVE, [values for row in page for values in _derived(*row)])
+                changed += max(cursor.rowcount, 0)
+            place = [*page[-1][:2]] if page else []
+        with connection.transaction():
+            connection.execute(_COUNT_WORDS)
+        connection.execute("REINDEX SCHEMA CONCURRENTLY robotmem")
+        connection.execute("VACUUM (ANALYZE) robotmem.memories, robotmem.words, robotmem.units")
+    return changed
+
+
+def _derived(robot: int, uuid: UUID, body: Any) -> Iterator[dict[str, object]]:
+    # A row that was put there by hand may lack anything; it stays as it is.
+    with suppress(*MALFORMED):
+        yield {"robot": robot, "uuid": uuid, "words": words_of(body), "label_key": label_key_of(body)}
 
 
 def deletions(connection: Connection) -> frozenset[str]:

@@ -100,11 +100,7 @@ def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
 def _staged(row: Row, lived_days: int) -> tuple[object, ...]:
     try:
         is_memory = row["unit"] == "memory"
-        derived = (
-            (words_of(row), _storable(label_key(row["label"])), lived_days - row["evidence_age"])
-            if is_memory
-            else ("", "", 0)
-        )
+        derived = (words_of(row), label_key_of(row), lived_days - row["evidence_age"]) if is_memory else ("", "", 0)
         body = {name: value for name, value in row.items() if name not in ("id", "unit", "uuid", "perception_data")}
         data = base64.b64decode(row["perception_data"], validate=True) if row.get("perception_data") else None
         return row["unit"], row["uuid"], row["revision"], _json(body), *derived, data
@@ -127,6 +123,12 @@ def _storable(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value.replace("\0", "\ufffd").encode(errors="replace").decode() if isinstance(value, str) else value
+
+
+def label_key_of(row: Row) -> str:
+    """Return by what the label of a memory is compared, as the engine keeps it."""
+    text: str = _storable(label_key(row["label"]))
+    return text
 
 
 def words_of(row: Row) -> str:

@@ -104,6 +104,33 @@ def test_a_fleet_that_is_lost_is_loaded_from_exports(
     (folder / "1.jsonl").rename(folder / "3.jsonl")
     assert main(["fleet", "load", str(folder), *at]) == 0
     assert fleet.everything() == before
+    assert main(["fleet", "rebuild", "--from", str(folder), *at]) == 0
+    assert sorted(fleet.everything().split("\n")) == sorted(before.split("\n"))
+
+
+def test_what_follows_from_the_bodies_is_computed_again(
+    fleet: Fleet, memory: RobotMemory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = ["--fleet-url", fleet.url]
+    url = fleet.add("rebuilt")
+    for text in TEXTS:
+        memory.learn(text)
+    memory.save_perception("a Mug", label="Mugs", pose=(1, 2, 0))
+    push(memory, url)
+    before = fleet.everything()
+    fleet.query("UPDATE robotmem.memories SET words = 'x', label_key = 'x' WHERE content <> %s", TEXTS[0])
+    fleet.query("DELETE FROM robotmem.words WHERE word <> ''")
+    assert fleet.everything() != before
+    assert main(["fleet", "rebuild", *at]) == 0
+    assert capsys.readouterr().out == "rebuilt: words of 5 memories were others, and all indexes\n"
+    assert sorted(fleet.everything().split("\n")) == sorted(before.split("\n"))
+    body = '{"type": "?", "collection": "", "content": "", "status": "active", "observed_at": 0}'
+    fleet.query(
+        "INSERT INTO robotmem.memories (robot, uuid, epoch, revision, body, words) "
+        "SELECT id, gen_random_uuid(), '', 0, %s, '' FROM robotmem.robots", body,
+    )  # fmt: skip
+    assert main(["fleet", "rebuild", *at]) == 0
+    assert "words of 0 memories" in capsys.readouterr().out
 
 
 def test_an_export_since_another_has_only_what_changed(

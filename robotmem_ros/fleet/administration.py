@@ -17,7 +17,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import MALFORMED, InvalidFieldError
 from ..memory.fellow_robots import robot_name
 from ..memory.new_file import new_file
-from .batches import apply, label_key_of, words_of
+from .batches import apply, derived
 from .connection import MIGRATIONS, Connection, FleetError, fleet_errors
 
 _STATUS = """
@@ -33,9 +33,9 @@ _PAGE = """
     FOR UPDATE
 """
 _DERIVE = """
-    UPDATE robotmem.memories SET words = %(words)s::tsvector, label_key = %(label_key)s
+    UPDATE robotmem.memories SET (words, label_key, twin) = (%(words)s::tsvector, %(label_key)s, %(twin)s::uuid)
     WHERE robot = %(robot)s AND uuid = %(uuid)s
-    AND (words IS DISTINCT FROM %(words)s::tsvector OR label_key <> %(label_key)s)
+    AND (words, label_key, twin) IS DISTINCT FROM (%(words)s::tsvector, %(label_key)s, %(twin)s::uuid)
 """
 _COUNT_WORDS = """
     LOCK robotmem.memories IN SHARE ROW EXCLUSIVE MODE;
@@ -204,7 +204,7 @@ def rebuild(connection: Connection) -> int:
 def _derived(robot: int, uuid: UUID, body: Any) -> Iterator[dict[str, object]]:
     # A row that was put there by hand may lack anything; it stays as it is.
     with suppress(*MALFORMED):
-        yield {"robot": robot, "uuid": uuid, "words": words_of(body), "label_key": label_key_of(body)}
+        yield {"robot": robot, "uuid": uuid, **derived(body)}
 
 
 def deletions(connection: Connection) -> frozenset[str]:

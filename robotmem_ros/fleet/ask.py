@@ -14,7 +14,8 @@ from ..memory.validation import compact_json
 from .conditions import ACTIVE, Parents, Sql, all_of, joined, sql
 from .connection import Connection
 
-FROM = " FROM robotmem.memories AS m JOIN robotmem.robots AS r ON r.id = m.robot "
+ROBOTS = "JOIN robotmem.robots AS r ON r.id = m.robot "
+FROM = f" FROM robotmem.memories AS m {ROBOTS}"
 NEWEST_FIRST = "m.observed_at DESC, m.memory_id DESC, m.uuid DESC"
 
 
@@ -32,14 +33,14 @@ class Asker:
     parents: Parents = field(default_factory=dict)
     """The tree of tags of whoever asks."""
     file: str = ""
-    """The lineage of its file, if what the file has is left out."""
-    others: tuple[str, ...] = ()
-    """The collections of other robots in that file."""
+    """The lineage of its file."""
+    others: tuple[str, ...] | None = None
+    """The collections of other robots in that file, if what it has is left out."""
 
     def candidates(self, conditions: Iterable[Condition], *, include_inactive: bool = False) -> Sql:
         """Return what must hold of a memory under some conditions."""
         parts = [] if include_inactive else [ACTIVE]
-        if self.file:
+        if self.others is not None:
             # What comes down: see memory/fellow_robots.py.
             parts += [Sql("r.file IS DISTINCT FROM %s", (self.file,))]
             is_here = "('@' || r.name || '/' || m.collection) = ANY (%s)"

@@ -6,6 +6,7 @@ It is `memory/storage/applying.py` for many robots. A batch may come twice, late
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import math
 import re
@@ -16,15 +17,15 @@ from ..memory.batch import Batch
 from ..memory.config.fleet_policy import is_sent
 from ..memory.errors import MALFORMED, InvalidFieldError
 from ..memory.models import Vector
-from ..memory.text.normal_form import label_key
+from ..memory.text.normal_form import digest, label_key
 from ..memory.text.tokens import indexed_text
 from .connection import Connection
 
 Row = Mapping[str, Any]
 _STAGING = """
     CREATE TEMP TABLE IF NOT EXISTS staging (
-        unit text, uuid uuid, revision bigint, body jsonb, words tsvector, label_key text, evidence_day integer,
-        data bytea
+        unit text, uuid uuid, revision bigint, body jsonb, words tsvector, label_key text, twin uuid,
+        evidence_day integer, data bytea
     ) ON COMMIT DELETE ROWS
 """
 _NEWER = """
@@ -37,14 +38,14 @@ _IS_NEWER = "WHERE (old.epoch, old.revision) < (excluded.epoch, excluded.revisio
 _SAME_TEXT = "old.body ->> 'content' = excluded.body ->> 'content'"
 _STORE_MEMORIES = f"""
     INSERT INTO robotmem.memories AS old
-        (robot, uuid, epoch, revision, body, words, label_key, evidence_day, data, stored)
+        (robot, uuid, epoch, revision, body, words, label_key, twin, evidence_day, data, stored)
     {
     _NEWER.format(
-        columns="s.body, s.words, s.label_key, s.evidence_day, s.data, %(stamp)s", condition="s.unit = 'memory'"
+        columns="s.body, s.words, s.label_key, s.twin, s.evidence_day, s.data, %(stamp)s", condition="s.unit = 'memory'"
     )
 },
-        words = excluded.words, label_key = excluded.label_key, evidence_day = excluded.evidence_day,
-        data = excluded.data, stored = excluded.stored,
+        words = excluded.words, label_key = excluded.label_key, twin = excluded.twin,
+        evidence_day = excluded.evidence_day, data = excluded.data, stored = excluded.stored,
         model = CASE WHEN {_SAME_TEXT} THEN old.model ELSE '' END,
         embedding = CASE WHEN {_SAME_TEXT} THEN old.embedding END
     {_IS_NEWER}
@@ -100,10 +101,10 @@ def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
 def _staged(row: Row, lived_days: int) -> tuple[object, ...]:
     try:
         is_memory = row["unit"] == "memory"
-        derived = (words_of(row), label_key_of(row), lived_days - row["evidence_age"]) if is_memory else ("", "", 0)
+        columns = (*derived(row).values(), lived_days - row["evidence_age"]) if is_memory else ("", "", None, 0)
         body = {name: value for name, value in row.items() if name not in ("id", "unit", "uuid", "perception_data")}
         data = base64.b64decode(row["perception_data"], validate=True) if row.get("perception_data") else None
-        return row["unit"], row["uuid"], row["revision"], _json(body), *derived, data
+        return row["unit"], row["uuid"], row["revision"], _json(body), *columns, data
     except MALFORMED as cause:
         reason = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
         raise InvalidFieldError("row", row, reason) from cause
@@ -125,10 +126,9 @@ def _storable(value: Any) -> Any:
     return value.replace("\0", "\ufffd").encode(errors="replace").decode() if isinstance(value, str) else value
 
 
-def label_key_of(row: Row) -> str:
-    """Return by what the label of a memory is compared, as the engine keeps it."""
-    text: str = _storable(label_key(row["label"]))
-    return text
+def derived(row: Row) -> dict[str, str]:
+    """Return what follows from the body of a memory, by the names of the columns."""
+    return {"words": words_of(row), "label_key": _storable(label_key(row["label"])), "twin": _twin(row)}
 
 
 def words_of(row: Row) -> str:
@@ -152,6 +152,14 @@ def quoted(word: str) -> str:
 def vector_text(vector: Vector) -> str:
     """Return a vector as the engine reads it."""
     return f"[{','.join(f'{component:.5f}' for component in vector.tolist())}]"
+
+
+def _twin(row: Row) -> str:
+    # What all memories of one text have in common, as the text of a UUID.
+    parts = [row["type"], row["collection"], label_key(row["label"]), row["perception_type"], digest(row["content"])]
+    if row["type"] == "fact":
+        parts += [row["context"], row["frame_id"], row["map_id"]]
+    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _lexemes(text: str) -> Iterator[str]:

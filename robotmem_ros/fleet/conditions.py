@@ -100,9 +100,17 @@ def has_faded(decay: Decay) -> Sql:
     return Sql(f"(m.confidence >= {DEFAULT_CONFIDENCE} AND {now.sql} < {DEFAULT_CONFIDENCE})", now.arguments)
 
 
+def position_at(field: Field) -> Sql:
+    """Return the position of a memory in a field, as coordinates; NULL without one."""
+    if field.name == POSITION:
+        return Sql("m.position")
+    value = _at(field.name.removeprefix("context."))
+    return Sql(f"robotmem.position_of({value.sql})", value.arguments)
+
+
 def square_from(place: Place) -> Sql:
     """Return the squared distance of a memory from a place; NULL if it has no position to compare."""
-    position, arguments = _position(place.field)
+    position, arguments = position_at(place.field)
     return Sql(f"robotmem.square_between({position}, %s::double precision[])", (*arguments, [*place.target]))
 
 
@@ -110,7 +118,7 @@ def within(place: Place) -> Sql:
     """Require a position near enough to a place."""
     radius = place.max_distance
     if radius == float("inf"):
-        position = _position(place.field)
+        position = position_at(place.field)
         return all_of((_in_space(place.field), Sql(f"{position.sql} IS NOT NULL", position.arguments)))
     square = square_from(place)
     near = Sql(f"{square.sql} <= %s", (*square.arguments, greatest_square(radius)))
@@ -198,7 +206,7 @@ def _(condition: Circle, parents: Parents) -> Sql:
 
 @sql.register
 def _(condition: Box, parents: Parents) -> Sql:
-    position, arguments = _position(condition.field)
+    position, arguments = position_at(condition.field)
     tests = [
         Sql(f"({position})[{axis}] BETWEEN %s AND %s", (*arguments, low, high))
         for axis, (low, high) in enumerate(zip(condition.min_corner, condition.max_corner, strict=True), start=1)
@@ -281,13 +289,6 @@ def _compared(value: Sql, operator: str, operand: object) -> Sql:
 def _at(path: str) -> Sql:
     steps = "".join(f".{json.dumps(step)}" for step in path.split("."))
     return Sql("robotmem.value_at(m.body -> 'context', %s::jsonpath)", (f"strict ${steps}",))
-
-
-def _position(field: Field) -> Sql:
-    if field.name == POSITION:
-        return Sql("m.position")
-    value = _at(field.name.removeprefix("context."))
-    return Sql(f"robotmem.position_of({value.sql})", value.arguments)
 
 
 def _in_space(field: Field) -> Sql:

@@ -1,70 +1,87 @@
 """Ask the fleet: a recall over the memories of all robots that the login may read.
 
 The conditions are those of a robot's own recall, and exact. The ranks are the engine's: its text search and its index
-of vectors, fused by their ranks. The relevance of a memory is what a robot computes.
+of vectors. How they are fused, the weights, and the relevance of a memory are those of a robot.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate
-from typing import Any, NamedTuple
+from functools import cached_property, partial
+from itertools import compress
+from typing import NamedTuple
 from uuid import UUID
 
-from ..memory.conditions.places import POSITION, Place
+from ..memory.conditions.places import Place
 from ..memory.models import Vector
 from ..memory.search.fading import ALL_FADED, of_faded
 from ..memory.search.hits import Hit, ScoreExplanation, ScorePart
 from ..memory.search.query import Query
 from ..memory.search.reasons import not_relevant
 from ..memory.search.result import Mode, RecallResult
-from ..memory.search.scoring import ADD, blend_depth, relevance
+from ..memory.search.scoring import (
+    ADD,
+    Parts,
+    Weights,
+    apply_steps,
+    blend_depth,
+    reciprocal_rank_fusion,
+    relevance,
+    scoring_steps,
+)
 from ..memory.search.text_index.bm25 import Statistics
+from ..memory.storage.traits import Traits
 from ..memory.text.analysis import Analysis, analyse
-from .ask import FROM, NEWEST_FIRST, Asker, ask, memory
+from . import searches
+from .ask import NEWEST_FIRST, ROBOTS, Asker, ask, memory
 from .batches import lexeme, quoted, vector_text
-from .conditions import Sql, all_of, confidence, has_faded, joined, square_from, within
+from .conditions import Sql, all_of, confidence, has_faded, within
 from .connection import Connection
+from .folding import Folding, Twin
 
-SETTINGS = "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 200000; SET hnsw.ef_search = 100"
-"""Without the first, a search by vectors under conditions would find fewer than there are."""
-_KEY = "SELECT m.robot, m.uuid"
-_FEW = 2000
-"""Up to so many memories under the conditions are ranked one by one; of more, the indexes find the best."""
-_MANY = 10_000
-"""About so many memories are ranked by their words at most, if rare words find any."""
-_NOTHING = Sql("SELECT NULL::integer AS robot, NULL::uuid AS uuid, NULL::bigint AS rank WHERE false")
-Key = tuple[int, UUID]
-"""Which memory of the fleet: its robot, and its UUID."""
-
-
-class _Rank(NamedTuple):
-    """How the engine ranks a memory; ranks are counted from 1, and 0 where a search did not find it."""
-
-    score: float = 0.0
-    by_words: int = 0
-    by_meaning: int = 0
+_CONTRADICTED_BY = """(
+    SELECT (max(ARRAY[o.observed_at, o.memory_id]))[2] FROM robotmem.memories AS o
+    WHERE o.robot = m.robot AND o.status = 'active' AND (o.observed_at, o.memory_id) > (m.observed_at, m.memory_id)
+    AND o.uuid = ANY (ARRAY(
+        SELECT (uuid #>> '{}')::uuid FROM jsonb_path_query(m.body, '$.contradictions[*].uuid') AS uuid
+        WHERE uuid #>> '{}' ~ '^[0-9a-f]{32}$'
+    ))
+)"""
+_TRAITS = f"m.is_real, CASE m.type WHEN 'fact' THEN {_CONTRADICTED_BY} END, m.outcome, "
+"""Those of `storage/traits.py`, in the order of its fields, but for the last."""
+_TWIN = slice(10, None)
+"""Where a row has the fields of `Twin`."""
 
 
-class _Evidence(NamedTuple):
-    """What there is of a query in a memory."""
+class _Match(NamedTuple):
+    """A memory that a search found, and what there is of the query in it."""
 
-    relevance: float = 1.0
-    cosine: float = math.nan
-    words: tuple[str, ...] = ()
+    twin: Twin
+    uuid: UUID
+    by_words: int
+    """Its rank, from 1; 0 if the search by words did not find it."""
+    by_meaning: int
+    distance: float
+    cosine: float
+    words: tuple[str, ...]
     """The words of the query that it contains, as they are indexed."""
+    traits: Traits
+    relevance: float
+    score: float = 0.0
+    parts: tuple[ScorePart, ...] = ()
 
+    @property
+    def key(self) -> tuple[int, UUID]:
+        """Tell which memory of the fleet it is."""
+        return self.twin.robot, self.uuid
 
-class _Ranking(NamedTuple):
-    """The memories that match a query, and by which searches."""
-
-    ranks: Mapping[Key, _Rank]
-    """Best first."""
-    mode: Mode
-    reason: str
+    @property
+    def explanation(self) -> ScoreExplanation:
+        """Say why it has its score."""
+        return ScoreExplanation(math.nan, math.nan, self.by_words, self.by_meaning, self.parts, self.score)
 
 
 def recall(connection: Connection, query: Query, asker: Asker) -> RecallResult:
@@ -92,214 +109,251 @@ class _Recall:
 
     def result(self) -> RecallResult:
         where, place = self.asker.candidates(self.query.conditions), self.query.spatial_sort
+        if place:
+            where = all_of((where, within(place)))
         if not self.query.text:
-            distances = self._nearest(where, place) if place else self._newest(where)
-            hits = self._read(distances, {}, dict.fromkeys(distances, _Evidence()))
-            return RecallResult(hits, Mode.STRUCTURED, "", bool(hits))
-        ranking = self._rank(where)
-        evidence = self._evidence(ranking.ranks)
-        best = max((entry.relevance for entry in evidence.values()), default=0.0)
-        is_relevant, reason = bool(evidence) and best >= self.query.min_relevance, ranking.reason
-        if evidence and not is_relevant:
+            heads = self._nearest(where, place) if place else self._newest(where)
+            return RecallResult(self._hits(where, heads), Mode.STRUCTURED, "", bool(heads))
+        matches = self._ranked(where)
+        mode, reason = self._mode(matches)
+        best = max((match.relevance for match in matches), default=0.0)
+        is_relevant = bool(matches) and best >= self.query.min_relevance
+        if matches and not is_relevant:
             reason = "; ".join(filter(None, (reason, not_relevant(best, self.query.min_relevance))))
         if not is_relevant and not self.query.takes_best:
-            return RecallResult((), ranking.mode, reason, words=self._rarities)
+            return RecallResult((), mode, reason, words=self._rarities)
         if place:
-            distances = self._nearest_match(where, place, ranking.ranks)
+            heads = self._nearest_match(where, place, matches)
         else:
-            distances = dict.fromkeys([*ranking.ranks][: self.query.n], math.nan) or self._newest(where)
-        hits = self._read(distances, ranking.ranks, evidence | self._evidence(distances.keys() - evidence.keys()))
-        return RecallResult(hits, ranking.mode, reason, bool(hits) and is_relevant, self._rarities)
+            heads = self._best(where, matches) or self._newest(where)
+        return RecallResult(self._hits(where, heads), mode, reason, bool(heads) and is_relevant, self._rarities)
 
-    def _newest(self, where: Sql) -> dict[Key, float]:
-        rows = self._rows(f"{_KEY}{FROM} WHERE ", where, Sql(f" ORDER BY {NEWEST_FIRST} LIMIT %s", (self.query.n,)))
-        return dict.fromkeys(rows, math.nan)
+    def _newest(self, where: Sql) -> Sequence[_Match]:
+        return self._first(where, searches.newest)
 
-    def _nearest(self, where: Sql, place: Place) -> dict[Key, float]:
-        where, square, n = all_of((where, within(place))), square_from(place), self.query.n
-        if place.field.name == POSITION and math.isinf(place.max_distance):
-            # The index knows the plane alone. None of the nearest memories lies farther away than these.
-            plane = Sql(
-                " ORDER BY point(m.position[1], m.position[2]) <-> point(%s, %s) LIMIT %s", (*place.target[:2], n)
-            )
-            select = joined("SELECT ", square, f" AS square{FROM} WHERE ", where, plane)
-            ((count, farthest),) = self._rows("SELECT count(*), max(square) FROM (", select, ") AS near")
-            if count == n:
-                reach = math.sqrt(farthest) * (1 + 1e-9) + 1e-9
-                where = all_of((where, within(replace(place, max_distance=reach))))
-        order = Sql(f" ORDER BY square, {NEWEST_FIRST} LIMIT %s", (n,))
-        rows = self._rows(f"{_KEY}, ", square, f" AS square{FROM} WHERE ", where, order)
-        return {(robot, uuid): math.sqrt(number) for robot, uuid, number in rows}
+    def _nearest(self, where: Sql, place: Place) -> Sequence[_Match]:
+        return self._first(where, partial(searches.nearest, place=place))
 
-    def _nearest_match(self, where: Sql, place: Place, keys: Collection[Key]) -> dict[Key, float]:
+    def _nearest_match(self, where: Sql, place: Place, ranking: Sequence[_Match]) -> Sequence[_Match]:
         # Those with all words, else those that the searches found.
         whole = Sql("m.words @@ %s::tsquery", (" & ".join(map(quoted, self._analysis.subject)),))
-        return self._nearest(all_of((where, whole)), place) or self._nearest(all_of((where, _among(keys))), place)
+        ranked = {match.key: match for match in ranking}
+        heads = self._nearest(all_of((where, whole)), place)
+        if ranked and not heads:
+            heads = self._nearest(all_of((where, _among(ranked))), place)
+        return [ranked.get(match.key, match)._replace(distance=match.distance) for match in heads]
 
-    def _rank(self, where: Sql) -> _Ranking:
-        # One by one if there are few: an index would look for these among all.
-        keys = self._rows(f"{_KEY}{FROM} WHERE ", where, Sql(" LIMIT %s", (_FEW + 1,)))
-        is_few = len(keys) <= _FEW
-        if is_few:
-            where = _among(keys)
-        parameters, depth = self.asker.parameters, blend_depth(self.query.n)
-        words = self._analysis.words if parameters.text_weight else ()
-        vector, reason = self._known_vector()
-        by_words = _by_words(where, words, self._rare(words), depth) if words else _NOTHING
-        by_meaning = _NOTHING if vector is None else _by_meaning(where, self.asker.model, vector, depth, is_few=is_few)
-        score = Sql(
-            "coalesce(%s::double precision / (%s + w.rank), 0) + coalesce(%s::double precision / (%s + v.rank), 0)",
-            (parameters.text_weight, parameters.rrf_k, parameters.vector_weight, parameters.rrf_k),
-        )
-        rows = self._rows(
-            "WITH w AS (", by_words, "), v AS (", by_meaning, ") SELECT robot, uuid, ", score, " AS score, "
-            "coalesce(w.rank, 0), coalesce(v.rank, 0) FROM w FULL JOIN v USING (robot, uuid) "
-            "ORDER BY score DESC, uuid DESC",
+    def _first(self, where: Sql, search: Callable[[Sql, int], Sql]) -> Sequence[_Match]:
+        # What is folded leaves places: look further until they are taken.
+        heads: list[_Match] = []
+        while True:
+            n = self.query.n - len(heads)
+            matches = self._matches(search(self._apart(where, heads), n))
+            heads += self._heads(matches)
+            if len(matches) < n or len(heads) == self.query.n:
+                return heads
+
+    def _best(self, where: Sql, matches: Sequence[_Match]) -> Sequence[_Match]:
+        heads = self._heads(matches)
+        is_one_search = True
+        while self.query.fold and len(heads) < self.query.n and len(matches) >= self._depth:
+            matches, is_one_search = self._ranked(self._apart(where, heads)), False
+            heads += self._heads(matches)[: self.query.n - len(heads)]
+        # Ranks of several searches say nothing of each other.
+        return heads if is_one_search else self._scored(self._search(_among(head.key for head in heads), is_wide=True))
+
+    def _heads(self, best_first: Iterable[_Match]) -> list[_Match]:
+        if not self.query.fold:
+            return [*best_first][: self.query.n]
+        heads: list[_Match] = []
+        for match in best_first:
+            if len(heads) < self.query.n and not any(head.twin.is_for(match.twin) for head in heads):
+                heads.append(match)
+        return heads
+
+    def _apart(self, where: Sql, heads: Sequence[_Match]) -> Sql:
+        return all_of((where, self._folding.apart_from([head.twin for head in heads]))) if heads else where
+
+    def _ranked(self, where: Sql) -> Sequence[_Match]:
+        # What common words and the index of vectors did not find under the conditions is looked for among all.
+        matches = self._search(where, is_wide=False)
+        return self._scored(matches if self._is_full(matches) else self._search(where, is_wide=True))
+
+    def _search(self, where: Sql, *, is_wide: bool) -> Sequence[_Match]:
+        vector, _ = self._vector
+        finding = searches.anyof(self._words) if is_wide else self._finding
+        return self._matches(searches.ranked(
+            searches.by_words(where, self._words, finding, self._depth) if self._words else None,
+            None if vector is None
+            else searches.by_meaning(where, self.asker.model, vector, self._depth, is_exact=is_wide),
+        ))  # fmt: skip
+
+    def _is_full(self, matches: Sequence[_Match]) -> bool:
+        by_words, by_meaning = (sum(map(bool, ranks)) for ranks in _ranks(matches))
+        if self._vector[0] is not None:
+            return by_meaning == self._depth
+        return by_words == self._depth or self._finding == searches.anyof(self._words)
+
+    def _scored(self, matches: Sequence[_Match]) -> Sequence[_Match]:
+        # As `search/relevance.py` does for a file.
+        parameters = self.asker.parameters
+        weights, k = Weights.of(parameters), parameters.rrf_k
+        by_words, by_meaning = map(_positions, _ranks(matches))
+        scores = reciprocal_rank_fusion(by_words, by_meaning, weights, k)
+        parts: Parts = defaultdict(list)
+        for position, value in reciprocal_rank_fusion((), by_meaning, weights, k).items():
+            rank = matches[position].by_meaning
+            parts[position].append(ScorePart("meaning", ADD, value, f"rank {rank} in the fleet", value))
+        for position, value in reciprocal_rank_fusion(by_words, (), weights, k).items():
+            rank = matches[position].by_words
+            parts[position].append(ScorePart("words", ADD, value, f"rank {rank} in the fleet", scores[position]))
+        traits = {position: match.traits for position, match in enumerate(matches)}
+        scores = apply_steps(scores, traits, scoring_steps(parameters), parts)
+        best_first = sorted(scores, key=lambda position: -scores[position])
+        return [
+            matches[position]._replace(score=scores[position], parts=tuple(parts[position])) for position in best_first
+        ]
+
+    def _mode(self, matches: Sequence[_Match]) -> tuple[Mode, str]:
+        (vector, reason), (has_words, has_meaning) = self._vector, map(any, _ranks(matches))
+        if has_meaning and not has_words:
+            return Mode.VEC_ONLY, reason or "no memory holds a word of the query"
+        if has_words and not has_meaning:
+            return Mode.BM25_ONLY, reason or "no memory of the fleet has a vector that can be compared"
+        return Mode.BM25_ONLY if vector is None else Mode.HYBRID, reason
+
+    def _matches(self, search: Sql) -> Sequence[_Match]:
+        asker, words = self.asker, self._analysis.words
+        vector = None if asker.vector is None else vector_text(asker.vector)
+        cosine = Sql("CASE m.model WHEN %s THEN 1 - (m.embedding <=> %s::halfvec) END, ", (asker.model, vector))
+        holds = Sql(", ".join(["m.words @@ %s::tsquery"] * len(words)), tuple(map(quoted, words)))
+        rows = ask(
+            self.connection, "SELECT m.uuid, f.by_words, f.by_meaning, f.square, ", cosine, "ARRAY[", holds,
+            f"]::boolean[], {_TRAITS}", Sql("r.file IS DISTINCT FROM %s, m.robot, ", (asker.file,)),
+            self._folding.columns, " FROM (", search,
+            f") AS f JOIN robotmem.memories AS m USING (robot, uuid) {ROBOTS}ORDER BY f.square, {NEWEST_FIRST}",
         )  # fmt: skip
-        ranks = {(robot, uuid): _Rank(*rank) for robot, uuid, *rank in rows}
-        return _Ranking(ranks, *_mode(ranks.values(), has_vector=vector is not None, reason=reason))
+        cosines = [math.nan if row[4] is None else row[4] for row in rows]
+        held_words = [tuple(compress(words, row[5])) for row in rows]
+        measures = zip(cosines, held_words, self._relevance(cosines, held_words), strict=True)
+        return [
+            _Match(
+                Twin(*row[_TWIN]), row[0], row[1] or 0, row[2] or 0, math.nan if row[3] is None else math.sqrt(row[3]),
+                cosine, held, Traits(*row[6:_TWIN.start]), probable,
+            )
+            for row, (cosine, held, probable) in zip(rows, measures, strict=True)
+        ]  # fmt: skip
 
-    def _rare(self, words: Sequence[str]) -> Sequence[str]:
-        # The words that find memories. All words rank them, and what has common ones alone is left to the vectors.
-        frequencies = self._statistics.frequencies
-        rarest_first = sorted(words, key=lambda word: frequencies.get(word, 0))
-        sums = accumulate(frequencies.get(word, 0) for word in rarest_first)
-        chosen = [word for word, total in zip(rarest_first, sums, strict=True) if total <= _MANY]
-        return [word for word in chosen if word in frequencies] or rarest_first[: len(chosen) + 1]
+    def _relevance(self, cosines: Sequence[float], words: Sequence[Sequence[str]]) -> Sequence[float]:
+        if not self.query.text:
+            return [1.0] * len(cosines)
+        subject, statistics = self._analysis.subject, self._statistics
+        shares = statistics.shares(subject)
+        is_unknown = statistics.frequencies.keys().isdisjoint(subject)
+        sums = [sum(shares.get(word, 0.0) for word in held) for held in words]
+        probable: list[float] = relevance(cosines, sums, is_unknown=is_unknown).tolist()
+        return probable
 
-    def _known_vector(self) -> tuple[Vector | None, str]:
-        asker = self.asker
-        if asker.vector is None or not asker.parameters.vector_weight:
-            return None, asker.reason
-        sizes = self._rows(Sql("SELECT dimensions FROM robotmem.models WHERE name = %s", (asker.model,)))
-        if sizes != [(len(asker.vector),)]:
-            return None, f"the fleet has no vectors of {asker.model}"
-        return asker.vector, ""
-
-    def _evidence(self, keys: Collection[Key]) -> dict[Key, _Evidence]:
-        if not keys:
-            return {}
-        vector = None if self.asker.vector is None else vector_text(self.asker.vector)
-        held = "ARRAY(SELECT unnest(tsvector_to_array(m.words)) INTERSECT SELECT unnest(%s::text[]))"
-        rows = self._rows(
-            f"{_KEY}, ",
-            Sql("CASE WHEN m.model = %s THEN 1 - (m.embedding <=> %s::halfvec) END, ", (self.asker.model, vector)),
-            Sql(held, (self._lexemes,)),
-            f"{FROM} WHERE ", _among(keys),
-        )  # fmt: skip
-        shares = self._statistics.shares(self._analysis.subject)
-        is_unknown = self._statistics.frequencies.keys().isdisjoint(self._analysis.subject)
-        evidence = {}
-        for robot, uuid, cosine, lexemes in rows:
-            words = tuple(word for word in self._analysis.words if lexeme(word) in lexemes)
-            similarity = math.nan if cosine is None else cosine
-            share = sum(shares.get(word, 0.0) for word in words)
-            probable = float(relevance(similarity, share, is_unknown=is_unknown))
-            evidence[robot, uuid] = _Evidence(probable, similarity, words)
-        return evidence
-
-    def _read(
-        self, distances: Mapping[Key, float], ranks: Mapping[Key, _Rank], evidence: Mapping[Key, _Evidence]
-    ) -> tuple[Hit, ...]:
-        if not distances:
+    def _hits(self, where: Sql, heads: Sequence[_Match]) -> tuple[Hit, ...]:
+        # The newest memory of a group is shown, with the measures of its best memory.
+        if not heads:
             return ()
-        decay, spellings = self.query.decay, self._analysis.spellings
-        rows = self._rows(
-            f"{_KEY}, r.name, m.memory_id, m.body, ", confidence(decay), ", ", has_faded(decay), f"{FROM} WHERE ",
-            _among(distances),
+        decay, spellings, is_explained = self.query.decay, self._analysis.spellings, self.query.explain
+        groups = (
+            self._folding.groups([head.twin for head in heads], where)
+            if self.query.fold
+            else Sql(
+                "SELECT n - 1 AS n, robot, uuid, 1 AS size, NULL::bigint[] AS others "
+                "FROM unnest(%s::integer[], %s::uuid[]) WITH ORDINALITY AS g (robot, uuid, n)",
+                _arrays(head.key for head in heads),
+            )
+        )
+        rows = ask(
+            self.connection, "SELECT g.n, g.size, g.others, r.name, m.memory_id, m.body, ", confidence(decay), ", ",
+            has_faded(decay), " FROM (", groups, f") AS g JOIN robotmem.memories AS m USING (robot, uuid) {ROBOTS}"
+            "ORDER BY g.n",
         )  # fmt: skip
-        memories = {(robot, uuid): (name, memory(*values)) for robot, uuid, name, *values in rows}
-        best = max((ranks[key].score for key in distances if key in ranks), default=0.0)
-        hits = []
-        for key, distance in distances.items():
-            if key in memories:
-                (name, shown), rank, measure = memories[key], ranks.get(key, _Rank()), evidence[key]
-                hits.append(Hit(
-                    shown, rank.score / best if best else 1.0, measure.relevance, measure.cosine,
-                    tuple(spellings.get(word, word) for word in measure.words),
-                    self._explanation(rank) if self.query.explain and self.query.text else None, distance, robot=name,
-                ))  # fmt: skip
-        return tuple(hits)
+        best = max(head.score for head in heads)
+        return tuple(
+            Hit(
+                memory(*values), head.score / best if best else 1.0, head.relevance, head.cosine,
+                tuple(spellings.get(word, word) for word in head.words),
+                head.explanation if is_explained and self.query.text else None,
+                head.distance, size - 1, tuple(others or ()), robot=name,
+            )
+            for n, size, others, name, *values in rows
+            for head in (heads[n],)
+        )  # fmt: skip
 
-    def _explanation(self, rank: _Rank) -> ScoreExplanation:
-        weights = self.asker.parameters
-        parts, score = [], 0.0
-        for name, weight, number in (
-            ("words", weights.text_weight, rank.by_words),
-            ("meaning", weights.vector_weight, rank.by_meaning),
-        ):
-            if number:
-                value = weight / (weights.rrf_k + number)
-                score += value
-                parts.append(ScorePart(name, ADD, value, f"rank {number} in the fleet", score))
-        return ScoreExplanation(math.nan, math.nan, rank.by_words, rank.by_meaning, tuple(parts), rank.score)
+    @cached_property
+    def _folding(self) -> Folding:
+        return Folding(self.query, self.asker.parameters)
 
     @cached_property
     def _analysis(self) -> Analysis:
         return analyse(self.query.text)
 
     @property
-    def _lexemes(self) -> list[str]:
-        return [lexeme(word) for word in self._analysis.words]
+    def _depth(self) -> int:
+        return blend_depth(self.query.n)
+
+    @property
+    def _words(self) -> Sequence[str]:
+        return self._analysis.words if self.asker.parameters.text_weight else ()
 
     @cached_property
+    def _finding(self) -> str:
+        return searches.finding(self._words, self._statistics.frequencies, self._statistics.memories)
+
+    @cached_property
+    def _vector(self) -> tuple[Vector | None, str]:
+        # That of the query, if the fleet has any like it; or why not.
+        asker = self.asker
+        if asker.vector is None or not asker.parameters.vector_weight:
+            return None, asker.reason
+        if self._known[1] != len(asker.vector):
+            return None, f"the fleet has no vectors of {asker.model}"
+        return asker.vector, ""
+
+    @property
     def _statistics(self) -> Statistics:
-        # Of the collections that are asked, as on a robot.
+        return self._known[0]
+
+    @cached_property
+    def _known(self) -> tuple[Statistics, int]:
+        # What is known of the words in the collections that are asked, as on a robot; and the length of vectors.
+        lexemes = {word: lexeme(word) for word in self._analysis.words}
         names = [*self.query.collections.names]
-        counts = dict(
-            self._rows(
-                Sql(
-                    "SELECT word, sum(memories)::bigint FROM robotmem.words WHERE word = ANY (%s)",
-                    (["", *self._lexemes],),
-                ),
-                Sql(" AND collection = ANY (%s)", (names,)) if names else "",
-                " GROUP BY word",
-            )
+        rows = ask(
+            self.connection,
+            Sql("SELECT NULL, dimensions::bigint FROM robotmem.models WHERE name = %s", (self.asker.model,)),
+            " UNION ALL SELECT word, sum(memories)::bigint FROM robotmem.words WHERE ",
+            Sql("word = ANY (%s)", (["", *lexemes.values()],)),
+            Sql(" AND collection = ANY (%s)", (names,)) if names else "",
+            " GROUP BY word",
         )
-        frequencies = {word: counts[lexeme(word)] for word in self._analysis.words if lexeme(word) in counts}
-        return Statistics(counts.get("", 0), 1.0, frequencies)
+        counts = dict(rows)
+        frequencies = {word: counts[text] for word, text in lexemes.items() if text in counts}
+        return Statistics(counts.get("", 0), 1.0, frequencies), counts.get(None, 0)
 
     @property
     def _rarities(self) -> Mapping[str, float]:
         return {word: self._statistics.rarity(word) for word in self._analysis.words}
 
-    def _rows(self, *parts: Sql | str) -> list[Any]:
-        return ask(self.connection, *parts)
+
+def _among(keys: Iterable[tuple[int, UUID]]) -> Sql:
+    return Sql("(m.robot, m.uuid) IN (SELECT * FROM unnest(%s::integer[], %s::uuid[]))", _arrays(keys))
 
 
-def _among(keys: Collection[Key]) -> Sql:
-    robots, uuids = [robot for robot, _ in keys], [uuid for _, uuid in keys]
-    return Sql("(m.robot, m.uuid) IN (SELECT * FROM unnest(%s::integer[], %s::uuid[]))", (robots, uuids))
+def _arrays(keys: Iterable[tuple[int, UUID]]) -> tuple[list[int], list[UUID]]:
+    robots, uuids = zip(*keys, strict=True)
+    return [*robots], [*uuids]
 
 
-def _by_words(where: Sql, words: Sequence[str], rare: Sequence[str], depth: int) -> Sql:
-    query, finding = (" | ".join(map(quoted, some)) for some in (words, rare))
-    order = f"ORDER BY ts_rank(m.words, %s::tsquery) DESC, {NEWEST_FIRST}"
-    return joined(
-        Sql(f"{_KEY}, row_number() OVER ({order}) AS rank{FROM} WHERE m.words @@ %s::tsquery AND ", (query, finding)),
-        where, Sql(" ORDER BY rank LIMIT %s", (depth,)),
-    )  # fmt: skip
+def _ranks(matches: Sequence[_Match]) -> tuple[Sequence[int], Sequence[int]]:
+    return [match.by_words for match in matches], [match.by_meaning for match in matches]
 
 
-def _by_meaning(where: Sql, model: str, vector: Vector, depth: int, *, is_few: bool) -> Sql:
-    size = len(vector)
-    # A sum keeps the index out.
-    distance = f"(m.embedding::halfvec({size}) <=> %s::halfvec({size})){' + 0.0' if is_few else ''}"
-    nearest = joined(
-        Sql(f"{_KEY}, {distance} AS distance{FROM} WHERE m.model = %s AND m.embedding IS NOT NULL AND ",
-            (vector_text(vector), model)),
-        where, Sql(" ORDER BY distance LIMIT %s", (depth,)),
-    )  # fmt: skip
-    return joined(
-        "SELECT robot, uuid, row_number() OVER (ORDER BY distance, uuid DESC) AS rank FROM (", nearest, ") AS nearest"
-    )
-
-
-def _mode(ranks: Iterable[_Rank], *, has_vector: bool, reason: str) -> tuple[Mode, str]:
-    matches = [*ranks]
-    has_words, has_meaning = any(rank.by_words for rank in matches), any(rank.by_meaning for rank in matches)
-    if has_meaning and not has_words:
-        return Mode.VEC_ONLY, reason or "no memory holds a word of the query"
-    if has_words and not has_meaning:
-        return Mode.BM25_ONLY, reason or "no memory of the fleet has a vector that can be compared"
-    return Mode.HYBRID if has_vector else Mode.BM25_ONLY, reason
+def _positions(ranks: Sequence[int]) -> Sequence[int]:
+    # Those that have a rank, best first.
+    return sorted((position for position, rank in enumerate(ranks) if rank), key=lambda position: ranks[position])

@@ -111,12 +111,18 @@ CREATE TABLE memories (
     confidence double precision GENERATED ALWAYS AS ((body ->> 'confidence')::double precision) STORED,
     decay_rate double precision GENERATED ALWAYS AS ((body ->> 'decay_rate')::double precision) STORED,
     confirmed boolean GENERATED ALWAYS AS (body #>> '{object,0,confirmed}' = '1') STORED,  -- NULL for what is no object
+    -- What weighs in a recall: see memory/storage/traits.py
+    is_real boolean GENERATED ALWAYS AS (body #>> '{context,env,sim_or_real}' = 'real') STORED,
+    outcome double precision GENERATED ALWAYS AS (
+        ((body #> '{outcomes,0,total}')::double precision + 1) / ((body #> '{outcomes,0,weight}')::double precision + 2)
+    ) STORED,  -- NULL until a session in which it was recalled is rated
     frame_id text GENERATED ALWAYS AS (body ->> 'frame_id') STORED,
     map_id text GENERATED ALWAYS AS (body ->> 'map_id') STORED,
     position double precision[] GENERATED ALWAYS AS (CASE WHEN body ->> 'x' IS NOT NULL THEN ARRAY[
         (body ->> 'x')::double precision, (body ->> 'y')::double precision, (body ->> 'z')::double precision
     ] END) STORED,  -- NULL without a pose
     label_key text NOT NULL DEFAULT '',  -- by which labels are compared: see memory/text/normal_form.py
+    twin uuid,  -- the same for all memories of one text: see folding.py
     evidence_day integer NOT NULL DEFAULT 0,  -- the lived day of its robot that evidence for it is from
     -- The words as the robot's own index has them, stems and Chinese pairs included: `simple` takes them as they are
     words tsvector NOT NULL,
@@ -127,6 +133,7 @@ CREATE TABLE memories (
     FOREIGN KEY (model, dimensions) REFERENCES models (name, dimensions)
 );
 CREATE INDEX memories_stored ON memories (robot, stored, uuid);
+CREATE INDEX memories_twin ON memories (robot, twin);
 CREATE INDEX memories_words ON memories USING gin (words);
 CREATE INDEX memories_observed ON memories (observed_at);
 CREATE INDEX memories_place ON memories USING gist (point(position[1], position[2]));

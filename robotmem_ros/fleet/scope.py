@@ -209,11 +209,9 @@ class FleetMemory(RobotMemory):
                 vector = embedder.embed_one(text)
             except ModelUnavailableError as error:
                 reason = str(error)
-        parents = self._access.read(tag_rows.parents)
-        asker = Asker(self.parameters, vector, embedder.name, reason, parents)
-        if not call.is_of_both:
-            return asker
-        return replace(asker, file=self._access.read(revisions.robot), others=self._access.read(overview).others)
+        parents, file = self._access.read(tag_rows.parents), self._access.read(revisions.robot)
+        others = self._access.read(overview).others if call.is_of_both else None
+        return Asker(self.parameters, vector, embedder.name, reason, parents, file, others)
 
 
 def open_memory(
@@ -334,7 +332,7 @@ class Fleet:
 
     def _connected(self) -> Connection:
         from .connection import connect
-        from .recall import SETTINGS
+        from .searches import SETTINGS
 
         connection = connect(self._url)
         connection.prepare_threshold = None  # a plan for all values would miss the index of a model

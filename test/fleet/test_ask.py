@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -14,7 +15,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from robotmem_ros.fleet.ask import Asker
 from robotmem_ros.fleet.conditions import Sql
 from robotmem_ros.fleet.connection import Connection, connect
-from robotmem_ros.fleet.recall import SETTINGS, recall
+from robotmem_ros.fleet.recall import recall
+from robotmem_ros.fleet.searches import SETTINGS
 from robotmem_ros.memory import Kind, RobotMemory
 from robotmem_ros.memory.conditions.condition import Condition
 from robotmem_ros.memory.conditions.spatial import SinceLastVisit, distance
@@ -26,12 +28,14 @@ from ..support.clock import Clock
 from ..support.embedders import WordVectors
 from ..support.postgres import Server
 from ..support.search.errors import InvalidQueryError
+from ..support.search.folding import Group, are_of_one_text, groups
 from ..support.search.queries import questions
-from ..support.search.reference_model import Question, ReferenceMemory
+from ..support.search.reference_model import Question, ReferenceMemory, at_path
 from ..support.search.worlds import AREAS, BORN, World, build
 from .conftest import Fleet, push
 
 SIZE = 300
+RADIUS = 0.4
 
 
 @dataclass(frozen=True)
@@ -58,15 +62,21 @@ class Asked:
         """
         return [one for one in self.world.oracle.candidates(query) if one.new.kind is not Kind.NOTE]
 
-    def first(self, query: Query) -> list[tuple[int, float]]:
-        """Return the ids of the nearest or newest memories, with their distances."""
-        newest = sorted(self.expected(query), key=lambda one: (-one.new.observed_at, -one.id))
-        if (place := query.spatial_sort) is None:
-            return [(one.id, math.nan) for one in newest[: query.n]]
-        lived_days = self.world.oracle.lived_days
-        distances = [(one.id, distance(one.row(lived_days), place)) for one in newest]
-        near = [pair for pair in distances if math.isfinite(pair[1]) and pair[1] <= place.max_distance]
-        return sorted(near, key=lambda pair: pair[1])[: query.n]
+    def first(self, query: Query) -> list[tuple[Group, float]]:
+        """Return the groups of the nearest or newest memories, with the distance of the best of each."""
+        candidates = sorted(self.expected(query), key=lambda one: (-one.new.observed_at, -one.id))
+        distances = dict.fromkeys((one.id for one in candidates), math.nan)
+        if (place := query.spatial_sort) is not None:
+            lived_days = self.world.oracle.lived_days
+            distances = {one.id: distance(one.row(lived_days), place) for one in candidates}
+            candidates = [one for one in candidates if distances[one.id] <= min(place.max_distance, 1e300)]
+            candidates.sort(key=lambda one: distances[one.id])
+        folded = (
+            groups(candidates, candidates, query.n, partial(are_alike, query=query))
+            if query.fold
+            else [Group(one, [one]) for one in candidates[: query.n]]
+        )
+        return [(group, distances[group.best.id]) for group in folded]
 
     def rows(self, where: Sql) -> list[tuple[int]]:
         """Return the ids of the memories that a condition holds for."""
@@ -87,6 +97,21 @@ class Asked:
                 else condition
                 for condition in query.conditions
             )
+
+
+def are_alike(one: ReferenceMemory, other: ReferenceMemory, query: Query) -> bool:
+    """Tell whether the fleet folds two memories of a query that compares places."""
+    frames = {(memory.new.frame_id, memory.new.map_id) for memory in (one, other)}
+    poses = [memory.position("position") for memory in (one, other)]
+    if not are_of_one_text(one, other) or len(frames) > 1 or (poses[0] is None) != (poses[1] is None):
+        return False
+    is_near = poses[0] is None or poses[1] is None or math.dist(poses[0], poses[1]) <= RADIUS
+    field = query.spatial_sort.field.name if query.spatial_sort else "position"
+    has_same_places = one.position(field) == other.position(field) or field == "position"
+    spatial = [at_path(memory.context, "spatial") for memory in (one, other)]
+    if poses[0] is not None:
+        spatial = [{**part, "area": None} if isinstance(part, dict) else part for part in spatial]
+    return is_near and has_same_places and spatial[0] == spatial[1]
 
 
 def drawn(world: World, number: int, n: int) -> list[Question]:
@@ -144,7 +169,8 @@ def check_recall(asked: Asked, question: Question) -> None:
     instead = of_faded(query)
     if not query.text:
         expected = asked.first(query) or (asked.first(instead) if instead else [])
-        assert [hit.id for hit in result] == [memory_id for memory_id, _ in expected], query
+        ids = [[member.id for member in group.members] for group, _ in expected]
+        assert [[hit.id, *hit.folded_ids] for hit in result] == ids, query
         distances = [number for _, number in expected]
         assert [hit.distance for hit in result] == pytest.approx(distances, nan_ok=True, abs=1e-9)
         return

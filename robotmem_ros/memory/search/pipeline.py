@@ -49,7 +49,7 @@ from .stopwatch import Stopwatch
 from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex
 
-_MAX_FOLDED_IDS = 100
+MAX_FOLDED_IDS = 100
 """Ids that a result names at most of the memories that it stands for."""
 _LEAST_GROWTH, _GREATEST_GROWTH = 4, 16
 """Bounds of the factor by which each further look goes deeper: as deep as the texts so far have copies."""
@@ -270,7 +270,7 @@ class _Recall:
             return Hit(
                 memory, scores[best], evidence.relevance, evidence.similarity,
                 tuple(spelling.get(word, word) for word in evidence.words), evidence.explanation or unscored,
-                distances.get(best, math.nan), len(rest), rest[:_MAX_FOLDED_IDS],
+                distances.get(best, math.nan), len(rest), rest[:MAX_FOLDED_IDS],
             )  # fmt: skip
 
         hits = tuple(hit(memories[newest], best, rest) for best, newest, rest in groups if newest in memories)

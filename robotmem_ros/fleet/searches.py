@@ -1,0 +1,115 @@
+"""Statements that find memories of the fleet: by words and meaning, by distance, and by time.
+
+Each gives the robots and the UUIDs of memories, their ranks by words and by meaning, counted from 1, and the squares of
+their distances; NULL for what it does not measure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from ..memory.conditions.places import POSITION, Place
+from ..memory.models import Vector
+from .ask import FROM, NEWEST_FIRST
+from .batches import quoted, vector_text
+from .conditions import Sql, all_of, joined, square_from, within
+
+SETTINGS = "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 200000; SET hnsw.ef_search = 100"
+"""Without the first, a search by vectors under conditions would find fewer than there are."""
+_MANY = 500
+"""About so many memories are ranked by their words."""
+_NOTHING = Sql("SELECT NULL::integer AS robot, NULL::uuid AS uuid, NULL::bigint AS rank WHERE false")
+_UNRANKED = "SELECT m.robot, m.uuid, NULL::bigint AS by_words, NULL::bigint AS by_meaning, "
+
+
+def newest(where: Sql, n: int) -> Sql:
+    """Find the newest memories."""
+    order = Sql(f" ORDER BY {NEWEST_FIRST} LIMIT %s", (n,))
+    return joined(f"{_UNRANKED}NULL::double precision AS square{FROM}WHERE ", where, order)
+
+
+def nearest(where: Sql, n: int, place: Place) -> Sql:
+    """Find the memories that are nearest to a place."""
+    square, reach = square_from(place), Sql("true")
+    where = all_of((where, within(place)))
+    if place.field.name == POSITION and math.isinf(place.max_distance):
+        # The index knows the plane alone. None of the nearest memories lies farther away than these.
+        x, y = place.target[:2]
+        plane = Sql(" ORDER BY point(m.position[1], m.position[2]) <-> point(%s, %s) LIMIT %s", (x, y, n))
+        farthest = joined(
+            Sql("(SELECT CASE count(*) WHEN %s THEN sqrt(max(square)) * (1 + 1e-9) + 1e-9 ELSE 'Infinity' END", (n,)),
+            " FROM (SELECT ", square, f" AS square{FROM}WHERE ", where, plane, ") AS near)",
+        )  # fmt: skip
+        corner = "point(%s {sign} (SELECT metres FROM reach), %s {sign} (SELECT metres FROM reach))"
+        reach = Sql(
+            f"point(m.position[1], m.position[2]) <@ box({corner.format(sign='-')}, {corner.format(sign='+')})",
+            (x, y, x, y),
+        )
+        head = joined("WITH reach AS MATERIALIZED (SELECT ", farthest, " AS metres) ")
+    else:
+        head = Sql("")
+    order = Sql(f" ORDER BY square, {NEWEST_FIRST} LIMIT %s", (n,))
+    return joined(head, _UNRANKED, square, f" AS square{FROM}WHERE ", all_of((reach, where)), order)
+
+
+def ranked(by_words: Sql | None, by_meaning: Sql | None) -> Sql:
+    """Find what either of two searches finds."""
+    return joined(
+        "SELECT robot, uuid, max(by_words) AS by_words, max(by_meaning) AS by_meaning, NULL::double precision "
+        "AS square FROM (SELECT robot, uuid, rank AS by_words, NULL::bigint AS by_meaning FROM (", by_words or _NOTHING,
+        ") AS w UNION ALL SELECT robot, uuid, NULL, rank FROM (", by_meaning or _NOTHING,
+        ") AS v) AS hits GROUP BY robot, uuid",
+    )  # fmt: skip
+
+
+def by_words(where: Sql, words: Sequence[str], finding: str, depth: int) -> Sql:
+    """Rank memories by the words of a query; `finding` is the query of those that are ranked, of the newest if many."""
+    rank = Sql("ts_rank(words, %s::tsquery) DESC", (" | ".join(map(quoted, words)),))
+    order = joined("ORDER BY ", rank, f", {NEWEST_FIRST.replace('m.', '')}")
+    return joined(
+        "SELECT robot, uuid, row_number() OVER (", order,
+        ") AS rank FROM (SELECT m.robot, m.uuid, m.words, m.observed_at, m.memory_id", FROM,
+        Sql("WHERE m.words @@ %s::tsquery AND ", (finding,)), where,
+        Sql(" ORDER BY m.observed_at DESC LIMIT %s) AS holding ORDER BY rank LIMIT %s", (_MANY, depth)),
+    )  # fmt: skip
+
+
+def finding(words: Sequence[str], frequencies: Mapping[str, int], memories: int) -> str:
+    """Return the query that finds about so many memories as should be ranked by some words.
+
+    Rare words find memories alone, common ones together, as if they were independent. Words of most memories find none.
+    """
+    rarest_first = sorted(words, key=lambda word: frequencies.get(word, 0))
+    alone, total = [], 0.0
+    for word in rarest_first:
+        total += frequencies.get(word, 0)
+        if total > _MANY:
+            break
+        alone.append(word)
+    common = [word for word in rarest_first[len(alone) :] if 2 * frequencies[word] < memories]
+    for size in range(1, len(common) + 1):
+        expected = memories * math.prod(frequencies[word] / memories for word in common[:size])
+        if expected <= _MANY:
+            return " | ".join([*map(quoted, alone), f"({' & '.join(map(quoted, common[:size]))})"])
+    return anyof([word for word in alone if word in frequencies] or rarest_first[: len(alone) + 1])
+
+
+def anyof(words: Sequence[str]) -> str:
+    """Return the query of what has any of some words."""
+    return " | ".join(map(quoted, words))
+
+
+def by_meaning(where: Sql, model: str, vector: Vector, depth: int, *, is_exact: bool) -> Sql:
+    """Rank memories by the nearness of their vectors; `is_exact` compares all of them, without an index."""
+    size = len(vector)
+    # A sum keeps the index out.
+    distance = f"(m.embedding::halfvec({size}) <=> %s::halfvec({size})){' + 0.0' * is_exact}"
+    near = joined(
+        Sql(f"SELECT m.robot, m.uuid, {distance} AS distance{FROM}WHERE m.model = %s AND m.embedding IS NOT NULL AND ",
+            (vector_text(vector), model)),
+        where, Sql(" ORDER BY distance LIMIT %s", (depth,)),
+    )  # fmt: skip
+    return joined(
+        "SELECT robot, uuid, row_number() OVER (ORDER BY distance, uuid DESC) AS rank FROM (", near, ") AS near"
+    )

@@ -15,7 +15,7 @@ from itertools import compress
 from typing import NamedTuple
 from uuid import UUID
 
-from ..memory.conditions.places import Place
+from ..memory.conditions.places import POSITION, Place
 from ..memory.models import Vector
 from ..memory.search.fading import ALL_FADED, of_faded
 from ..memory.search.hits import Hit, ScoreExplanation, ScorePart
@@ -129,10 +129,17 @@ class _Recall:
         return RecallResult(self._hits(where, heads), mode, reason, bool(heads) and is_relevant, self._rarities)
 
     def _newest(self, where: Sql) -> Sequence[_Match]:
-        return self._first(where, searches.newest)
+        return self._first(lambda n, rest: self._matches(searches.newest(rest, n)), where)
 
     def _nearest(self, where: Sql, place: Place) -> Sequence[_Match]:
-        return self._first(where, partial(searches.nearest, place=place))
+        def search(n: int, rest: Sql) -> Sequence[_Match]:
+            if place.field.name == POSITION and math.isinf(place.max_distance):
+                matches = self._matches(searches.surely_nearest(rest, n, place))
+                if len(matches) == n:
+                    return matches
+            return self._matches(searches.nearest(rest, n, place))
+
+        return self._first(search, where)
 
     def _nearest_match(self, where: Sql, place: Place, ranking: Sequence[_Match]) -> Sequence[_Match]:
         # Those with all words, else those that the searches found.
@@ -143,12 +150,12 @@ class _Recall:
             heads = self._nearest(all_of((where, _among(ranked))), place)
         return [ranked.get(match.key, match)._replace(distance=match.distance) for match in heads]
 
-    def _first(self, where: Sql, search: Callable[[Sql, int], Sql]) -> Sequence[_Match]:
+    def _first(self, search: Callable[[int, Sql], Sequence[_Match]], where: Sql) -> Sequence[_Match]:
         # What is folded leaves places: look further until they are taken.
         heads: list[_Match] = []
         while True:
             n = self.query.n - len(heads)
-            matches = self._matches(search(self._apart(where, heads), n))
+            matches = search(n, self._apart(where, heads))
             heads += self._heads(matches)
             if len(matches) < n or len(heads) == self.query.n:
                 return heads
@@ -197,18 +204,18 @@ class _Recall:
     def _scored(self, matches: Sequence[_Match]) -> Sequence[_Match]:
         # As `search/relevance.py` does for a file.
         parameters = self.asker.parameters
-        weights, k = Weights.of(parameters), parameters.rrf_k
+        fuse = partial(reciprocal_rank_fusion, weights=Weights.of(parameters), k=parameters.rrf_k)
         by_words, by_meaning = map(_positions, _ranks(matches))
-        scores = reciprocal_rank_fusion(by_words, by_meaning, weights, k)
+        scores = fuse(by_words, by_meaning)
         parts: Parts = defaultdict(list)
-        for position, value in reciprocal_rank_fusion((), by_meaning, weights, k).items():
-            rank = matches[position].by_meaning
-            parts[position].append(ScorePart("meaning", ADD, value, f"rank {rank} in the fleet", value))
-        for position, value in reciprocal_rank_fusion(by_words, (), weights, k).items():
-            rank = matches[position].by_words
-            parts[position].append(ScorePart("words", ADD, value, f"rank {rank} in the fleet", scores[position]))
+        if self.query.explain:
+            for name, addends in (("meaning", fuse((), by_meaning)), ("words", fuse(by_words, ()))):
+                for position, value in addends.items():
+                    rank = getattr(matches[position], f"by_{name}")
+                    total = sum(part.value for part in parts[position]) + value
+                    parts[position].append(ScorePart(name, ADD, value, f"rank {rank} in the fleet", total))
         traits = {position: match.traits for position, match in enumerate(matches)}
-        scores = apply_steps(scores, traits, scoring_steps(parameters), parts)
+        scores = apply_steps(scores, traits, scoring_steps(parameters), parts if parts else None)
         best_first = sorted(scores, key=lambda position: -scores[position])
         return [
             matches[position]._replace(score=scores[position], parts=tuple(parts[position])) for position in best_first

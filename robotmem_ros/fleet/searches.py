@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..memory.conditions.places import POSITION, Place
+from ..memory.conditions.places import Place
 from ..memory.models import Vector
 from .ask import FROM, NEWEST_FIRST
 from .batches import quoted, vector_text
@@ -31,26 +31,25 @@ def newest(where: Sql, n: int) -> Sql:
 
 def nearest(where: Sql, n: int, place: Place) -> Sql:
     """Find the memories that are nearest to a place."""
-    square, reach = square_from(place), Sql("true")
-    where = all_of((where, within(place)))
-    if place.field.name == POSITION and math.isinf(place.max_distance):
-        # The index knows the plane alone. None of the nearest memories lies farther away than these.
-        x, y = place.target[:2]
-        plane = Sql(" ORDER BY point(m.position[1], m.position[2]) <-> point(%s, %s) LIMIT %s", (x, y, n))
-        farthest = joined(
-            Sql("(SELECT CASE count(*) WHEN %s THEN sqrt(max(square)) * (1 + 1e-9) + 1e-9 ELSE 'Infinity' END", (n,)),
-            " FROM (SELECT ", square, f" AS square{FROM}WHERE ", where, plane, ") AS near)",
-        )  # fmt: skip
-        corner = "point(%s {sign} (SELECT metres FROM reach), %s {sign} (SELECT metres FROM reach))"
-        reach = Sql(
-            f"point(m.position[1], m.position[2]) <@ box({corner.format(sign='-')}, {corner.format(sign='+')})",
-            (x, y, x, y),
-        )
-        head = joined("WITH reach AS MATERIALIZED (SELECT ", farthest, " AS metres) ")
-    else:
-        head = Sql("")
+    square = square_from(place)
     order = Sql(f" ORDER BY square, {NEWEST_FIRST} LIMIT %s", (n,))
-    return joined(head, _UNRANKED, square, f" AS square{FROM}WHERE ", all_of((reach, where)), order)
+    return joined(_UNRANKED, square, f" AS square{FROM}WHERE ", all_of((where, within(place))), order)
+
+
+def surely_nearest(where: Sql, n: int, place: Place) -> Sql:
+    """Find memories that are nearest to a place by the index of poses; fewer than there are, if it cannot tell."""
+    # The index knows the plane alone: what is no farther away than the last in the plane is nearer than all others.
+    x, y = place.target[:2]
+    plane = Sql("point(m.position[1], m.position[2]) <-> point(%s, %s)", (x, y))
+    near = joined(
+        "SELECT m.robot, m.uuid, m.observed_at, m.memory_id, ", square_from(place), " AS square, ", plane,
+        f" AS plane{FROM}WHERE ", all_of((where, within(place))), " ORDER BY ", plane, Sql(" LIMIT %s", (4 * n,)),
+    )  # fmt: skip
+    return joined(
+        "WITH near AS MATERIALIZED (", near, ") ", _UNRANKED, "square FROM near AS m "
+        "WHERE square < (SELECT max(plane) * max(plane) * (1 - 1e-9) FROM near) "
+        f"OR (SELECT count(*) FROM near) < {4 * n} ORDER BY square, {NEWEST_FIRST} LIMIT {n}",
+    )  # fmt: skip
 
 
 def ranked(by_words: Sql | None, by_meaning: Sql | None) -> Sql:

@@ -21,6 +21,7 @@ from .learning.learning import Learning
 from .objects.objects import Objects
 from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
+from .search.attributes import AttributeIndex
 from .search.fading import FadedWatch
 from .search.pipeline import Pipeline
 from .search.reranking import Reranker
@@ -98,6 +99,7 @@ class Parts:
             self.purge_finisher = PurgeFinisher(self.database)
             self.faded = FadedWatch(lambda: parameters().decay_rate)
             self.area_keeper = AreaKeeper(self.database, self.areas, parameters)
+            self.attributes = AttributeIndex()
             self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
             stack.callback(self.maintenance.close)
@@ -114,7 +116,14 @@ class Parts:
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
         self.pipeline = Pipeline(
-            self.database, self.embedders, self.texts, self.vectors, self._threads, self.faded, reranker
+            self.database,
+            self.embedders,
+            self.texts,
+            self.vectors,
+            self._threads,
+            self.faded,
+            self.attributes,
+            reranker,
         )
 
     def warm_up(self) -> None:
@@ -122,6 +131,7 @@ class Parts:
         self._load_dictionaries()
         self.learning.warm_up()
         catch_up(self.database, self.vectors.matrix)
+        catch_up(self.database, self.attributes)
         # There may be no model, or none any more.
         with suppress(ModelUnavailableError):
             self.embedders.wait()
@@ -156,6 +166,7 @@ class Parts:
         indexes = [
             self._follow(self.texts, rest=0.25),
             self._follow(self.vectors.matrix, rest=0.25),
+            self._follow(self.attributes, rest=0.25),
             self._follow(self.faded, rest=1.0, rest_ratio=100.0),
             Step("load dictionaries", self._load_dictionaries, period=10.0, rest=1.0),
         ]

@@ -7,13 +7,20 @@ import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.clocks import DAY
+from robotmem_ros.memory.conditions.condition import Attributes
 from robotmem_ros.memory.errors import StorageError
 from robotmem_ros.memory.learning.alike import FactIndex
+from robotmem_ros.memory.models import Kind
+from robotmem_ros.memory.search import attributes
+from robotmem_ros.memory.search.attributes import AttributeIndex
 from robotmem_ros.memory.search.fading import FadedWatch
 from robotmem_ros.memory.search.text_index import TextIndex, index
 from robotmem_ros.memory.search.vector_index import VectorIndex, matrix
@@ -28,6 +35,7 @@ from .vector_corpus import clustered
 SMALL = {
     index: {"SPAN": 60, "_FRESH": 8, "_LARGE": 20, "_MAX_OUTDATED": 6, "_READ": 15},
     matrix: {"_ROWS": 16, "_PIECE": 10},
+    attributes: {"_PIECE": 10, "_AT_ONCE": 15},
 }
 """Sizes at which a few dozen memories fill several blocks."""
 MINIMUM = 12
@@ -37,6 +45,7 @@ MAKERS: Mapping[str, Callable[[Database], Any]] = {
     "vectors": lambda database: VectorIndex(),
     "faded": lambda database: FadedWatch(lambda: 0.5),
     "facts": lambda database: FactIndex(),
+    "attributes": lambda database: AttributeIndex(),
 }
 """Makers of the attributes of a program that are followers, or have one as `matrix`."""
 _QUERIES = [corpus.TextQuery(query, 12) for query in ("red mug", "grip_force", "zebra 12.5", "lamp")]
@@ -51,6 +60,7 @@ class Program:
     vectors: VectorIndex
     faded: FadedWatch
     facts: FactIndex
+    attributes: AttributeIndex
 
     def __init__(self, path: Path) -> None:
         self.database = Database(Parameters(db_path=str(path), synchronous="normal"))
@@ -172,7 +182,17 @@ class Program:
                 "faded": self.faded.may_find(snapshot),
                 "facts": [[fact.id for fact in self.facts.now(snapshot).find(snapshot, "default", text, similarity=0.5)]
                           for text in _FACTS],
+                "attributes": self._attributes(snapshot),
             }  # fmt: skip
+
+    def _attributes(self, snapshot: Snapshot) -> list[list[int]]:
+        # The active memories of each kind, by RAM, or as long as it has not read them by their rows.
+        if (tests := self.attributes.tests(snapshot)) is None:
+            sql = "SELECT id FROM memories WHERE status = 'active' AND type = ? ORDER BY id"
+            return [snapshot.ids(sql, (kind.value,)) for kind in Kind]
+        ids = np.arange(text_rows.first_and_last(snapshot)[1] + 100)
+        held = [tests.of(partial(_is_active, kind=kind)) for kind in Kind]
+        return [ids[test(ids)].tolist() for test in held if test is not None]
 
     def close(self) -> None:
         """Close the file."""
@@ -184,6 +204,10 @@ class Program:
             work(transaction, [memory_id for memory_id in ids if draw.random() < share])
 
         self.database.write(job).result()
+
+
+def _is_active(row: Attributes, kind: Kind) -> bool:
+    return row.is_active and row.kind is kind
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from ..fellow_robots import with_others
 from ..models import Kind
 from ..text.normal_form import label_key
-from .condition import Condition, Row
+from .condition import Attributes, Condition, Row
 from .decay import DEFAULT_CONFIDENCE, ENDLESS, LASTING_DAY, LATEST_DAY, Decay
 from .overview import Overview
 from .sql import Source, Sql, all_of, index_test, one_of, rows
@@ -40,8 +40,15 @@ class Collections(Condition):
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is in one of them."""
-        is_note = row.kind is Kind.NOTE and row.collection in self.of_notes
-        return not self.names or row.collection in self.names or is_note
+        return self._has(row.kind, row.collection)
+
+    def holds_for(self, attributes: Attributes) -> bool:
+        """Tell whether these memories are in one of them."""
+        return self._has(attributes.kind, attributes.collection)
+
+    def _has(self, kind: Kind, collection: str) -> bool:
+        is_note = kind is Kind.NOTE and collection in self.of_notes
+        return not self.names or collection in self.names or is_note
 
     def parts(self) -> Iterable[Condition]:
         """Return nothing if all are searched."""
@@ -68,6 +75,10 @@ class Kinds(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is of one of them."""
         return row.kind in self.kinds
+
+    def holds_for(self, attributes: Attributes) -> bool:
+        """Tell whether these memories are of one of them."""
+        return attributes.kind in self.kinds
 
     def leaves_out_any(self, overview: Overview) -> bool:
         """Tell whether there is a memory of another kind."""
@@ -175,6 +186,8 @@ class Confidence(Condition):
     decay: Decay
     is_default: bool = False
     """Whether the caller named no bound: then faded memories are the result if nothing else is."""
+    none_faded: bool = False
+    """Whether the stored confidence tells it, since no memory has faded; for the default bound alone."""
     suffices = False
     is_evidence = False
 
@@ -186,8 +199,14 @@ class Confidence(Condition):
         """Tell whether a memory has it."""
         return row.confidence >= self.minimum
 
+    def holds_for(self, attributes: Attributes) -> bool | None:
+        """Tell whether these memories have it, if none has faded."""
+        return attributes.is_sure if self.is_default and self.none_faded else None
+
     def parts(self) -> Iterable[Condition]:
         """Return what an index knows of the days beside the comparison itself."""
+        if self.none_faded:
+            return (self,)
         days = self.decay.days_above(self.minimum)
         return (Lasting(math.ceil(days)), self) if days < ENDLESS else (self,)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..models import Kind
 from .overview import Overview
@@ -63,6 +64,16 @@ class Row:
         return value
 
 
+class Attributes(NamedTuple):
+    """What tells most memories apart for the conditions of nearly every query."""
+
+    kind: Kind
+    collection: str
+    is_active: bool
+    is_sure: bool
+    """Whether the confidence without decay is what recall asks for by default."""
+
+
 class Condition:
     """What must hold of a memory before anything is ranked."""
 
@@ -78,6 +89,10 @@ class Condition:
     def matches(self, row: Row) -> bool:
         """Tell whether it holds for a memory."""
         raise NotImplementedError
+
+    def holds_for(self, attributes: Attributes) -> bool | None:
+        """Tell whether it holds for every memory with these attributes, or for none; None if that depends on more."""
+        return None
 
     def parts(self) -> Iterable[Condition]:
         """Return it as conditions that all must hold, so that indexes can list the memories under each by itself."""
@@ -143,7 +158,7 @@ class Not(Condition):
 
     def sql(self) -> Sql:
         """Return it in SQL: what is not known to hold does not."""
-        check, arguments, _ = And((self.condition,)).sql()
+        check, arguments, *_ = And((self.condition,)).sql()
         return Sql(f"NOT coalesce({check}, 0)", arguments)
 
     def matches(self, row: Row) -> bool:

@@ -6,8 +6,11 @@ Both are made of one text by `index_test` and `rows`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 _GROUP = 50
 _MOST_UNITED = 100
@@ -25,12 +28,14 @@ class Source(NamedTuple):
 class Sql(NamedTuple):
     """An SQL expression over the alias `m` of memories, cheap for one memory at a time.
 
-    Where an index can list the memories under it, `source` does.
+    Where an index can list the memories under it, `source` does. Where RAM tells of which of some ids it holds, `test`
+    does, and of an id without a memory that it does not.
     """
 
     sql: str
     arguments: tuple[object, ...] = ()
     source: Source | None = None
+    test: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.bool_]] | None = None
 
 
 EVERY_MEMORY = Sql("1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..conditions.attributes import Collections
+from ..conditions.attributes import Collections, Confidence
 from ..conditions.condition import Condition
 from ..conditions.spatial import SinceLastVisit
 from ..conditions.sql import ACTIVE, Sql
@@ -13,14 +13,22 @@ from ..storage.candidates import Candidates
 from ..storage.collection_rows import sizes
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
+from .attributes import Tests
 from .names import check_names
 from .visits import last_visit
 
 
 def find_candidates(
-    snapshot: Snapshot, conditions: Iterable[Condition], *, include_inactive: bool = False
+    snapshot: Snapshot,
+    conditions: Iterable[Condition],
+    *,
+    include_inactive: bool = False,
+    tests: Tests | None = None,
+    none_faded: bool = False,
 ) -> Candidates:
-    """Turn conditions into SQL.
+    """Turn conditions into SQL, and into tests by attributes in RAM where there are such.
+
+    With `none_faded` no memory of the snapshot has faded.
 
     Raises:
         FrameMismatchError: a position is in a frame that cannot be compared.
@@ -29,15 +37,23 @@ def find_candidates(
     conditions = tuple(conditions)
     check_names(snapshot, conditions)
     summary = overview(snapshot)
-    limits = [_complete(snapshot, limit) for limit in conditions if limit.leaves_out_any(summary)]
-    parts = [_sized(snapshot, part) for limit in limits for part in limit.parts() if part.leaves_out_any(summary)]
-    return Candidates(tuple(parts if include_inactive else [ACTIVE, *parts]))
+    limits = [_complete(snapshot, limit, none_faded) for limit in conditions if limit.leaves_out_any(summary)]
+    parts = [
+        _sized(snapshot, part)._replace(test=tests and tests.of(part.holds_for))
+        for limit in limits
+        for part in limit.parts()
+        if part.leaves_out_any(summary)
+    ]
+    active = ACTIVE._replace(test=tests and tests.of(lambda attributes: attributes.is_active))
+    return Candidates(tuple(parts if include_inactive else [active, *parts]))
 
 
-def _complete(snapshot: Snapshot, condition: Condition) -> Condition:
+def _complete(snapshot: Snapshot, condition: Condition, none_faded: bool) -> Condition:
     # What only all memories together tell.
     if isinstance(condition, SinceLastVisit):
         return replace(condition, end=last_visit(snapshot, condition))
+    if isinstance(condition, Confidence):
+        return replace(condition, none_faded=none_faded)
     return condition
 
 

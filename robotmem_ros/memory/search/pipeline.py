@@ -31,6 +31,7 @@ from ..storage.position_rows import find_space
 from ..storage.rows import read
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
+from .attributes import AttributeIndex, Tests
 from .candidates import find_candidates
 from .fading import ALL_FADED, FadedWatch, left_out, of_faded
 from .failures import Failures
@@ -68,6 +69,7 @@ class Pipeline:
     vectors: VectorIndex
     threads: Executor
     faded: FadedWatch
+    attributes: AttributeIndex
     reranker: Reranker
     failures: Failures = field(default_factory=Failures)
 
@@ -103,7 +105,9 @@ class Pipeline:
                 snapshot, parameters, text, self.database.tokens_missing, self.vectors, embedding,
                 embedder.name, times.lap, self.failures,
             )  # fmt: skip
-            result = _Recall(snapshot, query, parameters, relevance, times, self.faded).result()
+            tests = self.attributes.tests(snapshot)
+            may_find_faded = self.faded.may_find(snapshot)
+            result = _Recall(snapshot, query, parameters, relevance, times, tests, may_find_faded).result()
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)
             times.lap("reranking")
@@ -123,7 +127,9 @@ class _Recall:
     parameters: Parameters
     relevance: Relevance
     times: Stopwatch
-    faded: FadedWatch
+    tests: Tests | None
+    may_find_faded: bool
+    """Whether any memory of the snapshot may have faded."""
 
     def result(self) -> RecallResult:
         result, reasons = self._fresh_or_faded()
@@ -138,7 +144,7 @@ class _Recall:
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
         # The result, and what to say of memories that have faded.
         result, faded = self._search(), of_faded(self.query)
-        if faded is None or not self.faded.may_find(self.snapshot):
+        if faded is None or not self.may_find_faded:
             return result, []
         if not result.relevant:
             instead = replace(self, query=faded)._search()
@@ -149,7 +155,9 @@ class _Recall:
         return result, self._sentences(left_out(self.snapshot, faded, self.relevance.text, result))
 
     def _search(self) -> RecallResult:
-        candidates = find_candidates(self.snapshot, self.query.conditions)
+        candidates = find_candidates(
+            self.snapshot, self.query.conditions, tests=self.tests, none_faded=not self.may_find_faded
+        )
         if self.query.spatial_sort is not None:
             return self._by_distance(self.query.spatial_sort, candidates)
         return self._by_relevance(candidates) if self.query.text else self._by_time(candidates)
@@ -174,11 +182,15 @@ class _Recall:
         fold, n = self._folding(candidates), self.query.n
         groups, hits = fold(_best_first(ranking), n), [*ranking.scores]
         # What is folded leaves places: look further until they are taken, and rank the best of each text together.
+        one_per_text = goes_as_deep = not self.query.compares_places
         while self.query.fold and len(groups) < n and len(batch.scores) >= depth:
             members = _members(groups)
-            copies = (n - len(groups)) * len(members) // len(groups)
-            depth = min(max(copies, _LEAST_GROWTH * depth), _GREATEST_GROWTH * depth)
-            batch = self._rank(candidates.without({*hits, *members}), depth)
+            if not goes_as_deep:
+                copies = (n - len(groups)) * len(members) // len(groups)
+                depth = min(max(copies, _LEAST_GROWTH * depth), _GREATEST_GROWTH * depth)
+            goes_as_deep = False
+            others = candidates.without({*hits, *members})
+            batch = self._rank(others._replace(one_per_text=one_per_text), depth)
             more = fold(_best_first(batch), n - len(groups))
             groups, hits = groups + more, hits + [group.best for group in more]
         if len(hits) > len(ranking.scores):

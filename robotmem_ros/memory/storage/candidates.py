@@ -36,6 +36,8 @@ class Candidates(NamedTuple):
     """Conditions that are still to be tested."""
     ids: Ids | None = None
     """Ids, ascending, of which those that meet the conditions are the candidates; None for all memories."""
+    one_per_text: bool = False
+    """Whether one of several with the same text is enough."""
 
     @property
     def check(self) -> Sql:
@@ -44,17 +46,34 @@ class Candidates(NamedTuple):
 
     def and_(self, extra: Sql) -> Candidates:
         """Add a condition, before they are listed."""
-        return Candidates((*self.conditions, extra))
+        return self._replace(conditions=(*self.conditions, extra))
+
+    @property
+    def untested(self) -> tuple[Sql, ...]:
+        """Return the conditions that RAM does not test."""
+        return tuple(condition for condition in self.conditions if condition.test is None)
+
+    def passing(self, ids: Ids) -> npt.NDArray[np.bool_]:
+        """Tell which of some memories pass the tests in RAM."""
+        is_passing = np.ones(len(ids), bool)
+        for condition in self.conditions:
+            if condition.test is not None:
+                is_passing &= condition.test(ids)
+        return is_passing
 
     def filter(self, snapshot: Snapshot, ids: Collection[int]) -> list[int]:
         """Keep those of some memories that are candidates, in their order."""
-        if self.ids is not None and len(ids):
-            id_array = np.fromiter(ids, np.int64, len(ids))
-            ids = id_array[np.isin(id_array, self.ids)].tolist()
-        if not self.conditions or not len(ids):
-            return [*ids]
-        sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {self.check.sql}"
-        return snapshot.ids(sql, (json_array(ids), *self.check.arguments))
+        passing = np.fromiter(ids, np.int64, len(ids))
+        if self.ids is not None:
+            at = np.searchsorted(self.ids, passing)
+            passing = passing[self.ids.take(at, mode="clip") == passing] if len(self.ids) else passing[:0]
+        passing = passing[self.passing(passing)]
+        if not self.untested or not len(passing):
+            kept: list[int] = passing.tolist()
+            return kept
+        check = all_of(self.untested)
+        sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
+        return snapshot.ids(sql, (json_array(passing), *check.arguments))
 
     def first(self, snapshot: Snapshot, best_first: Ids, n: int) -> Positions:
         """Return where the first `n` candidates stand among listed ids; no more are tested than that takes."""
@@ -73,7 +92,9 @@ class Candidates(NamedTuple):
         """Leave out some memories."""
         if self.ids is not None:
             return self._replace(ids=self.ids[~np.isin(self.ids, [*ids])])
-        return self.and_(Sql("m.id NOT IN (SELECT value FROM json_each(?))", (json_array(ids),)))
+        gone = np.fromiter(ids, np.int64, len(ids))
+        sql = "m.id NOT IN (SELECT value FROM json_each(?))"
+        return self.and_(Sql(sql, (json_array(ids),), test=lambda found: ~np.isin(found, gone)))
 
     def has_any(self, snapshot: Snapshot, first: int) -> bool:
         """Tell whether there is any among the ids, by testing the newest, `first` at once, then ever more."""
@@ -115,9 +136,11 @@ def list_up_to(snapshot: Snapshot, candidates: Candidates, limit: int) -> Candid
     """List the candidates if an index lists at most `limit` memories under a condition: the rest is tested."""
     if (source := _shortest(snapshot, candidates, limit)) is None:
         return candidates
-    rest = all_of(_but(candidates, source))
-    sql = f"SELECT m.id FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {rest.sql}"
-    return Candidates(ids=np.sort(snapshot.array(sql, (*source.arguments, *rest.arguments))))
+    rest = Candidates(_but(candidates, source))
+    check = all_of(rest.untested)
+    sql = f"SELECT m.id FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {check.sql}"
+    ids = np.sort(snapshot.array(sql if rest.untested else source.sql, (*source.arguments, *check.arguments)))
+    return Candidates(ids=ids[rest.passing(ids)])
 
 
 def list_untested(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidates:

@@ -55,12 +55,17 @@ def uuid7(row_id: int = 0) -> bytes:
     return (time.time_ns() // 1_000_000).to_bytes(6, "big") + noise + row_id.to_bytes(_ID_BYTES, "big")
 
 
+def id_in(uuid: bytes) -> int:
+    """Return the id of the row for which this file made a UUID; what another file made has any."""
+    return int.from_bytes(uuid[-_ID_BYTES:], "big")
+
+
 def memory_of(snapshot: Snapshot, uuid: bytes) -> int | None:
     """Return the id of the memory with a UUID; None if there is none."""
     row = snapshot.row(
         "SELECT id FROM memories WHERE id = ?1 AND uuid = ?2 "
         "UNION ALL SELECT id FROM memories INDEXED BY idx_mem_uuid WHERE uuid = ?2 AND adopted",
-        (int.from_bytes(uuid[-_ID_BYTES:], "big"), uuid),
+        (id_in(uuid), uuid),
     )
     return row and int(row[0])
 

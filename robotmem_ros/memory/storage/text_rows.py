@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -54,7 +54,11 @@ _CHANGED_TEXTS = """
 """
 
 _TEXT = "c.c0 || ' | ' || c.c1 || ' | ' || c.c2 || ' | ' || c.c3 AS text"
-_TEXTS = f"SELECT c.id, {_TEXT} FROM memories_fts_content AS c WHERE c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?"
+_TEXTS = f"""
+    SELECT c.id, {_TEXT}, CASE WHEN m.type = 'perception' THEN json_array(m.collection, m.perception_type, m.label_key)
+    ELSE m.id END AS kind FROM memories_fts_content AS c CROSS JOIN memories AS m ON m.id = c.id
+    WHERE c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?
+"""
 _TEXTS_OF = f"SELECT c.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value"
 BARS = 3
 """Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
@@ -177,10 +181,18 @@ def failure(snapshot: Snapshot) -> str:
     return ""
 
 
-def texts(snapshot: Snapshot, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
-    """Return the first `limit` memories above the id `low` up to `high`: ascending ids, and indexed texts."""
-    ids, indexed_texts = snapshot.columns(_TEXTS, (low, high, limit), "id", "text")
-    return ids, indexed_texts
+class Texts(NamedTuple):
+    """Memories, ascending by id, with their indexed texts."""
+
+    ids: list[int]
+    texts: list[str]
+    kinds: list[Hashable]
+    """Those with equal texts and kinds are told apart by nothing that folding compares; of facts each has its own."""
+
+
+def texts(snapshot: Snapshot, low: int, high: int, limit: int) -> Texts:
+    """Return the first `limit` memories above the id `low` up to `high`."""
+    return Texts(*snapshot.columns(_TEXTS, (low, high, limit), "id", "text", "kind"))
 
 
 def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:

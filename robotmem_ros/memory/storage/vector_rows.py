@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..conditions.sql import Sql
+from ..conditions.sql import EVERY_MEMORY, Sql
 from ..models import Kind
 from . import codec
 from .indexed_row import Rows
@@ -287,13 +287,27 @@ def of_facts(snapshot: Snapshot) -> Ids:
     return snapshot.array(_VECTORS_OF_FACTS)
 
 
-def owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int, newest_first: bool = False) -> list[list[int]]:
+def owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[list[int]]:
     """Return the positions of vectors in `ids`, and beside each the memories with it that meet a condition."""
+    return _owners(snapshot, ids, check, limit, "")
+
+
+def newest_owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[list[int]]:
+    """Return the newest of the same."""
+    return _owners(snapshot, ids, check, limit, "ORDER BY v.memory_id DESC")
+
+
+def newest_of_each(snapshot: Snapshot, ids: Ids) -> list[int]:
+    """Return the newest memory with each of some vectors; 0 for a vector that none has."""
+    newest = "coalesce((SELECT max(memory_id) FROM memories_vec WHERE vector_id = j.value), 0)"
+    return snapshot.ids(f"SELECT {newest} AS id FROM json_each(?) AS j", (json_array(ids),))
+
+
+def _owners(snapshot: Snapshot, ids: Ids, check: Sql, limit: int, order: str) -> list[list[int]]:
+    memories = "" if check is EVERY_MEMORY else f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql}"
     sql = (
         "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
-        "CROSS JOIN memories_vec AS v ON v.vector_id = j.value "
-        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql} "
-        f"{'ORDER BY v.memory_id DESC' if newest_first else ''} LIMIT ?"
+        f"CROSS JOIN memories_vec AS v ON v.vector_id = j.value {memories} {order} LIMIT ?"
     )
     return snapshot.columns(sql, (json_array(ids), *check.arguments, limit), "position", "memory")
 

@@ -20,7 +20,7 @@ def times(snapshot: Snapshot, visit: SinceLastVisit) -> npt.NDArray[np.int64]:
     source = Circle(place).sql().source
     if source is None or find_space(snapshot, place.field).id is None:
         return np.array([], np.int64)
-    check, arguments, _ = And((replace(visit.collections, of_notes=()),)).sql()
+    check, arguments, *_ = And((replace(visit.collections, of_notes=()),)).sql()
     memories = f"({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id"
     active = f"m.status = 'active' AND {check}"
     sql = f"SELECT m.observed_at AS id FROM {memories} WHERE {active} AND m.observed_at <= ?"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from ..conftest import OpenMemory
 
 SECOND = 10**9
 TEXT = "the door of the lab is open"
+SPOTS = ("shelf", "table", "floor", "chair", "sink", "bed", "desk", "box", "stove", "cart", "bench", "rack")
 
 
 def saved(memory: RobotMemory, *texts: str, **fields: Any) -> list[int]:
@@ -224,3 +227,55 @@ def test_a_text_that_was_written_often_leaves_room_for_others(memory: RobotMemor
     assert (result[0].memory.content, result[0].folded_count) == ("a red mug", 399)
     assert {hit.memory.content for hit in result} == {"a red mug", "a blue mug", "a mug without a handle"}
     assert [short.folded_count for short in result.brief()] == [hit.folded_count for hit in result]
+
+
+@pytest.mark.parametrize(("conditions", "holds"), [
+    ({"collection": "*"}, lambda row: True),
+    ({}, lambda row: row["collection"] == "default"),
+    ({"collection": "hall"}, lambda row: row["collection"] == "hall"),
+    ({"collection": "*", "after": 10_700 * SECOND}, lambda row: row["observed_at"] >= 10_700 * SECOND),
+    ({"collection": "*", "after": 11_700 * SECOND}, lambda row: row["observed_at"] >= 11_700 * SECOND),
+    ({"collection": "*", "min_confidence": 0.5}, lambda row: row["confidence"] > 0.5),
+    ({"collection": "*", "context_filter": {"lot": {"$lt": 80}}}, lambda row: row["context"]["lot"] < 80),
+    ({"collection": "*", "context_filter": {"lot": 7}}, lambda row: row["context"]["lot"] == 7),
+])  # fmt: skip
+def test_thousands_of_few_texts_are_folded_as_all_of_them_are(
+    memory: RobotMemory, conditions: dict[str, Any], holds: Callable[[dict[str, Any]], bool]
+) -> None:
+    draw = random.Random(4)
+    rows = [
+        {
+            "description": f"a {draw.choice(('red', 'blue', 'old', 'wet'))} mug on the {draw.choice(SPOTS)}",
+            "perception_type": draw.choice(("visual", "auditory")), "context": {"lot": draw.randrange(100)},
+            "collection": draw.choice(("default", "default", "hall")), "observed_at": (10_000 + number) * SECOND,
+            "confidence": draw.choice((0.9, 0.9, 0.4)),
+        }
+        for number in range(1, 2001)
+    ]  # fmt: skip
+    by_id = dict(zip((saved.memory_id for saved in memory.save_many(rows)), rows, strict=True))
+    for memory_id in draw.sample([*by_id], 100):
+        memory.forget(memory_id, "wrong")
+        del by_id[memory_id]
+    memory.warm_up()
+    memory.flush()
+    assert memory.parts.texts.blocks
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for memory_id, row in by_id.items():
+        if holds(row):
+            groups.setdefault(key_of(row), []).insert(0, memory_id)
+    text = "red mug on the shelf"
+    every = memory.recall(text, n=100, fold=False, min_relevance=0.0, **conditions)
+    bound = every[99].score if len(every) == 100 else -1.0
+    better = {key_of(by_id[hit.id]) for hit in every if hit.score > bound}
+    counts = {newest: len(older) for newest, *older in groups.values()}
+    for n in (5, 12, 100):
+        result = memory.recall(text, n=n, min_relevance=0.0, **conditions)
+        assert len(result) == min(n, len(groups))
+        assert {hit.id: hit.folded_count for hit in result}.items() <= counts.items()
+        assert {key_of(by_id[hit.id]) for hit in result[: len(better)]} == better or n < 100
+        assert [hit.score for hit in result] == sorted((hit.score for hit in result), reverse=True)
+
+
+def key_of(row: dict[str, Any]) -> tuple[object, ...]:
+    """Return what folding compares of perceptions without a label."""
+    return row["description"], row["perception_type"], row["collection"]

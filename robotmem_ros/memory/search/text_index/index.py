@@ -114,8 +114,8 @@ class TextIndex:
         return low, min(text_rows.after(snapshot, low, SPAN) or last, last)
 
     def _read(self, snapshot: Snapshot, builder: BlockBuilder) -> None:
-        ids, texts = text_rows.texts(snapshot, builder.last, builder.high, _READ)
-        builder.add(ids, texts)
+        ids, texts, kinds = text_rows.texts(snapshot, builder.last, builder.high, _READ)
+        builder.add(ids, texts, kinds)
         if ids and builder.last < builder.high:
             return
         self._builder, block = None, builder.block()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from itertools import chain
@@ -23,8 +23,12 @@ SPAN = 65_535
 _FREQUENT = 8
 """A word of more than one in so many memories is held as a mask, too, once it was asked for."""
 _MASKS = 16
-_FORMAT = b"words  1"
-_COLUMNS = {"ids": "<i8", "unheld": "<i8", "codes": "<i8", "starts": "<u4", "places": "<u4", "lengths": "<u2"}
+_DENSE = 8
+"""To look a doc up takes as long as to count so many places."""
+_FORMAT = b"words  2"
+_COLUMNS = {
+    "ids": "<i8", "unheld": "<i8", "codes": "<i8", "starts": "<u4", "places": "<u4", "lengths": "<u2", "newest": "<u2"
+}  # fmt: skip
 
 code = lru_cache(maxsize=65_536)(text_digest)
 """The number that stands for a word in a block; two words of a million agree with a probability of 3 in 100 million."""
@@ -69,6 +73,8 @@ class Block:
     """Where each word stands, ascending by word and by place: the doc, then the number of the word in the text."""
     lengths: npt.NDArray[Any]
     """Number of words of each memory, by doc."""
+    newest: npt.NDArray[Any]
+    """The last doc with the same text and kind as each doc, see `text_rows.Texts`."""
     outdated: frozenset[int] = field(default=frozenset(), kw_only=True)
     """The memories whose texts have changed since the block was read."""
     _frequent: dict[str, Postings] = field(default_factory=dict, kw_only=True)
@@ -98,6 +104,18 @@ class Block:
             for memory_id, revision in changes
             if self.low < memory_id <= self.high and revision > self.revision
         )
+
+    @cached_property
+    def is_newest(self) -> npt.NDArray[np.bool_]:
+        """Tell which docs are the last ones with their text and kind."""
+        is_newest: npt.NDArray[np.bool_] = self.newest == np.arange(len(self.ids))
+        return is_newest
+
+    def copies(self, docs: Docs) -> Docs:
+        """Return all docs with the text and kind of some that are the last ones with theirs, ascending."""
+        is_last = np.zeros(len(self.ids), bool)
+        is_last[docs] = True
+        return np.flatnonzero(is_last[self.newest])
 
     @cached_property
     def memories(self) -> int:
@@ -148,8 +166,11 @@ class Block:
         numbers = np.empty((len(terms), len(docs)), np.int64)
         for row, words in zip(numbers, terms, strict=True):
             places = self._places_of(words[0]) if len(words) == 1 else self._starts_of(words)
-            first, end = places.searchsorted(bounds)
-            np.subtract(end, first, out=row)
+            if len(places) < _DENSE * len(docs):
+                row[:] = np.bincount(places >> self._bits, minlength=len(self.ids))[docs]
+            else:
+                first, end = places.searchsorted(bounds)
+                np.subtract(end, first, out=row)
         return numbers
 
     def holding(self, terms: Sequence[str]) -> Docs:
@@ -215,9 +236,13 @@ class BlockBuilder:
         self._bits = 32 if wide else 16
         self._pieces: list[tuple[npt.NDArray[np.int64], ...]] = []
         self._count = 0
+        self._numbers: dict[tuple[str, Hashable], int] = {}
 
-    def add(self, ids: Sequence[int], texts: Sequence[str]) -> None:
-        """Take in the next memories, ascending by id; in a text a space stands between two words."""
+    def add(self, ids: Sequence[int], texts: Sequence[str], kinds: Sequence[Hashable] | None = None) -> None:
+        """Take in the next memories, ascending by id; in a text a space stands between two words.
+
+        Without `kinds` each has its own.
+        """
         words = [text.split() for text in texts]
         sizes = np.fromiter(map(len, words), np.int64, len(words))
         codes = np.fromiter(map(code, chain.from_iterable(words)), np.int64, int(sizes.sum()))
@@ -227,19 +252,23 @@ class BlockBuilder:
         is_chosen = np.repeat(is_held, sizes) & (codes != _BAR if self._codes is None else np.isin(codes, self._codes))
         lengths = np.where(is_held, sizes - BARS, 0)
         numbers = np.array(ids, np.int64)
-        self._pieces.append(
-            (numbers, lengths, numbers[~is_held], codes[is_chosen], (docs << self._bits | offsets)[is_chosen])
-        )
+        same = [self._numbers.setdefault(key, len(self._numbers)) for key in zip(texts, kinds or ids, strict=True)]
+        self._pieces.append((
+            numbers, lengths, numbers[~is_held], codes[is_chosen], (docs << self._bits | offsets)[is_chosen],
+            np.array(same, np.int64),
+        ))  # fmt: skip
         self._count += len(ids)
         self.last = ids[-1] if ids else self.last
 
     def block(self) -> Block:
         """Return the block of all that was added."""
-        empty = (np.empty(0, np.int64),) * 5
-        ids, lengths, unheld, codes, places = map(np.concatenate, zip(*(self._pieces or [empty]), strict=True))
+        empty = (np.empty(0, np.int64),) * 6
+        ids, lengths, unheld, codes, places, same = map(np.concatenate, zip(*(self._pieces or [empty]), strict=True))
+        newest = np.zeros(len(self._numbers), self._length)
+        np.maximum.at(newest, same, np.arange(len(ids), dtype=self._length))
         order = np.argsort(codes, kind="stable")
         codes = codes[order]
         firsts = np.flatnonzero(np.concatenate((np.ones(min(len(codes), 1), bool), codes[1:] != codes[:-1])))
         starts = np.append(firsts, len(codes)).astype(np.uint32)
         columns = places[order].astype(self._place), lengths.astype(self._length)
-        return Block(*self._range, ids, unheld, codes[firsts], starts, *columns)
+        return Block(*self._range, ids, unheld, codes[firsts], starts, *columns, newest[same])

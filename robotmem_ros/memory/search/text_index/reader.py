@@ -59,7 +59,10 @@ class TextReader:
         if not self._query.words or depth < 1:
             return Measures.of(())
         if candidates.ids is not None:
-            ranked = self.rank(candidates.ids)
+            ids = candidates.ids
+            if candidates.one_per_text and not candidates.untested:
+                ids = self._one_per_text(ids[candidates.passing(ids)])
+            ranked = self.rank(ids)
             return ranked.rows(candidates.first(self._snapshot, ranked.ids, depth))
         outdated_ids = candidates.filter(self._snapshot, self._outdated_ids)
         best = self.rank({*self._behind(candidates), *outdated_ids}, depth)
@@ -175,16 +178,44 @@ class TextReader:
         # The best of the memories in the blocks, and of some beside them.
         n, start, ids, scores = depth + _SURPLUS, 0, rest.ids, rest.bm25
         while True:
-            block_ids, block_scores = self._weighted.best(self._blocks, n)
-            new = {*block_ids[start:].tolist()}.difference(self._outdated_ids)
-            is_candidate = np.isin(block_ids, candidates.filter(self._snapshot, new))
-            ids = np.concatenate((ids, block_ids[is_candidate]))
-            scores = np.concatenate((scores, block_scores[is_candidate]))
+            block_ids, block_scores = self._weighted.best(self._blocks, n, one_per_text=candidates.one_per_text)
+            new_ids, new_scores = self._candidates_of(block_ids[start:], block_scores[start:], candidates)
+            ids, scores = np.concatenate((ids, new_ids)), np.concatenate((scores, new_scores))
             best = _best_first(ids, scores, depth)
             ids, scores = ids[best], scores[best]
             if len(block_ids) < n or (len(ids) == depth and (scores[-1], ids[-1]) >= (block_scores[-1], block_ids[-1])):
                 return self.rank(np.sort(ids))
             n, start = n * _GROWTH, n
+
+    def _candidates_of(self, ids: Ids, scores: Floats, candidates: Candidates) -> tuple[Ids, Floats]:
+        # Those of some memories in the blocks that are candidates; with one per text, the newest of each that is one.
+        is_candidate = np.isin(ids, self._filter(candidates, ids))
+        if not candidates.one_per_text or is_candidate.all():
+            return ids[is_candidate], scores[is_candidate]
+        others, copies, copied_ids = np.sort(ids[~is_candidate]), [ids[is_candidate]], [ids[is_candidate]]
+        for block in self._blocks:
+            docs = block.copies(block.docs_of(others))
+            docs = docs[np.isin(block.ids[docs], self._filter(candidates, block.ids[docs]))][::-1]
+            texts, first = np.unique(block.newest[docs], return_index=True)
+            copied_ids, copies = [*copied_ids, block.ids[texts]], [*copies, block.ids[docs[first]]]
+        order = np.argsort(ids)
+        at = order[np.searchsorted(ids, np.concatenate(copied_ids), sorter=order)]
+        return np.concatenate(copies), scores[at]
+
+    def _filter(self, candidates: Candidates, ids: Ids) -> list[int]:
+        return candidates.filter(self._snapshot, {*ids.tolist()}.difference(self._outdated_ids))
+
+    def _one_per_text(self, ids: Ids) -> Ids:
+        # The newest of each text among some sorted memories, and those that no block holds.
+        if not self._blocks:
+            return ids
+        newest, covered = [], []
+        for block in self._blocks:
+            docs = block.docs_of(ids)[::-1]
+            covered.append(block.ids[docs])
+            newest.append(block.ids[docs[np.unique(block.newest[docs], return_index=True)[1]]])
+        rest = np.setdiff1d(ids, np.concatenate(covered), assume_unique=True)
+        return np.sort(np.concatenate((rest, *newest)))
 
     def _measure(self, ids: Ids) -> tuple[Ids, Floats, npt.NDArray[np.bool_]]:
         # The ids of the memories with a text, their scores, and for each word, by row, which of them hold it.

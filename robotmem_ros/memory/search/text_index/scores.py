@@ -28,12 +28,15 @@ class WeightedTerms(NamedTuple):
     compounds: Mapping[str, float]
     formula: Formula
 
-    def best(self, blocks: Sequence[Block], n: int) -> tuple[Ids, Floats]:
-        """Find the best `n` memories that contain a word, best first, of equals the newest: ids and scores."""
+    def best(self, blocks: Sequence[Block], n: int, *, one_per_text: bool = False) -> tuple[Ids, Floats]:
+        """Find the best `n` memories that contain a word, best first, of equals the newest: ids and scores.
+
+        With `one_per_text` the last ones with their text and kind in a block alone.
+        """
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
         # Of equal scores the newest counts, so a memory in an older block must be better than the bound.
         for block in reversed(blocks):
-            docs, better = self._better(block, bound, n)
+            docs, better = self._better(block, bound, n, one_per_text=one_per_text)
             ids, scores = np.concatenate((ids, block.ids[docs])), np.concatenate((scores, better))
             if len(ids) >= n:
                 ids, scores = _best(ids, scores, n)
@@ -56,9 +59,11 @@ class WeightedTerms(NamedTuple):
         repeats = ((weights[term], at[terms == term], counts[term, at[terms == term]]) for term in dict.fromkeys(terms))
         return self._scores(sums, block.lengths[docs], repeats), holds
 
-    def _better(self, block: Block, bound: float, n: int) -> tuple[Docs, Floats]:
+    def _better(self, block: Block, bound: float, n: int, *, one_per_text: bool) -> tuple[Docs, Floats]:
         # The memories of a block with a score above the bound; only the best `n` need be among them.
         sums, summed = self._summed(block)
+        if one_per_text:
+            sums *= block.is_newest
         single_part = float(self.formula.part(1, block.shortest))
         repeats = [(weight, postings) for weight, postings in summed if len(postings.repeats)]
         if not bound and len(sums) >= _MAXIMA * n:

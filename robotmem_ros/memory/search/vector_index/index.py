@@ -53,7 +53,7 @@ class VectorIndex:
         if matrix is None:
             return nearest_in_place(snapshot, query, candidates, depth)
         vectors = NearestFirst(matrix.near(query))
-        return Walk(snapshot, query, candidates.check, depth).through(vectors, 2 * depth + 16)
+        return Walk(snapshot, query, candidates, depth).through(vectors, 2 * depth + 16)
 
     def rank(self, snapshot: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int | None = None) -> Ranking:
         """Rank some memories by exact distance, the `depth` nearest or all that have a vector."""
@@ -64,6 +64,10 @@ class VectorIndex:
 
     def _first(self, snapshot: Snapshot, query: Vector, candidates: Candidates, ids: Ids, depth: int) -> Ranking:
         # More are ranked if some of those that are ranked turn out to be no candidates.
+        if candidates.one_per_text and not candidates.untested:
+            memory_ids, vector_ids = vector_rows.ids_of(snapshot, ids[candidates.passing(ids)])
+            newest_first = np.argsort(-memory_ids)
+            ids = memory_ids[newest_first[np.unique(vector_ids[newest_first], return_index=True)[1]]]
         width = depth + (_SURPLUS if candidates.conditions else 0)
         while True:
             ranking = self.rank(snapshot, query, ids, width)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 
-from ...conditions.sql import Sql
+from ...conditions.sql import all_of
 from ...embedding import Vector
 from ...storage import vector_rows
+from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from .exact import measure
@@ -24,6 +25,8 @@ _ROUNDING = 2e-6
 """Greatest error of a distance by rounding."""
 _SURPLUS, _GROWTH, _TOGETHER = 16, 4, 1024
 """Vectors that are looked up at once: first so many more than the depth, then ever more, up to the last number."""
+_SAMPLED = 64
+"""Of so many distances one is in a sample."""
 _READ_FACTOR = 4
 """Memories that are read at once, over the depth."""
 
@@ -49,11 +52,22 @@ class NearestFirst:
         if self._limit == math.inf:
             return None
         is_last = width >= len(self._distances)
-        limit = math.inf if is_last else float(np.partition(self._distances, width - 1)[width - 1])
+        limit = math.inf if is_last else least(self._distances, width)
         at = np.flatnonzero((self._distances > self._limit) & (self._distances <= limit))
         at = at[np.argsort(self._distances[at], kind="stable")]
         self._limit = limit
         return Batch(self._ids[at], self._distances[at], limit)
+
+
+def least(distances: Distances, n: int) -> float:
+    """Return the `n`-th least of some distances, n >= 1."""
+    # All are partitioned in ten times as long as it takes to choose those that a sample says are little enough.
+    sample, rank = distances[::_SAMPLED], 2 * n // _SAMPLED + 4
+    if rank < len(sample):
+        chosen = distances[distances <= np.partition(sample, rank)[rank]]
+        if len(chosen) >= n:
+            distances = chosen
+    return float(np.partition(distances, n - 1)[n - 1])
 
 
 class _Candidate(NamedTuple):
@@ -70,8 +84,8 @@ class Walk:
 
     snapshot: Snapshot
     query: Vector
-    check: Sql
-    """Condition that all candidates meet."""
+    candidates: Candidates
+    """Not listed ones."""
     depth: int
 
     def through(self, vectors: NearestFirst, width: int) -> Ranking:
@@ -112,12 +126,12 @@ class Walk:
     def _candidates_with(self, batch: Batch) -> Iterator[tuple[float, int, list[int]]]:
         # The vectors of a batch, nearest first, each with its distance and the candidates that have it. Many memories
         # can have the same vector: of each, no more are given than are wanted, the newest.
-        start, together = 0, self.depth + _SURPLUS
+        start, together = 0, 2 * self.depth + _SURPLUS
         while start < len(batch.ids):
             positions, memories, count = self._owners(batch.ids[start : start + together])
             owners: list[list[int]] = [[] for _ in range(count)]
             for position, memory_id in sorted(zip(positions, memories, strict=True), reverse=True):
-                if len(owners[position]) < self.depth:
+                if len(owners[position]) < (1 if self.candidates.one_per_text else self.depth):
                     owners[position].append(memory_id)
             end = start + count
             yield from zip(batch.distances[start:end].tolist(), batch.ids[start:end].tolist(), owners, strict=True)
@@ -125,14 +139,33 @@ class Walk:
 
     def _owners(self, vector_ids: Ids) -> tuple[list[int], list[int], int]:
         # The positions of vectors, the candidates that have them, and how many vectors were read: the first ones, which
-        # together have fewer candidates than a bound. If the first one alone has more, its newest candidates.
-        bound = _READ_FACTOR * self.depth
-        read = partial(vector_rows.owners, self.snapshot, check=self.check)
-        positions, memories = read(vector_ids, limit=bound)
-        if len(positions) < bound:
+        # together have fewer owners than a bound. If the first one alone has more, its newest candidates.
+        if self.candidates.one_per_text:
+            positions, memories = self._newest_owners(vector_ids)
             return positions, memories, len(vector_ids)
-        if count := positions[-1]:
+        bound, untested = _READ_FACTOR * self.depth, all_of(self.candidates.untested)
+        positions, memories = vector_rows.owners(self.snapshot, vector_ids, check=untested, limit=bound)
+        count = len(vector_ids)
+        if len(positions) >= bound:
+            count = positions[-1]
             complete = positions.index(count)
-            return positions[:complete], memories[:complete], count
-        positions, memories = read(vector_ids[:1], limit=self.depth, newest_first=True)
+            positions, memories = positions[:complete], memories[:complete]
+        if count:
+            is_passing = self.candidates.passing(np.array(memories, np.int64)).tolist()
+            return [*compress(positions, is_passing)], [*compress(memories, is_passing)], count
+        check = self.candidates.check
+        positions, memories = vector_rows.newest_owners(self.snapshot, vector_ids[:1], check=check, limit=self.depth)
         return positions, memories, 1
+
+    def _newest_owners(self, vector_ids: Ids) -> tuple[list[int], list[int]]:
+        # The positions of vectors with candidates, and the newest candidate of each.
+        newest = vector_rows.newest_of_each(self.snapshot, vector_ids)
+        kept = {*self.candidates.filter(self.snapshot, newest)}
+        owners = {position: memory_id for position, memory_id in enumerate(newest) if memory_id in kept}
+        if rest := [position for position in range(len(newest)) if position not in owners]:
+            untested = all_of(self.candidates.untested)
+            positions, memories = vector_rows.owners(self.snapshot, vector_ids[rest], check=untested, limit=-1)
+            is_passing = self.candidates.passing(np.array(memories, np.int64)).tolist()
+            for position, memory_id in sorted(compress(zip(positions, memories, strict=True), is_passing)):
+                owners[rest[position]] = memory_id
+        return [*owners], [*owners.values()]

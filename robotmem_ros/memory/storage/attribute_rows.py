@@ -1,0 +1,53 @@
+"""Read the attributes that the conditions of nearly every query test, and find which memories changed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..conditions.condition import Attributes
+from ..conditions.decay import DEFAULT_CONFIDENCE
+from ..models import Kind
+from . import revisions
+from .snapshot import Snapshot, json_array
+
+Ids = npt.NDArray[np.int64]
+
+_READ = f"""
+    SELECT m.id, m.type, m.collection, m.status = 'active', m.confidence >= {DEFAULT_CONFIDENCE}
+    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
+"""
+_CHANGED = """
+    SELECT m.id AS number, m.revision AS revision FROM collections AS c
+    CROSS JOIN memories AS m INDEXED BY idx_mem_collection ON m.collection = c.name WHERE m.revision > ?1
+    UNION ALL SELECT hex(uuid), revision FROM deleted WHERE revision > ?1 LIMIT ?2
+"""
+
+
+class Changes(NamedTuple):
+    """Memories that changed."""
+
+    ids: Ids
+    """Ascending, with deleted ones, but for those that another file made, and some that did not change."""
+    last: int
+    """The last revision of a change."""
+    is_all: bool
+    """Whether no more changed."""
+
+
+def changes_since(snapshot: Snapshot, revision: int, limit: int = -1) -> Changes:
+    """Find the memories that changed after a revision, in fewer than `limit` changes or in some of them."""
+    numbers, changed_in = snapshot.columns(_CHANGED, (revision, limit), "number", "revision")
+    ids = {number if isinstance(number, int) else revisions.id_in(bytes.fromhex(number)) for number in numbers}
+    return Changes(np.array(sorted(ids), np.int64), max(changed_in, default=revision), len(numbers) != limit)
+
+
+def read(snapshot: Snapshot, ids: Ids) -> dict[int, Attributes]:
+    """Return the attributes of those of some memories that are there."""
+    rows = snapshot.rows(_READ, (json_array(ids),))
+    return {
+        memory_id: Attributes(Kind(kind), collection, bool(is_active), bool(is_sure))
+        for memory_id, kind, collection, is_active, is_sure in rows
+    }

@@ -272,7 +272,7 @@ def test_thousands_of_few_texts_are_folded_as_all_of_them_are(
         result = memory.recall(text, n=n, min_relevance=0.0, **conditions)
         assert len(result) == min(n, len(groups))
         assert {hit.id: hit.folded_count for hit in result}.items() <= counts.items()
-        assert {key_of(by_id[hit.id]) for hit in result[: len(better)]} == better or n < 100
+        assert {key_of(by_id[hit.id]) for hit in [*result][: len(better)]} == better or n < 100
         assert [hit.score for hit in result] == sorted((hit.score for hit in result), reverse=True)
 
 

@@ -19,9 +19,11 @@ Ids = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.uint16]
 Test = Callable[[Ids], npt.NDArray[np.bool_]]
 
-_BITS = 16
+_BITS = 10
 _PAGE = 1 << _BITS
 """Ids of a page; a page without memories takes no RAM."""
+_SPARE = 64
+"""Pages more than twice as many as after all were read, from which on all are read again, to free empty ones."""
 _PIECE = 8192
 """Memories that are read at once: some 20 ms."""
 _AT_ONCE = 1024
@@ -40,7 +42,7 @@ class _Table:
 
     def of(self, ids: Ids) -> Numbers:
         page = ids >> _BITS
-        rows = np.where(page < len(self.pages), self.pages.take(page, mode="clip"), 0)
+        rows = np.where((page >= 0) & (page < len(self.pages)), self.pages.take(page, mode="clip"), 0)
         numbers: Numbers = self.numbers[rows, ids & (_PAGE - 1)]
         return numbers
 
@@ -74,6 +76,10 @@ class AttributeIndex:
         self._table = _Table()
         self._count = 0
         """Number of memories in the table."""
+        self._missing: int | None = None
+        """Memories more than in the table, by the counts of the file, when all had been read; None before."""
+        self._pages = 0
+        """Pages then."""
         self._numbers: dict[Attributes, int] = {}
         self._unread = np.empty(0, np.int64)
         """Memories that changed up to the place `_target`, and are not read yet."""
@@ -119,14 +125,19 @@ class AttributeIndex:
             (self._numbers[attributes[memory_id]] if memory_id in attributes else 0 for memory_id in ids.tolist()),
             np.uint16, len(ids),
         )  # fmt: skip
+        old = self._table.of(ids)
+        is_there = (numbers > 0) | (old > 0)
+        ids, numbers = ids[is_there], numbers[is_there]
+        self._count += int(np.count_nonzero(numbers)) - int(np.count_nonzero(old))
         self._table = self._table.with_room(ids)
-        self._count += len(attributes) - int(np.count_nonzero(self._table.of(ids)))
         self._table.put(ids, numbers)
 
     def _is_whole(self, snapshot: Snapshot) -> bool:
-        # What came from another file may be gone without a trace, and pages be left with few memories.
-        pages = len(self._table.numbers) - 1
-        return self._count == text_rows.count(snapshot) and pages * _PAGE <= 4 * (_PAGE + self._count)
+        # What came from another file may be gone without a trace of its id, and pages may be empty.
+        missing = text_rows.count(snapshot) - self._count
+        if self._missing is None:
+            self._missing, self._pages = missing, len(self._table.numbers)
+        return missing == self._missing and len(self._table.numbers) <= 2 * self._pages + _SPARE
 
 
 class Tests(NamedTuple):

@@ -113,8 +113,8 @@ def renew_robot(connection: Connection, name: str, password_file: Path) -> str:
     role = _role("robot", name)
     with fleet_errors(), _new_password(password_file, role) as password, connection.transaction():
         renewed = connection.execute(
-            "UPDATE robotmem.robots SET file = NULL, epoch = '', revision = 0, latest = 0, policy = NULL "
-            "WHERE name = %s",
+            "UPDATE robotmem.robots SET file = NULL, epoch = '', revision = 0, latest_epoch = '', latest = 0, "
+            "policy = NULL WHERE name = %s",
             (name,),
         )
         if not renewed.rowcount:
@@ -179,12 +179,12 @@ def load(connection: Connection, batches: Iterable[Batch], name: str) -> int:
 
 
 def rebuild(connection: Connection) -> int:
-    """Compute again what follows from the bodies of memories, the indexes, too; return how many had other words.
+    """Compute again what follows from the bodies of memories, and write all tables and indexes anew.
 
-    Robots go on meanwhile, but for the moment in which words are counted.
+    What robots send waits meanwhile. Return how many memories had other words.
 
     Raises:
-        FleetError: the login may not do that, or a robot holds a lock for a minute.
+        FleetError: the login may not do that, or somebody holds a lock for a minute.
     """
     changed, place = 0, [-1, UUID(int=0)]
     with fleet_errors():
@@ -196,8 +196,9 @@ def rebuild(connection: Connection) -> int:
             place = [*page[-1][:2]] if page else []
         with connection.transaction():
             connection.execute(_COUNT_WORDS)
-        connection.execute("REINDEX SCHEMA CONCURRENTLY robotmem")
-        connection.execute("VACUUM (ANALYZE) robotmem.memories, robotmem.words, robotmem.units")
+        # An index of words and the statistics keep the words of what was deleted, and pages its bytes.
+        connection.execute("ANALYZE")
+        connection.execute("VACUUM (FULL, ANALYZE)")
     return changed
 
 

@@ -32,10 +32,13 @@ _CONTACT_PERIOD = 10.0
 """Seconds after which a robot without changes is in contact: so it notices a server that was restored."""
 _PATIENCE = 2.0
 """Seconds that a robot waits at its end for a network that does not answer."""
-_OWN = "SELECT id, name, file, policy, epoch, revision FROM robotmem.robots WHERE role = current_user FOR UPDATE"
+_OWN = """
+    SELECT id, name, file, policy, epoch, revision, latest_epoch, latest FROM robotmem.robots WHERE role = current_user
+    FOR UPDATE
+"""
 _ACKNOWLEDGE = """
     UPDATE robotmem.robots SET file = %(file)s, epoch = %(epoch)s, revision = %(revision)s, policy = %(policy)s,
-        latest = %(latest)s, lived_days = %(lived_days)s, contact = now() WHERE id = %(id)s
+        latest_epoch = %(end_epoch)s, latest = %(end)s, lived_days = %(lived_days)s, contact = now() WHERE id = %(id)s
 """
 _LACKING = """
     SELECT uuid, model FROM robotmem.memories
@@ -79,7 +82,7 @@ def backlog(snapshot: Snapshot, cursor: Cursor) -> int:
 def backlog_at(connection: Connection, memory: RobotMemory) -> int:
     """Return how many revisions of a file the fleet lacks, as far as the login may see."""
     with memory.parts.database.snapshot() as snapshot:
-        sql = "SELECT epoch, revision FROM robotmem.robots WHERE file = %s"
+        sql = "SELECT epoch, revision, latest_epoch, latest FROM robotmem.robots WHERE file = %s"
         row = connection.execute(sql, (revisions.robot(snapshot),)).fetchone()
         return backlog(snapshot, Cursor(*row) if row else BEGINNING)
 
@@ -167,12 +170,11 @@ class Push:
                 "id": robot,
                 "file": file.robot,
                 "policy": policy,
-                "latest": file.latest,
                 "lived_days": file.lived_days,
                 **acknowledged._asdict(),
             }
             try:
-                connection.execute(_ACKNOWLEDGE, values | acknowledged._asdict())
+                connection.execute(_ACKNOWLEDGE, values)
             except errors.UniqueViolation:
                 raise FleetError(
                     f"the file {file.robot} is another robot of the fleet already, and this is a copy of it; give the "
@@ -186,7 +188,7 @@ class Push:
         with self._database.snapshot() as snapshot:
             if not revisions.has_history(snapshot, cursor):
                 # What a file stores after it was restored is of a later epoch than all that it lost.
-                if revisions.epoch_of(snapshot, revisions.latest(snapshot)) < cursor.epoch:
+                if revisions.epoch_of(snapshot, revisions.latest(snapshot)) < max(cursor.epoch, cursor.end_epoch):
                     raise FleetError(_OUTDATED.format(revisions.robot(snapshot)))
                 # What the server has in a newer version stays there.
                 again = True

@@ -33,7 +33,9 @@ CREATE TABLE robots (
     revision bigint NOT NULL DEFAULT 0 CHECK (revision >= 0),
     stored bigint NOT NULL DEFAULT 0,  -- the stamp of what was stored last: see `stamp`
     policy text,  -- what it sends: its parameter `fleet_collections`; NULL until it has sent something
-    latest bigint NOT NULL DEFAULT 0,  -- the last revision of the file at the last contact
+    -- The last revision of the file when that was read: what was changed later than the cursor was not seen before
+    latest_epoch text COLLATE "C" NOT NULL DEFAULT '' CHECK (latest_epoch ~ '^([0-9a-f]{16})?$'),
+    latest bigint NOT NULL DEFAULT 0,
     lived_days integer NOT NULL DEFAULT 0,  -- how many days it has lived: see memory/conditions/decay.py
     contact timestamptz  -- NULL for never
 );
@@ -278,7 +280,7 @@ $$;
 REVOKE ALL ON FUNCTION add_model, count_words FROM PUBLIC;
 GRANT USAGE ON SCHEMA robotmem TO robotmem_robots, robotmem_operators;
 GRANT SELECT ON ALL TABLES IN SCHEMA robotmem TO robotmem_robots, robotmem_operators;
-GRANT UPDATE (file, epoch, revision, stored, policy, latest, lived_days, contact) ON robots TO robotmem_robots;
+GRANT UPDATE (file, epoch, revision, stored, policy, latest_epoch, latest, lived_days, contact) ON robots TO robotmem_robots;
 GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
 GRANT INSERT ON deleted TO robotmem_robots;
 GRANT EXECUTE ON FUNCTION add_model TO robotmem_robots;

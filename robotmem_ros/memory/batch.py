@@ -24,6 +24,9 @@ class Cursor(NamedTuple):
     epoch: str = ""
     """The epoch of the revision, in hexadecimal digits; empty for none."""
     revision: int = 0
+    end_epoch: str = ""
+    end: int = 0
+    """The last revision of the file at that time: what was changed after `revision` was not seen as it was before."""
 
 
 BEGINNING = Cursor()
@@ -46,11 +49,14 @@ class Batch:
     """UUIDs in hexadecimal digits."""
     lived_days: int = 0
     """Days that the file has lived: see conditions/decay.py."""
+    end_epoch: str = ""
+    end: int = 0
+    """The last revision of the file when the batch was read, and its epoch."""
 
     @property
     def cursor(self) -> Cursor:
         """Return what a follower has seen that has applied this batch and all before."""
-        return Cursor(self.epoch, self.last)
+        return Cursor(self.epoch, self.last, self.end_epoch, self.end)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the batch, without line ends."""

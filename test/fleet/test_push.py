@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from robotmem_ros.fleet import push as push_module
-from robotmem_ros.fleet.administration import load, renew_robot, status
+from robotmem_ros.fleet.administration import load, rebuild, renew_robot, status
 from robotmem_ros.fleet.connection import FleetError, connect
 from robotmem_ros.fleet.push import Push
 from robotmem_ros.memory import RobotMemory
@@ -184,6 +184,26 @@ def test_a_file_that_was_restored_overwrites_nothing_newer(fleet: Fleet, tmp_pat
     ]
 
 
+def test_a_file_that_was_restored_before_all_was_sent_is_sent_again(
+    fleet: Fleet, tmp_path: Path, small_batches: None
+) -> None:
+    url, path, backup = fleet.add("half"), tmp_path / "memory.db", tmp_path / "backup.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        facts = [memory.learn(f"fact {number}").memory_id for number in range(10)]
+        memory.backup(backup)
+        memory.update(facts[0], human_summary="changed, and not sent yet")
+        with closing(Push(memory, url)) as pusher:
+            next(pusher.pieces())
+        assert len(fleet.units("half")) == 8
+    for name in ("-wal", "-shm"):
+        path.with_name(path.name + name).unlink(missing_ok=True)
+    shutil.copy(backup, path)
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.learn("another fact")
+        push(memory, url)
+        assert fleet.units("half") == units_of(memory)
+
+
 def test_two_robots_with_one_name_or_one_file_are_refused_and_named(
     fleet: Fleet, memory: RobotMemory, tmp_path: Path
 ) -> None:
@@ -248,10 +268,26 @@ def test_what_is_purged_is_purged_in_the_fleet(fleet: Fleet, memory: RobotMemory
     url = fleet.add("purging")
     memory.learn("the code of the safe is xylophone")
     push(memory, url)
+    memory.learn_many([f"the xylophone is in room {number}" for number in range(50)])
+    push(memory, url)
+    fleet.query("ANALYZE")
     assert "xylophon" in fleet.everything()
     memory.purge(collection="default")
+    memory.learn("the lab is open")
     push(memory, url)
     assert "xylophon" not in fleet.everything()
+    assert b"xylophon" in raw_bytes(fleet)
+    with closing(connect(fleet.url)) as connection:
+        rebuild(connection)
+    assert b"xylophon" not in raw_bytes(fleet)
+
+
+def raw_bytes(fleet: Fleet) -> bytes:
+    """Return the bytes of all tables and indexes."""
+    fleet.query("CHECKPOINT")
+    ((number,),) = fleet.query("SELECT oid FROM pg_database WHERE datname = current_database()")
+    folder = fleet.server.folder / "data" / "base" / str(number)
+    return b"".join(file.read_bytes() for file in folder.iterdir() if file.is_file())
 
 
 def test_what_postgresql_refuses_is_stored_without_it(fleet: Fleet, memory: RobotMemory, tmp_path: Path) -> None:

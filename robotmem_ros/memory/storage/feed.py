@@ -32,7 +32,7 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int, max_data: int | No
         RewoundError: the file does not continue the history up to the cursor.
     """
     if not revisions.has_history(snapshot, cursor):
-        raise RewoundError(*cursor)
+        raise RewoundError(cursor.epoch, cursor.revision)
     first = cursor.revision
     collections = [name for (name,) in snapshot.rows("SELECT name FROM collections ORDER BY id")]
     last = _last(snapshot, collections, first, n)
@@ -53,10 +53,10 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int, max_data: int | No
         "SELECT lower(hex(uuid)) FROM deleted WHERE revision > ? AND revision <= ? ORDER BY revision, uuid",
         (first, last),
     )
-    epoch = revisions.epoch_of(snapshot, last)
+    epoch, end = revisions.epoch_of(snapshot, last), revisions.latest(snapshot)
     return Batch(
         revisions.robot(snapshot), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deletions),
-        overview(snapshot).lived_days,
+        overview(snapshot).lived_days, revisions.epoch_of(snapshot, end), end,
     )  # fmt: skip
 
 

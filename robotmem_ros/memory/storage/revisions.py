@@ -128,9 +128,12 @@ def end_of_epoch(snapshot: Snapshot, revision: int) -> int | None:
 
 
 def has_history(snapshot: Snapshot, cursor: Cursor) -> bool:
-    """Return whether a cursor is in the history of this file, so that a follower can go on from it."""
-    is_past = cursor.revision <= latest(snapshot)
-    return cursor.revision == 0 or (is_past and cursor.epoch == epoch_of(snapshot, cursor.revision))
+    """Return whether this file continues the one that a cursor is of, so that a follower can go on from it."""
+    newest = latest(snapshot)
+    return all(
+        revision == 0 or (revision <= newest and epoch == epoch_of(snapshot, revision))
+        for epoch, revision in (cursor[:2], cursor[2:])
+    )
 
 
 def robot(snapshot: Snapshot) -> str:

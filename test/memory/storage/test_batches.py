@@ -88,6 +88,25 @@ def test_a_follower_of_a_file_that_was_rewound_starts_again(open_memory: OpenMem
     assert [row["content"] for row in batch.rows] == ["four", "five", "six"]
 
 
+def test_what_a_lost_change_hid_from_a_follower_is_not_passed_over(open_memory: OpenMemory, tmp_path: Path) -> None:
+    path, backup = tmp_path / "memory.db", tmp_path / "backup.db"
+    memory = open_memory(path)
+    hidden = memory.learn("one").memory_id
+    memory.learn("two")
+    memory.backup(backup)
+    memory.update(hidden, human_summary="lost")
+    first = memory.changes_since(n=1)
+    assert first is not None
+    assert [row["content"] for row in first.rows] == ["two"]
+    memory.close()
+    for name in ("memory.db-wal", "memory.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    shutil.copy(backup, path)
+    memory = open_memory(path)
+    with pytest.raises(RewoundError):
+        memory.changes_since(first.cursor)
+
+
 def test_of_two_robots_the_later_change_stays_wherever_they_meet(open_memory: OpenMemory, tmp_path: Path) -> None:
     one, other = open_memory(tmp_path / "one.db"), open_memory(tmp_path / "other.db")
     first = one.learn("the lab is open").memory_id

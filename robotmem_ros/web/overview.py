@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -12,8 +12,9 @@ from ..memory import Finding, RobotMemory, Status
 from ..memory.doctor import worst
 from ..memory.search.counts import Count, CountField
 from ..memory.search.density import MAX_BINS
+from ..memory.search.request import DEADLINE
 from ..memory.storage.recall_rows import LoggedRecall, UsedMemory
-from .requests import AS_WHOLE, MAX_ENTRIES, Limit, OfCollection, Time
+from .requests import AS_WHOLE, MAX_ENTRIES, Deadline, Limit, OfCollection, OfScope, Time
 from .responses import responses
 from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
 
@@ -70,19 +71,25 @@ class Stats(Value):
     collections: list[CountOut]
 
 
-class Collections(Value):
+class Counted(Value):
+    """Numbers of active memories, largest first."""
+
+    reason: str = Field(description="Why the fleet did not answer; empty if it did, or was not asked.")
+
+
+class Collections(Counted):
     """Collections, largest first."""
 
     collections: list[CountOut]
 
 
-class Categories(Value):
+class Categories(Counted):
     """Categories, largest first."""
 
     categories: list[CountOut]
 
 
-class Labels(Value):
+class Labels(Counted):
     """Labels, largest first."""
 
     labels: list[CountOut]
@@ -176,22 +183,32 @@ def count_routes(memory: RobotMemory) -> APIRouter:
     """Make the paths of the counts."""
     router = APIRouter(prefix="/api", tags=["overview"])
 
+    def counted(field: CountField, **arguments: Any) -> dict[str, object]:
+        counts = memory.counts(field, **arguments)
+        return {field.value: counts, "reason": counts.reason}
+
     @router.get("/collections", responses=responses())
-    def collections(n: Limit = MAX_ENTRIES) -> Collections:
+    def collections(n: Limit = MAX_ENTRIES, scope: OfScope = "robot", deadline: Deadline = DEADLINE) -> Collections:
         """Count the memories of each collection."""
-        return Collections.model_validate({"collections": memory.counts(CountField.COLLECTIONS, n=n)})
+        return Collections.model_validate(counted(CountField.COLLECTIONS, n=n, scope=scope, deadline=deadline))
 
     @router.get("/categories", responses=responses())
-    def categories(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Categories:
+    def categories(
+        collection: OfCollection = None, n: Limit = MAX_ENTRIES, scope: OfScope = "robot", deadline: Deadline = DEADLINE
+    ) -> Categories:
         """Count the memories of each category."""
         return Categories.model_validate(
-            {"categories": memory.counts(CountField.CATEGORIES, collection=collection, n=n)}
+            counted(CountField.CATEGORIES, collection=collection, n=n, scope=scope, deadline=deadline)
         )
 
     @router.get("/labels", responses=responses())
-    def labels(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Labels:
+    def labels(
+        collection: OfCollection = None, n: Limit = MAX_ENTRIES, scope: OfScope = "robot", deadline: Deadline = DEADLINE
+    ) -> Labels:
         """Count the memories of each label."""
-        return Labels.model_validate({"labels": memory.counts(CountField.LABELS, collection=collection, n=n)})
+        return Labels.model_validate(
+            counted(CountField.LABELS, collection=collection, n=n, scope=scope, deadline=deadline)
+        )
 
     @router.get("/density", responses=responses())
     def density(

@@ -56,6 +56,8 @@ Number = Annotated[float, AS_NUMBER, Field(allow_inf_nan=False)]
 Share = Annotated[float, AS_NUMBER, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Limit = Annotated[int, AS_WHOLE, Query(ge=1, le=MAX_ENTRIES, description="Largest number of entries.")]
 OfCollection = Annotated[Name | None, Query(description="Only of this collection; by default of all.")]
+OfScope = Annotated[str, Query(description="Whose memories: `robot` (its own), `fleet` or `both`.")]
+Deadline = Annotated[float, AS_NUMBER, Query(ge=0.0, le=60.0, description="Seconds to wait for the fleet.")]
 SYNONYMS = {
     "type": "kinds", "kind": "kinds", "category": "categories", "session": "session_ids",
     "confidence": "min_confidence",

@@ -200,6 +200,11 @@ def test_the_console_and_agents_ask_the_fleet(
         assert {(memory["fleet_robot"], memory["content"]) for memory in found} == everywhere
         entries = client.get("/api/memories", params=query).json()["memories"]
         assert {(entry["fleet_robot"], entry["snippet"]) for entry in entries} == everywhere
+        for scope, count in {"robot": 1, "fleet": 2, "both": 2}.items():
+            counted = client.get("/api/labels", params={"scope": scope, "deadline": "10"}).json()
+            assert counted == {"reason": "", "labels": [{"value": "mug", "memories": count}]}
+        refused = client.get("/api/collections", params={"scope": "all"})
+        assert (refused.status_code, refused.json()["field"]) == (400, "scope")
     with console(first.path) as server, server.client() as client:
         refused = client.get("/api/memories", params=query)
         assert (refused.status_code, refused.json()["field"]) == (400, "scope")

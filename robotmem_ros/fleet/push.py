@@ -206,13 +206,14 @@ class Push:
                 self._store_vectors(connection, values, [uuid.hex for uuid, _ in rows])
                 values["uuid"], values["at"] = rows[-1]
                 yield
+        # By itself: it needs a lock on all memories.
+        connection.execute("SELECT robotmem.index_models()")
 
     def _store_vectors(self, connection: Connection, values: dict[str, object], uuids: list[str]) -> None:
         with self._database.snapshot() as snapshot:
             vectors = feed.vectors_of(snapshot, uuids) if vector_rows.model(snapshot) == values["model"] else {}
         size = max((len(vector) for vector in vectors.values() if vector is not None), default=0)
         if size:
-            # By itself: its index needs a lock on all memories.
             connection.execute("SELECT robotmem.add_model(%s, %s)", (values["model"], size))
         with connection.transaction(), connection.cursor() as cursor:
             cursor.execute(_VECTORS)

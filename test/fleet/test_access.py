@@ -145,6 +145,8 @@ def test_an_operator_reads_all_and_writes_nothing(fleet: Fleet, two: dict[str, s
                 connection.execute(f"DELETE FROM robotmem.{table}".encode())
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute("SELECT robotmem.add_model('x', 3)")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT robotmem.index_models()")
         with pytest.raises(FleetError, match="permission denied"):
             administration.add_robot(connection, "third", fleet.folder / "third.pass")
     assert not (fleet.folder / "third.pass").exists()

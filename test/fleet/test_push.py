@@ -17,6 +17,7 @@ from robotmem_ros.fleet.push import Push
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.batch import Batch
 
+from ..support.embedders import WordVectors
 from ..support.postgres import Proxy
 from ..support.subprocesses import running
 from .conftest import Fleet, push, units_of
@@ -262,6 +263,17 @@ def test_vectors_of_one_model_have_one_length(fleet: Fleet, memory: RobotMemory)
         with pytest.raises(psycopg.errors.RaiseException, match="model x have another length"):
             connection.execute("SELECT robotmem.add_model('x', 2)")
         connection.execute("UPDATE robotmem.memories SET model = 'x', embedding = '[1, 2, 3]'")
+
+
+def test_vectors_have_an_index_once_all_were_sent(fleet: Fleet, tmp_path: Path) -> None:
+    url = fleet.add("indexed")
+    indexes = "SELECT count(*) FROM pg_indexes WHERE schemaname = 'robotmem' AND indexdef LIKE '%%hnsw%%'"
+    with RobotMemory(tmp_path / "words.db", embedder=WordVectors()) as memory:
+        for text in ("the lab is open", "the lift is slow"):
+            memory.learn(text)
+            memory.flush()
+            push(memory, url)
+            assert fleet.query(indexes) == [(1,)]
 
 
 def test_what_is_purged_is_purged_in_the_fleet(fleet: Fleet, memory: RobotMemory) -> None:

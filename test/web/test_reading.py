@@ -203,7 +203,7 @@ def test_sessions_and_their_memories_and_failures(client: httpx.Client, shared_d
 def test_values_are_counted(client: httpx.Client, shared_db: tuple[Path, str], field: str) -> None:
     with RobotMemory(shared_db[0], embedding_model="", read_only=True) as memory:
         wanted = [{"value": value, "memories": number} for value, number in memory.counts(field)]
-    assert client.get(f"/api/{field}").json() == {field: wanted}
+    assert client.get(f"/api/{field}").json() == {"reason": "", field: wanted}
 
 
 def test_tags_are_listed_in_their_tree_and_changed(tmp_path: Path) -> None:

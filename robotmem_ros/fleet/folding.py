@@ -58,7 +58,7 @@ class Folding:
         position = "m.position" if self.query.compares_places else "NULL::double precision[]"
         reach = "coalesce((%s::jsonb ->> m.label_key)::double precision, %s::double precision)"
         metres = Sql(reach, (json.dumps(rules.radii), rules.default_radius))
-        return joined("m.twin, ", self._places, f", {position}, ", metres)
+        return joined(f"{self._twin}, ", self._places, f", {position}, ", metres)
 
     def apart_from(self, heads: Sequence[Twin], before: str = "true") -> Sql:
         """Require a memory that none of some others stands for."""
@@ -71,24 +71,28 @@ class Folding:
         What an earlier one stands for is left out.
         """
         newest = f"ORDER BY {NEWEST_FIRST}"
+        # Of one text alone, no two of the memories stand for the same one.
+        apart = [self.apart_from(heads, "e.n < h.n")] if self.query.compares_places else []
         return joined(
-            "SELECT h.n, h.robot, g.* FROM ",
-            _table(heads, "h"),
-            " CROSS JOIN LATERAL (SELECT "
-            f"(array_agg(m.uuid {newest}))[1] AS uuid, count(*) AS size, "
+            "SELECT h.n, h.robot, g.* FROM ", _table(heads, "h"),
+            f" CROSS JOIN LATERAL (SELECT (array_agg(m.uuid {newest}))[1] AS uuid, count(*) AS size, "
             f"(array_agg(m.memory_id {newest}))[2:{MAX_FOLDED_IDS + 1}] AS others{FROM}WHERE ",
-            all_of((where, self._alike("h"), self.apart_from(heads, "e.n < h.n"))),
-            ") AS g",
-        )
+            all_of((where, self._alike("h"), *apart)), ") AS g",
+        )  # fmt: skip
 
     def _alike(self, head: str) -> Sql:
         places = self._places
         test = (
-            f"(m.robot, m.twin) = ({head}.robot, {head}.twin) AND {places.sql} = {head}.places AND "
+            f"(m.robot, {self._twin}) = ({head}.robot, {head}.twin) AND {places.sql} = {head}.places AND "
             f"coalesce(robotmem.square_between(m.position, {head}.position) <= {head}.reach * {head}.reach, "
             f"{head}.position IS NULL)"
         )
         return Sql(test, places.arguments)
+
+    @property
+    def _twin(self) -> str:
+        # Without folding each memory stands for itself.
+        return "m.twin" if self.query.fold else "m.uuid"
 
     @property
     def _places(self) -> Sql:

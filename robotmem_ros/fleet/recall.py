@@ -163,15 +163,13 @@ class _Recall:
     def _best(self, where: Sql, matches: Sequence[_Match]) -> Sequence[_Match]:
         heads = self._heads(matches)
         is_one_search = True
-        while self.query.fold and len(heads) < self.query.n and len(matches) >= self._depth:
+        while len(heads) < self.query.n and len(matches) >= self._depth:
             matches, is_one_search = self._ranked(self._apart(where, heads)), False
             heads += self._heads(matches)[: self.query.n - len(heads)]
         # Ranks of several searches say nothing of each other.
         return heads if is_one_search else self._scored(self._search(_among(head.key for head in heads), is_wide=True))
 
     def _heads(self, best_first: Iterable[_Match]) -> list[_Match]:
-        if not self.query.fold:
-            return [*best_first][: self.query.n]
         heads: list[_Match] = []
         for match in best_first:
             if len(heads) < self.query.n and not any(head.twin.is_for(match.twin) for head in heads):
@@ -266,15 +264,7 @@ class _Recall:
         if not heads:
             return ()
         decay, spellings, is_explained = self.query.decay, self._analysis.spellings, self.query.explain
-        groups = (
-            self._folding.groups([head.twin for head in heads], where)
-            if self.query.fold
-            else Sql(
-                "SELECT n - 1 AS n, robot, uuid, 1 AS size, NULL::bigint[] AS others "
-                "FROM unnest(%s::integer[], %s::uuid[]) WITH ORDINALITY AS g (robot, uuid, n)",
-                _arrays(head.key for head in heads),
-            )
-        )
+        groups = self._folding.groups([head.twin for head in heads], where)
         rows = ask(
             self.connection, "SELECT g.n, g.size, g.others, r.name, m.memory_id, m.body, ", confidence(decay), ", ",
             has_faded(decay), " FROM (", groups, f") AS g JOIN robotmem.memories AS m USING (robot, uuid) {ROBOTS}"
@@ -349,12 +339,8 @@ class _Recall:
 
 
 def _among(keys: Iterable[tuple[int, UUID]]) -> Sql:
-    return Sql("(m.robot, m.uuid) IN (SELECT * FROM unnest(%s::integer[], %s::uuid[]))", _arrays(keys))
-
-
-def _arrays(keys: Iterable[tuple[int, UUID]]) -> tuple[list[int], list[UUID]]:
-    robots, uuids = zip(*keys, strict=True)
-    return [*robots], [*uuids]
+    robots, uuids = map(list, zip(*keys, strict=True))
+    return Sql("(m.robot, m.uuid) IN (SELECT * FROM unnest(%s::integer[], %s::uuid[]))", (robots, uuids))
 
 
 def _ranks(matches: Sequence[_Match]) -> tuple[Sequence[int], Sequence[int]]:

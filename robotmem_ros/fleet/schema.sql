@@ -125,7 +125,7 @@ CREATE TABLE memories (
         (body ->> 'x')::double precision, (body ->> 'y')::double precision, (body ->> 'z')::double precision
     ] END) STORED,  -- NULL without a pose
     label_key text NOT NULL DEFAULT '',  -- by which labels are compared: see memory/text/normal_form.py
-    twin uuid,  -- the same for all memories of one text: see folding.py
+    twin uuid NOT NULL DEFAULT gen_random_uuid(),  -- the same for all memories of one text: see folding.py
     evidence_day integer NOT NULL DEFAULT 0,  -- the lived day of its robot that evidence for it is from
     -- The words as the robot's own index has them, stems and Chinese pairs included: `simple` takes them as they are
     words tsvector NOT NULL,

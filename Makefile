@@ -28,8 +28,8 @@ setup: ## virtual environment, ROS 2, requirements and the embedding model
 build: setup ## the package, with colcon, into .build/
 	@scripts/build.sh
 
-demo: build ## a recorded patrol goes into a real node, and a planner asks about it (KEEP=1: it stays, and a console)
-	@$(ENV) python3 demo/run.py $(if $(KEEP),--keep)
+demo: build ## a recorded patrol goes into a real node, which is asked about it (FLEET=1: three, with PostgreSQL; KEEP=1: it stays)
+	@$(ENV) python3 demo/run.py $(if $(FLEET),--fleet) $(if $(KEEP),--keep)
 
 # The virtual environment alone: what lint needs is there before the package is built.
 TOOLS := robotmem_root=$(CURDIR) && . scripts/ros.sh &&

@@ -1,10 +1,11 @@
-"""The demo's side of the ROS graph: a node that plays a recording and asks as a planner would."""
+"""The demo's side of the ROS graph: a node that plays a recording, tells facts, and asks as a planner would."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import rclpy
 from rclpy.context import Context
@@ -15,7 +16,7 @@ from rosbags.rosbag2 import Reader
 
 from demo.record_patrol import TOPIC
 from robotmem_ros.msg import MemoryStatus, Perception
-from robotmem_ros.srv import Recall
+from robotmem_ros.srv import Learn, Recall
 
 _LATCHED = QoSProfile(
     depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
@@ -29,23 +30,24 @@ class DemoError(Exception):
 
 
 class Planner:
-    """Client of the node `/memory` on a ROS domain; None means the one of the environment.
+    """Client of the node `memory` in a namespace, on a ROS domain; None means the one of the environment.
 
     `check` is called while waiting, and may raise if waiting has become pointless.
     """
 
-    def __init__(self, domain: int | None, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, domain: int | None, check: Callable[[], None] = lambda: None, namespace: str = "") -> None:
         self.status = MemoryStatus()
         self._check = check
         self._context = Context()
         # Signals stay Python's: Ctrl-C must reach whoever has to end the memory node.
         rclpy.init(context=self._context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node("planner", context=self._context)
+        self._node = rclpy.create_node("planner", namespace=namespace, context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._recall = self._node.create_client(Recall, "/memory/recall")
-        self._perceptions = self._node.create_publisher(Perception, "/memory/perception", _LOSSLESS)
-        self._node.create_subscription(MemoryStatus, "/memory/status", self._take_status, _LATCHED)
+        self._recall = self._node.create_client(Recall, "memory/recall")
+        self._learn = self._node.create_client(Learn, "memory/learn")
+        self._perceptions = self._node.create_publisher(Perception, "memory/perception", _LOSSLESS)
+        self._node.create_subscription(MemoryStatus, "memory/status", self._take_status, _LATCHED)
 
     def close(self) -> None:
         """Leave the graph."""
@@ -75,11 +77,20 @@ class Planner:
             purpose="the memory node listens",
         )
 
-    def play(self, recording: Path, *, speed: float, progress: Callable[[int, int], None]) -> None:
-        """Publish the perceptions of a recording with their own stamps, `speed` times as fast as they were recorded."""
+    def play(
+        self, recording: Path, *, speed: float, progress: Callable[[int, int], None], between: range | None = None
+    ) -> None:
+        """Publish the perceptions of a recording with their own stamps, `speed` times as fast as they were recorded.
+
+        `between` is the times of those to publish, in nanoseconds; None means all.
+        """
         with Reader(recording) as reader:
             heard = [connection for connection in reader.connections if connection.topic == TOPIC]
-            messages = [(time_ns, bytes(raw)) for _, time_ns, raw in reader.messages(heard)]
+            messages = [
+                (time_ns, bytes(raw))
+                for _, time_ns, raw in reader.messages(heard)
+                if between is None or time_ns in between
+            ]
         start, first = time.monotonic(), messages[0][0]
         for count, (time_ns, raw) in enumerate(messages, start=1):
             next_time = start + (time_ns - first) / 1e9 / speed
@@ -92,9 +103,23 @@ class Planner:
     def recall(self, request: Recall.Request) -> tuple[Recall.Response, float]:
         """Call `~/recall`; return the response and the milliseconds it took."""
         start = time.perf_counter()
-        future = self._recall.call_async(request)
+        response = self._call(self._recall, request)
+        return response, (time.perf_counter() - start) * 1e3
+
+    def learn(self, fact: str) -> None:
+        """Let the robot learn a fact.
+
+        Raises:
+            DemoError: it was refused.
+        """
+        response = self._call(self._learn, Learn.Request(insight=fact))
+        if not response.success:
+            raise DemoError(f"{fact!r} was not learned: {response.error}")
+
+    def _call(self, client: Any, request: object) -> Any:
+        future = client.call_async(request)
         self.wait_until(future.done, seconds=10.0, purpose="the memory node answers")
-        return future.result(), (time.perf_counter() - start) * 1e3
+        return future.result()
 
     def _take_status(self, status: MemoryStatus) -> None:
         self.status = status

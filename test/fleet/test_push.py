@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from demo.network import Proxy
 from robotmem_ros.fleet import push as push_module
 from robotmem_ros.fleet.administration import load, rebuild, renew_robot, status
 from robotmem_ros.fleet.connection import FleetError, connect
@@ -18,7 +19,6 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.batch import Batch
 
 from ..support.embedders import WordVectors
-from ..support.postgres import Proxy
 from ..support.subprocesses import running
 from .conftest import Fleet, push, units_of
 

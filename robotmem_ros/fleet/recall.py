@@ -36,7 +36,7 @@ from ..memory.search.text_index.bm25 import Statistics
 from ..memory.storage.traits import Traits
 from ..memory.text.analysis import Analysis, analyse
 from . import searches
-from .ask import NEWEST_FIRST, ROBOTS, Asker, ask, memory
+from .ask import FROM, NEWEST_FIRST, ROBOTS, Asker, ask, memory
 from .batches import lexeme, quoted, vector_text
 from .conditions import Sql, all_of, confidence, has_faded, within
 from .connection import Connection
@@ -187,11 +187,21 @@ class _Recall:
     def _search(self, where: Sql, *, is_wide: bool) -> Sequence[_Match]:
         vector, _ = self._vector
         finding = searches.anyof(self._words) if is_wide else self._finding
+        is_exact = is_wide or (vector is not None and self._leaves_few(where))
         return self._matches(searches.ranked(
             searches.by_words(where, self._words, finding, self._depth) if self._words else None,
             None if vector is None
-            else searches.by_meaning(where, self.asker.model, vector, self._depth, is_exact=is_wide),
+            else searches.by_meaning(where, self.asker.model, vector, self._depth, is_exact=is_exact),
         ))  # fmt: skip
+
+    def _leaves_few(self, where: Sql) -> bool:
+        # The index visits depth * memories / left to find enough of what is left. To visit there takes five times as
+        # long as to compare, and three times as many are left as is estimated, since few have faded.
+        if not any(condition.is_evidence for condition in self.query.conditions):
+            return False
+        (((plan,),),) = ask(self.connection, f"EXPLAIN (FORMAT JSON) SELECT{FROM}WHERE ", where)
+        left: int = 3 * plan["Plan"]["Plan Rows"]
+        return left * left <= 5 * self._depth * self._statistics.memories
 
     def _is_full(self, matches: Sequence[_Match]) -> bool:
         by_words, by_meaning = (sum(map(bool, ranks)) for ranks in _ranks(matches))

@@ -15,7 +15,9 @@ from .ask import FROM, NEWEST_FIRST
 from .batches import quoted, vector_text
 from .conditions import Sql, all_of, joined, square_from, within
 
-SETTINGS = "SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 200000; SET hnsw.ef_search = 100"
+SETTINGS = """
+    SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 200000; SET hnsw.ef_search = 100; SET jit = off
+"""
 """Without the first, a search by vectors under conditions would find fewer than there are."""
 _MANY = 500
 """About so many memories are ranked by their words."""

@@ -156,7 +156,7 @@ def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
     if not task:
         return _recall(desk, "", _FACTS, kinds="fact", after=0).memories
     # What is known to have helped comes first, then what else has to do with the task.
-    fit = (*desk.memory.prepare(task, _FACTS), *_recall(desk, task, _FACTS, kinds="fact"))
+    fit = (*desk.memory.sessions.prepare(task, _FACTS), *_recall(desk, task, _FACTS, kinds="fact"))
     return tuple({hit.id: hit.memory for hit in fit}.values())
 
 
@@ -189,7 +189,7 @@ def _failures(desk: Desk, task: str) -> list[Line]:
 
 def _session_lines(desk: Desk) -> list[Line]:
     collection = desk.memory.parameters.collection
-    sessions = desk.memory.sessions(collection, 20)
+    sessions = desk.memory.sessions.latest(collection, 20)
     # The last ones, and of those before them the failed ones.
     older = (session for session in sessions[_SESSIONS:] if (session.outcome or 1.0) < _LEAST_SUCCESS)
     return [_session_line(desk, session) for session in (*sessions[:_SESSIONS], *older)]

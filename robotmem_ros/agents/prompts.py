@@ -49,7 +49,7 @@ def _today(desk: Desk, day: str = "") -> str:
     end = start + _DAY
     sessions = [
         session
-        for session in desk.memory.sessions(n=_SESSIONS)
+        for session in desk.memory.sessions.latest(n=_SESSIONS)
         if session.started_at < end and (session.ended_at is None or session.ended_at >= start)
     ]
     page = desk.memory.timeline(n=_PAGE, after=start, before=end, collection="*", oldest_first=True)

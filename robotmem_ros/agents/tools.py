@@ -124,21 +124,21 @@ def _object_history(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 
 def _tags(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    tags = desk.memory.tags(**arguments)
+    tags = desk.memory.tags.all(**arguments)
     return {"tags": [filled({"tag": tag.tag, "parent": tag.parent, "memories": tag.memories}) for tag in tags]}
 
 
 def _add_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    desk.memory.add_tag(**arguments)
+    desk.memory.tags.add(**arguments)
     return {"added": arguments["tag"]}
 
 
 def _rename_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    return desk.memory.rename_tag(**arguments)._asdict()
+    return desk.memory.tags.rename(**arguments)._asdict()
 
 
 def _remove_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    return {"memories": desk.memory.remove_tag(**arguments).memories}
+    return {"memories": desk.memory.tags.remove(**arguments).memories}
 
 
 def _read_note(desk: Desk, arguments: Mapping[str, Any]) -> Shown:

@@ -83,7 +83,7 @@ def _restore(arguments: argparse.Namespace) -> None:
 
 def _consolidate(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=arguments.dry_run) as memory:
-        report = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
+        report = memory.sessions.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
     text = "".join(_group_text(group) for group in report.groups)
     would = "would be" if report.dry_run else "were"
     text += (

@@ -131,7 +131,7 @@ def _status(arguments: argparse.Namespace) -> None:
 
 def _sessions(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
-        sessions = memory.sessions(arguments.collection, arguments.n)
+        sessions = memory.sessions.latest(arguments.collection, arguments.n)
     text = table(_SESSION_HEAD, [_session_row(session) for session in sessions]) or "no sessions\n"
     show_list(arguments, {"sessions": sessions}, "sessions", text)
 

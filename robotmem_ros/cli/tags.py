@@ -20,7 +20,7 @@ def _tag(arguments: argparse.Namespace) -> None:
 
 def _list(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
-        tags = memory.tags(arguments.collection)
+        tags = memory.tags.all(arguments.collection)
     text = table(("tag", "under", "shown as", "memories"), [(*tag[:1], tag.parent or "-", *tag[2:]) for tag in tags])
     show_list(arguments, {"tags": tags}, "tags", text or "no tags\n")
 
@@ -28,7 +28,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _add(arguments: argparse.Namespace) -> None:
     parent = arguments.parent or ""
     with open_memory(arguments.db) as memory:
-        memory.add_tag(arguments.tag, parent, arguments.display_name or "")
+        memory.tags.add(arguments.tag, parent, arguments.display_name or "")
     under = f" under {parent}" if parent else ""
     show(arguments, {"tag": arguments.tag, "parent": parent}, f"added: {arguments.tag}{under}\n")
 
@@ -37,9 +37,9 @@ def _exchange(arguments: argparse.Namespace) -> None:
     dry_run, tag, new_tag = arguments.dry_run, arguments.tag, arguments.new_tag
     with open_memory(arguments.db, read_only=dry_run) as memory:
         if arguments.what == "remove":
-            result = memory.remove_tag(tag, dry_run=dry_run)
+            result = memory.tags.remove(tag, dry_run=dry_run)
         else:
-            result = memory.rename_tag(tag, new_tag, dry_run=dry_run)
+            result = memory.tags.rename(tag, new_tag, dry_run=dry_run)
     show(arguments, result, _outcome(arguments, result))
 
 

@@ -28,7 +28,7 @@ from .search.reranking import Reranker
 from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
-from .sessions.sessions import Sessions
+from .sessions.sessions import Episodes
 from .storage import Database, text_rows, vector_rows
 from .storage.area_rows import AreaKeeper
 from .storage.followers import Follower, catch_up, feed
@@ -77,7 +77,7 @@ class Parts:
         with ExitStack() as stack:
             self.database = Database(at_start, self.maintenance.notify, read_only=read_only, clock=clock)
             stack.callback(self.database.close)
-            self.sessions = Sessions(self.database, parameters, clock)
+            self.sessions = Episodes(self.database, clock)
             self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")

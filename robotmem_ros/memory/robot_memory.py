@@ -5,12 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from . import validation
 from .argument import Json, arguments_in, takes
@@ -26,11 +25,9 @@ from .errors import (
     MemoryNotFoundError,
     RobotMemoryError,
 )
-from .learning import vocabulary
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
-from .learning.vocabulary import Retagged
 from .models import (
     Change,
     MemoryUpdate,
@@ -39,7 +36,6 @@ from .models import (
     NewPerception,
     PerceptionData,
     SeenObject,
-    Session,
     Sighting,
     Stored,
 )
@@ -52,30 +48,28 @@ from .retention.retention import Report
 from .search.counts import DEFAULT_N, Counts, parse_counts, read_counts
 from .search.density import Density, parse_density, read_density
 from .search.details import MemoriesInFull, parse_ids, read_details
-from .search.hits import Hit
 from .search.query import parse_query
 from .search.request import DEADLINE, MAX_ENTRIES, Names, RecallRequest, Scope, TimelineRequest, Where
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
-from .sessions.consolidation import Consolidation
-from .sessions.sessions import OpenSession, SessionReport, SessionStart
 from .status import Status, status
-from .storage import changes, rows, tag_rows
+from .storage import changes, rows
 from .storage.activity import Activity, read_activity
 from .storage.applying import apply
 from .storage.feed import changes_since
 from .storage.recall_rows import latest, most_used
-from .storage.tag_rows import Tag
 from .storage.time_rows import Sighted, read_sighted
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports
 from .verbs.maps import Maps
 from .verbs.notes import Notes
+from .verbs.sessions import Sessions
+from .verbs.tags import Tags
 
 _LOAD_PATIENCE = 60.0
-P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -151,6 +145,9 @@ class RobotMemory:
         )  # fmt: skip
         self._access = Access(parts, lambda: self.parameters, now)
         self.maps, self.notes, self.imports = Maps(self._access), Notes(self._access), Imports(self._access)
+        self.tags, self.sessions = Tags(self._access), Sessions(self._access, self.recall)
+        # The names of the published designs.
+        self.start_session, self.end_session = self.sessions.start, self.sessions.end
         self._companions: list[Companion] = []
         self.findings: tuple[Finding, ...] = ()
         """Findings of the last `doctor` of this program."""
@@ -188,11 +185,8 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, which is named with its index, such as `facts[3].confidence`.
             StorageError: the database could not be written.
         """
-        parts = self._access.writable
-        new = read_entries("facts", facts, NewFact, self._new_fact, self.moment)
-        results = parts.learning.learn(new, progress)
-        parts.maintenance.notify()
-        return results
+        store = self._access.writable.learning.learn
+        return self._store_many("facts", facts, NewFact, check=self._new_fact, store=store, progress=progress)
 
     def _new_fact(self, fact: NewFact) -> NewMemory:
         return new_fact(self.parameters, fact, now=self._access.clock, source=self._source)
@@ -249,10 +243,22 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, which is named with its index, such as `perceptions[3].pose`.
             StorageError: the database could not be written.
         """
-        parts = self._access.writable
-        new = read_entries("perceptions", perceptions, NewPerception, self._new_perception, self.moment)
-        results = parts.objects.store_many(new, progress)
-        parts.maintenance.notify()
+        store = self._access.writable.objects.store_many
+        check = self._new_perception
+        return self._store_many("perceptions", perceptions, NewPerception, check=check, store=store, progress=progress)
+
+    def _store_many(
+        self,
+        field: str,
+        entries: Entries,
+        request: type[R],
+        *,
+        check: Callable[[R], NewMemory],
+        store: Callable[[list[NewMemory], Progress | None], list[T]],
+        progress: Progress | None,
+    ) -> list[T]:
+        results = store(read_entries(field, entries, request, check, self.moment), progress)
+        self.parts.maintenance.notify()
         return results
 
     def _new_perception(self, perception: NewPerception) -> NewMemory:
@@ -370,17 +376,6 @@ class RobotMemory:
         limit = validation.whole("n", n, low=1, high=MAX_ENTRIES)
         return self._access.read(lambda snapshot: RecallLog(latest(snapshot, limit), most_used(snapshot, limit)))
 
-    def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Hit, ...]:
-        """Return at most `n` facts to know before a task, best first: what a session about it is told at its end.
-
-        Raises:
-            InvalidFieldError: a field cannot be used.
-            StorageError: the database could not be read.
-        """
-        return self.parts.sessions.prepare(
-            self.parameters, self.decay(), task, collection=collection, n=n, recall=self.recall
-        )
-
     @takes(TimelineRequest)
     def timeline(
         self, *, collections: Names = (), session_ids: Names = (), excluded_session_ids: Names = (), kinds: Names = (),
@@ -465,56 +460,6 @@ class RobotMemory:
         query = parse_counts(field, collection=collection, n=n)
         return self._access.query(read_counts, query, self.parameters, self.parts.areas.by_name())
 
-    def tags(self, collection: str | None = None) -> tuple[Tag, ...]:
-        """Return all tags in alphabetical order, with the tag above each and the number of memories under it.
-
-        That is how many active memories a filter by it finds, in a collection or in all.
-
-        Raises:
-            InvalidFieldError: the name of the collection cannot be used.
-            StorageError: the database could not be read.
-        """
-        return tuple(self._access.read(tag_rows.read, validation.collection("collection", collection, wildcard="")))
-
-    def add_tag(self, tag: str, parent: str = "", display_name: str = "") -> None:
-        """Add a tag to the tree under another one, at the top without `parent`; a tag that is there is moved.
-
-        A filter by a tag also finds what has a tag under it. Tags are the same in whatever case and width they are
-        written; `display_name` is what people read.
-
-        Raises:
-            InvalidFieldError: a name cannot be used, the parent is unknown or stands under the tag, or rules give the
-                tag.
-            StorageError: the database could not be written.
-        """
-        self._access.write(vocabulary.add, tag, parent, display_name).result()
-
-    def rename_tag(self, tag: str, new_tag: str, *, dry_run: bool = False) -> Retagged:
-        """Rename a tag in the tree and in all memories; if the new one is there, the two become one.
-
-        `history` of a memory keeps the tags that it had. With `dry_run` nothing is changed.
-
-        Raises:
-            InvalidFieldError: a name cannot be used, the tag is unknown or given by rules, or the new one stands under
-                it.
-            StorageError: the database could not be written.
-        """
-        return self._retag(tag, new_tag, dry_run=dry_run)
-
-    def remove_tag(self, tag: str, *, dry_run: bool = False) -> Retagged:
-        """Take a tag away from all memories and out of the tree; those under it move up. With `dry_run` it stays.
-
-        Raises:
-            InvalidFieldError: the name cannot be used, the tag is unknown, or rules give it.
-            StorageError: the database could not be written.
-        """
-        return self._retag(tag, None, dry_run=dry_run)
-
-    def _retag(self, tag: str, new_tag: str | None, *, dry_run: bool) -> Retagged:
-        if validation.flag("dry_run", dry_run):
-            return self._access.read(vocabulary.preview, tag, new_tag)
-        return self._access.write(vocabulary.exchange, tag, new_tag).result()
-
     def forget(self, memory_id: int | Iterable[int], reason: str) -> None:
         """Withdraw a memory, or many at once: no recall finds it any more; the row stays, with the reason.
 
@@ -577,88 +522,6 @@ class RobotMemory:
         self._access.writable.learning.correct(parse_correction(self.parameters, values))
         if values.content is not None:
             self.parts.maintenance.notify()
-
-    def start_session(
-        self,
-        context: Json = None,
-        collection: str | None = None,
-        *,
-        max_duration: float | None = None,
-    ) -> SessionStart:
-        """Begin an episode; what is recalled in its collection until it ends shares in its outcome.
-
-        It goes on until `end_session`, over restarts of the program, but for `max_duration` seconds of the robot's
-        clock at most; None or 0 means the parameter `session_max_duration`.
-
-        Raises:
-            InvalidFieldError: the context cannot be used or is larger than 64 KB, or another field cannot be used.
-        """
-        self._access.writable.usage.write()
-        return self.parts.sessions.start(self.parameters, context, collection, max_duration)
-
-    def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
-        """End an episode: group its similar facts, and tell what came of it and what to know the next time.
-
-        `outcome_score` lies in [0, 1]; None when nobody can say. An episode that expired is ended by this, too: it
-        keeps the time at which it expired.
-
-        Raises:
-            InvalidFieldError: a field cannot be used.
-            SessionNotFoundError: there is no such session, or it was ended before.
-        """
-        self._access.writable.usage.write()
-        parameters, decay = self.parameters, self.decay()
-        return self.parts.sessions.end(parameters, decay, session_id, outcome_score, self.recall)
-
-    @contextmanager
-    def session(
-        self,
-        context: Json = None,
-        collection: str | None = None,
-        *,
-        max_duration: float | None = None,
-    ) -> Iterator[OpenSession]:
-        """Run a block as an episode, `with memory.session("patrol") as session:`; arguments are those of start_session.
-
-        The session ends with the block, with the `outcome` that was set in it; an exception is a failure, 0. What is
-        stored belongs to it if it carries `session.session_id`.
-
-        Raises:
-            InvalidFieldError: a field or the outcome cannot be used.
-            SessionNotFoundError: the session was ended within the block.
-        """
-        session = OpenSession(self.start_session(context, collection, max_duration=max_duration))
-        try:
-            yield session
-        except BaseException:
-            with suppress(RobotMemoryError):  # the exception of the block is the one to know
-                session.report = self.end_session(session.session_id, 0.0)
-            raise
-        session.report = self.end_session(session.session_id, session.outcome)
-
-    def sessions(self, collection: str | None = None, n: int = 20, *, cursor: str | None = None) -> tuple[Session, ...]:
-        """Return the last `n` sessions, of a collection or of all; the one that was started last comes first.
-
-        `cursor` is the id of the last session of a page; then those that were started before it come.
-
-        Raises:
-            InvalidFieldError: a field cannot be used, or there is no such session.
-            StorageError: the database could not be read.
-        """
-        return self.parts.sessions.latest(collection, n, cursor)
-
-    def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
-        """Group the similar facts of a session, or with `dry_run` tell what the groups would be.
-
-        All members of a group stay active. Only a fact of the same text as its representative is superseded; it comes
-        back when that one is forgotten or reworded.
-
-        Raises:
-            InvalidFieldError: a field cannot be used.
-            SessionNotFoundError: no session and no memory of the collection has this id.
-        """
-        parts = self.parts if dry_run else self._access.writable
-        return parts.sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
     def purge(
         self,
@@ -787,7 +650,7 @@ class RobotMemory:
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""
-        return Decay(self.parameters.decay_rate, self._access.clock())
+        return self._access.decay()
 
     @property
     def path(self) -> Path:

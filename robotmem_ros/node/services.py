@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from typing import Any, TypeVar
 
 from rclpy.node import Node
@@ -70,18 +70,18 @@ class Services:
             (srv.Timeline, "~/timeline", self._calling("timeline"), fill),
             (srv.GetMemories, "~/get_memories", self._calling("get_memories"), fill),
             (srv.List, "~/list", self._calling("counts"), conversions.fill_counts),
-            (srv.ListTags, "~/list_tags", self._calling("tags"), lambda response, tags: fill(response, tags=tags)),
-            (srv.AddTag, "~/add_tag", self._calling("add_tag"), fill),
-            (srv.RenameTag, "~/rename_tag", self._calling("rename_tag"), fill),
-            (srv.RemoveTag, "~/remove_tag", self._calling("remove_tag"), fill),
+            (srv.ListTags, "~/list_tags", self._calling("tags.all"), lambda response, tags: fill(response, tags=tags)),
+            (srv.AddTag, "~/add_tag", self._calling("tags.add"), fill),
+            (srv.RenameTag, "~/rename_tag", self._calling("tags.rename"), fill),
+            (srv.RemoveTag, "~/remove_tag", self._calling("tags.remove"), fill),
             (srv.Forget, "~/forget", self._calling("forget"), fill),
             (srv.Restore, "~/restore", self._calling("restore"), fill),
             (srv.Update, "~/update", self._update, fill),
             (srv.ObjectHistory, "~/object_history", self._object_history, conversions.fill_history),
             (srv.GetData, "~/get_data", self._calling("data"), fill),
-            (srv.StartSession, "~/start_session", self._calling("start_session"), fill),
-            (srv.EndSession, "~/end_session", self._calling("end_session"), conversions.fill_report),
-            (srv.Consolidate, "~/consolidate", self._calling("consolidate"), fill),
+            (srv.StartSession, "~/start_session", self._calling("sessions.start"), fill),
+            (srv.EndSession, "~/end_session", self._calling("sessions.end"), conversions.fill_report),
+            (srv.Consolidate, "~/consolidate", self._calling("sessions.consolidate"), fill),
             (srv.Doctor, "~/doctor", self._calling("doctor"), conversions.fill_findings),
         )
 
@@ -92,7 +92,8 @@ class Services:
 
     def _calling(self, verb: str) -> Callable[[Any], Future[Any]]:
         # A request that has the names and values of the verb's arguments.
-        return lambda request: self._submit(methodcaller(verb, **fields_of(request)))
+        find = attrgetter(verb)
+        return lambda request: self._submit(lambda memory: find(memory)(**fields_of(request)))
 
     def _submit(self, work: Callable[[RobotMemory], T]) -> Future[T]:
         # Refused at once by a node that is not active, and by one that no longer is when a worker is free.

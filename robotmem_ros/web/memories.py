@@ -73,7 +73,7 @@ def list_routes(memory: RobotMemory) -> APIRouter:
         cursor: Annotated[Name, Query(description="As the page before has it.")] = "",
     ) -> Sessions:
         """List sessions, the latest first, page by page."""
-        latest = memory.sessions(collection, n + 1, cursor=cursor or None)
+        latest = memory.sessions.latest(collection, n + 1, cursor=cursor or None)
         page = latest[:n]
         return Sessions.model_validate({"sessions": page, "cursor": page[-1].session_id if len(latest) > n else ""})
 

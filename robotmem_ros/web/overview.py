@@ -172,7 +172,7 @@ def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool) 
     def recent_failures(n: Limit = 20) -> Failures:
         """List the latest facts about failures, and of the last thousand sessions those with a bad outcome."""
         page = memory.timeline(categories=_FAILURES, collection="*", n=n)
-        sessions = memory.sessions(None, MAX_ENTRIES)
+        sessions = memory.sessions.latest(None, MAX_ENTRIES)
         bad = [session for session in sessions if session.outcome is not None and session.outcome < _BAD_OUTCOME]
         return Failures.model_validate({"memories": page.entries, "sessions": bad[:n]})
 

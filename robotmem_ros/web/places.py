@@ -223,7 +223,7 @@ def past_routes(memory: RobotMemory) -> APIRouter:
         at = memory.moment("time", time)
         sessions = [
             session
-            for session in memory.sessions(None, MAX_ENTRIES)
+            for session in memory.sessions.latest(None, MAX_ENTRIES)
             if session.started_at <= at and (session.ended_at is None or at < session.ended_at)
         ]
         begin, end = max(at - _MINUTE, 0), max(at, 1)  # a clock of a simulation begins at 0

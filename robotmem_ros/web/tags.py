@@ -64,23 +64,23 @@ def tag_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
     @router.get("/tags", responses=responses())
     def tags(collection: OfCollection = None, n: Limit = MAX_ENTRIES) -> Tags:
         """List the tags with the tag above each, and how many memories a filter by it finds."""
-        largest = sorted(memory.tags(collection), key=lambda tag: -tag.memories)[:n]
+        largest = sorted(memory.tags.all(collection), key=lambda tag: -tag.memories)[:n]
         return Tags.model_validate({"tags": largest})
 
     @router.post("/tags", responses=responses(), dependencies=changes, status_code=201)
     def add(body: TagIn) -> TagAdded:
         """Add a tag under another one, or move it there."""
-        memory.add_tag(body.tag, body.parent, body.display_name)
+        memory.tags.add(body.tag, body.parent, body.display_name)
         return TagAdded(added=body.tag)
 
     @router.put("/tags/{tag:path}", responses=responses(), dependencies=changes)
     def rename(tag: Annotated[Name, InPath()], body: TagNameIn) -> RetaggedOut:
         """Rename a tag in all memories, or merge it into another one."""
-        return RetaggedOut.model_validate(memory.rename_tag(tag, body.tag))
+        return RetaggedOut.model_validate(memory.tags.rename(tag, body.tag))
 
     @router.delete("/tags/{tag:path}", responses=responses(), dependencies=changes)
     def remove(tag: Annotated[Name, InPath()]) -> RetaggedOut:
         """Take a tag away from all memories."""
-        return RetaggedOut.model_validate(memory.remove_tag(tag))
+        return RetaggedOut.model_validate(memory.tags.remove(tag))
 
     return router

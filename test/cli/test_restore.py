@@ -63,7 +63,7 @@ def test_a_restored_memory_is_the_one_that_was_exported(
         (mug,) = memory.recall("mug")
         assert (mug.memory.times_seen, mug.memory.confirmed, len(memory.object_history(mug.id))) == (6, True, 6)
         assert memory.explain(memory.recall("glass")[0].id).times_learned == 3
-        (session,) = memory.sessions()
+        (session,) = memory.sessions.latest()
         assert session.outcome == 0.9
 
 

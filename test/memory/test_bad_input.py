@@ -200,7 +200,7 @@ def test_a_context_in_plain_text_is_kept_wherever_it_is_given(memory: RobotMemor
     found = memory.recall(context_filter=kept)
     assert {one.id: one.memory.context for one in found} == {fact: kept, perception: kept}
     memory.start_session(text)
-    assert json.loads(memory.sessions()[0].context_json) == kept
+    assert json.loads(memory.sessions.latest()[0].context_json) == kept
 
 
 @pytest.mark.parametrize(

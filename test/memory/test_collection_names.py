@@ -14,7 +14,7 @@ WRITES: dict[str, Request] = {
     "learn": lambda memory, name: memory.learn("the door sticks", collection=name),
     "save_perception": lambda memory, name: memory.save_perception("a mug", collection=name),
     "start_session": lambda memory, name: memory.start_session(collection=name),
-    "consolidate": lambda memory, name: memory.consolidate("a session", name, dry_run=True),
+    "consolidate": lambda memory, name: memory.sessions.consolidate("a session", name, dry_run=True),
     "purge": lambda memory, name: memory.purge(collection=name, dry_run=True),
 }
 READS: dict[str, Request] = {
@@ -23,7 +23,7 @@ READS: dict[str, Request] = {
     "timeline": lambda memory, name: memory.timeline(collection=name),
     "counts": lambda memory, name: memory.counts("tags", collection=name),
     "density": lambda memory, name: memory.density(collection=name),
-    "sessions": lambda memory, name: memory.sessions(name),
+    "sessions": lambda memory, name: memory.sessions.latest(name),
 }
 
 
@@ -47,7 +47,7 @@ def test_a_star_reads_all_collections(memory: RobotMemory) -> None:
     memory.start_session(collection="lab")
     assert len(memory.timeline(collection="*").entries) == 2
     assert memory.counts("kinds", collection="*") == (("fact", 2),)
-    assert len(memory.sessions("*")) == 1
+    assert len(memory.sessions.latest("*")) == 1
 
 
 @pytest.mark.parametrize("name", ["*", "a/b*", "", "  ", "\x7f", "c" * 300])

@@ -89,9 +89,9 @@ def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
         assert {found.id for found in memory.recall("mugs")} == {1, 2}
         assert memory.history(3)[0].reason == "it is not so"
         assert memory.explain(2).memory_id == 2
-        (session,) = memory.sessions()
+        (session,) = memory.sessions.latest()
         assert session.is_open
-        assert memory.consolidate(session.session_id, dry_run=True).superseded == 0
+        assert memory.sessions.consolidate(session.session_id, dry_run=True).superseded == 0
         assert memory.retain(dry_run=True).memories == 2
         assert memory.purge(ids=[1], dry_run=True).memories == 1
         assert [seen.label for seen in memory.objects()] == ["mug"]
@@ -115,7 +115,7 @@ def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
         lambda memory: memory.update(1, "a blue mug"),
         lambda memory: memory.start_session(),
         lambda memory: memory.end_session("session"),
-        lambda memory: memory.consolidate(memory.sessions()[0].session_id),
+        lambda memory: memory.sessions.consolidate(memory.sessions.latest()[0].session_id),
         lambda memory: memory.purge(ids=[1]),
         lambda memory: memory.finish_purge(),
         lambda memory: memory.retain(),
@@ -194,7 +194,7 @@ def test_commands_that_look_change_nothing_beside_a_running_memory(
 ) -> None:
     path = filled(tmp_path / "memory.db")
     memory = open_memory(path, embedder=None, embedding_model="")
-    (session,) = memory.sessions()
+    (session,) = memory.sessions.latest()
     memory.flush()
     before = contents_of(tmp_path)
     arguments = [session.session_id if part == "SESSION" else part for part in command]

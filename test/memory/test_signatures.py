@@ -6,7 +6,7 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import jedi
@@ -15,6 +15,8 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import MemoryUpdate, NewFact, NewPerception
 from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
+from robotmem_ros.memory.verbs.sessions import Sessions
+from robotmem_ros.memory.verbs.tags import Tags
 
 REPOSITORY = Path(__file__).parents[2]
 REQUESTS = {
@@ -24,7 +26,12 @@ REQUESTS = {
     "recall": RecallRequest,
     "timeline": TimelineRequest,
 }
-OTHERS = ("forget", "restore", "get_memories", "counts", "density", "start_session", "end_session", "session", "purge")
+OTHERS: Mapping[str, Callable[..., object]] = {
+    "forget": RobotMemory.forget, "restore": RobotMemory.restore, "get_memories": RobotMemory.get_memories,
+    "counts": RobotMemory.counts, "density": RobotMemory.density, "purge": RobotMemory.purge,
+    "start_session": Sessions.start, "end_session": Sessions.end, "sessions.latest": Sessions.latest,
+    "sessions.open": Sessions.open, "tags.rename": Tags.rename, "tags.all": Tags.all,
+}  # fmt: skip
 BEGINNING = """from typing import Any
 
 from robotmem_ros.memory import RobotMemory
@@ -35,7 +42,8 @@ value: Any = None
 
 
 def parameters_of(verb: str) -> list[inspect.Parameter]:
-    return list(inspect.signature(getattr(RobotMemory, verb)).parameters.values())[1:]
+    function = OTHERS.get(verb) or getattr(RobotMemory, verb)
+    return list(inspect.signature(function).parameters.values())[1:]
 
 
 @pytest.mark.parametrize("verb", REQUESTS)

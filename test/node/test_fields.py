@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,22 @@ import pytest
 
 from robotmem_ros import msg, srv
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.verbs.sessions import Sessions
+from robotmem_ros.memory.verbs.tags import Tags
 from robotmem_ros.node.fields import FieldError, field_types, from_field, set_field, to_field
 
 SERVICES = sorted(file.stem for file in (Path(__file__).resolve().parents[2] / "srv").glob("*.srv"))
-VERBS = {"GetData": "data", "List": "counts", "ListTags": "tags"}
+VERBS: Mapping[str, Callable[..., object]] = {
+    "AddTag": Tags.add,
+    "Consolidate": Sessions.consolidate,
+    "EndSession": Sessions.end,
+    "GetData": RobotMemory.data,
+    "List": RobotMemory.counts,
+    "ListTags": Tags.all,
+    "RemoveTag": Tags.remove,
+    "RenameTag": Tags.rename,
+    "StartSession": Sessions.start,
+}
 """Verbs that have another name than their service."""
 FIELDS_ALONE = {
     "Learn": {"stamp"},  # `observed_at`, as a time of ROS
@@ -34,8 +46,9 @@ ARGUMENTS_ALONE = {
 
 def arguments_of(service: str) -> set[str]:
     """Return the arguments of the verb that a service calls."""
-    verb = VERBS.get(service) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", service).lower()
-    return set(inspect.signature(getattr(RobotMemory, verb)).parameters) - {"self"}
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", service).lower()
+    verb = VERBS.get(service) or getattr(RobotMemory, name)
+    return set(inspect.signature(verb).parameters) - {"self"}
 
 
 def request_of(service: str) -> Any:

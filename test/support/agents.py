@@ -44,7 +44,7 @@ def kitchen(path: Path, *, embedding_model: str = "") -> Path:
         memory.save_perception("a blue mug in the sink", pose=[5.0, 1.0, 0.8], label="mug")
         memory.save_perception("a chair at the window", pose=[9.0, 9.0, 0.0], label="chair")
         for tag in ("fridge", "icebox"):
-            memory.add_tag(tag)
+            memory.tags.add(tag)
         memory.learn("hold the glass with 12.5 N")
         memory.learn("hold the glass with 15 N")
         memory.learn("杯子要轻轻拿起，握力十二牛")

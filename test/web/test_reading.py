@@ -173,7 +173,10 @@ def test_sessions_come_page_by_page(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with RobotMemory(path, embedding_model="") as memory:
         started = [memory.start_session(f"patrol {n}", "ab"[n % 2]).session_id for n in range(5)]
-        assert [session.session_id for session in memory.sessions(n=2, cursor=started[2])] == [started[1], started[0]]
+        assert [session.session_id for session in memory.sessions.latest(n=2, cursor=started[2])] == [
+            started[1],
+            started[0],
+        ]
     with console(path) as server, server.client() as client:
         pages, cursor = [], None
         while cursor != "":

@@ -8,7 +8,6 @@ without consolidation, because they expired or because of a crash, are consolida
 from __future__ import annotations
 
 import logging
-import sys
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,7 @@ from .. import validation
 from ..background import piecewise
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
-from ..errors import InvalidFieldError, SessionNotFoundError
+from ..errors import SessionNotFoundError
 from ..models import ENDED, Session
 from ..search.hits import Hit
 from ..storage import Database, session_rows, session_stats
@@ -71,43 +70,19 @@ class SessionReport:
     """Facts of other sessions of the collection, best first."""
 
 
-@dataclass
-class OpenSession:
-    """A session that goes on for a block of a program."""
-
-    start: SessionStart
-    outcome: float | None = None
-    """Outcome in [0, 1], set by the block; an exception that leaves the block counts as 0."""
-    report: SessionReport | None = None
-    """The report, once the block has ended."""
-
-    @property
-    def session_id(self) -> str:
-        """Return the id that memories of the session carry."""
-        return self.start.session_id
-
-
-class Sessions:
+class Episodes:
     """The sessions of one database. Safe to use from several threads."""
 
-    def __init__(self, database: Database, parameters: Callable[[], Parameters], clock: Callable[[], int]) -> None:
+    def __init__(self, database: Database, clock: Callable[[], int]) -> None:
         self._database = database
         self._clock = clock
-        self._parameters = parameters
         with database.snapshot() as snapshot:
             self._unconsolidated = deque(session_rows.unconsolidated(snapshot))
         self.update = piecewise(self._maintain)
         """Close expired sessions, consolidate one that ended without it, and return whether more are left."""
 
-    def start(
-        self, parameters: Parameters, context: object, collection: object, max_duration: object = None
-    ) -> SessionStart:
-        """Open a session, for `max_duration` seconds at most; 0 or None means what the parameter says.
-
-        Raises:
-            InvalidFieldError: a field cannot be used.
-        """
-        session = _new(parameters, max(self._clock(), 0), context, collection, max_duration)
+    def start(self, session: Session) -> SessionStart:
+        """Open a new session."""
 
         def work(transaction: Transaction) -> list[SessionKey]:
             expired = session_rows.close_expired(transaction, session.started_at)
@@ -123,19 +98,14 @@ class Sessions:
                 known_sessions=session_stats.ended_sessions(snapshot, session.collection),
             )
 
-    def end(
-        self, parameters: Parameters, decay: Decay, session_id: object, outcome: object, recall: Recall
-    ) -> SessionReport:
+    def end(self, key: str, score: float | None, decay: Decay, recall: Recall) -> SessionReport:
         """End a session, consolidate it and report on it; an expired session still accepts its outcome.
 
         `recall` finds what to know the next time.
 
         Raises:
-            InvalidFieldError: a field cannot be used.
             SessionNotFoundError: there is no such session, or it was ended before.
         """
-        key = validation.text("session_id", session_id, limit=256, required=True)
-        score = None if outcome is None else validation.number("outcome_score", outcome, low=0.0, high=1.0)
 
         def work(transaction: Transaction) -> tuple[Subject, list[SessionKey]]:
             expired = session_rows.close_expired(transaction, decay.now)
@@ -150,7 +120,7 @@ class Sessions:
         about, expired = self._database.write(work).result()
         session = about.session
         self._expired([session_key for session_key in expired if session_key[0] != key])
-        report = self._consolidate(session.session_id, session.collection, parameters, dry_run=False)
+        report = self.consolidate(session.session_id, session.collection)
         findings = find(about, recall)
         with self._database.snapshot() as snapshot:
             totals = session_stats.of_session(snapshot, session)
@@ -165,59 +135,12 @@ class Sessions:
                 proactive=proactive(snapshot, about, findings, decay, _PROACTIVE),
             )
 
-    def prepare(
-        self, parameters: Parameters, decay: Decay, task: object, *, collection: object, n: object, recall: Recall
-    ) -> tuple[Hit, ...]:
-        """Return at most `n` facts to know before a task, as if a session about it had ended.
-
-        Raises:
-            InvalidFieldError: a field cannot be used.
-        """
-        text = validation.query("task", task, required=True)
-        session = _new(parameters, decay.now, {"task": text}, collection, None)
-        about = Subject(session, (text,))
-        findings = find(about, recall)
-        with self._database.snapshot() as snapshot:
-            return proactive(snapshot, about, findings, decay, max(validation.whole("n", n), 0))
-
-    def consolidate(
-        self, parameters: Parameters, session_id: object, collection: object, *, dry_run: bool
-    ) -> Consolidation:
-        """Consolidate the facts of a session, or return what that would do.
-
-        Raises:
-            InvalidFieldError: a field cannot be used.
-            SessionNotFoundError: no memory and no session has this id.
-        """
-        key = validation.text("session_id", session_id, limit=256, required=True)
-        collection_name = validation.collection("collection", collection)
-        with self._database.snapshot() as snapshot:
-            session = session_rows.find(snapshot, key)
-            name = parameters.own_collection("collection", collection_name or (session and session.collection))
-            if session is None and not session_rows.has_memories(snapshot, key, name):
-                raise SessionNotFoundError(key, "there is no such session, nor a memory of it")
-        return self._consolidate(key, name, parameters, dry_run=dry_run)
-
-    def latest(self, collection: object, n: object, cursor: object = None) -> tuple[Session, ...]:
-        """Return the last `n` sessions of a collection or of all, the latest first; those before one, if it is named.
-
-        Raises:
-            InvalidFieldError: a field cannot be used, or there is no such session.
-        """
-        name, count = validation.collection("collection", collection, wildcard=""), validation.whole("n", n)
-        session_id = validation.name("cursor", cursor)
-        with self._database.snapshot() as snapshot:
-            row_id = session_rows.row_id(snapshot, session_id) if session_id else sys.maxsize
-            if row_id is None:
-                raise InvalidFieldError("cursor", session_id, "is the id of no session")
-            return session_rows.latest(snapshot, name, max(count, 0), row_id)
-
     def _maintain(self) -> Iterator[None]:
         self._unconsolidated.extend(self._close_expired())
         while self._unconsolidated:
             session_id, collection = self._unconsolidated.popleft()
             try:
-                report = self._consolidate(session_id, collection, self._parameters(), dry_run=False)
+                report = self.consolidate(session_id, collection)
             except Exception as error:
                 # A session that fails must not block the others; it is tried again after the next start.
                 _LOG.warning("session %s could not be consolidated: %s", session_id, error)
@@ -243,7 +166,8 @@ class Sessions:
         _log_expired(sessions)
         self._unconsolidated.extend(sessions)
 
-    def _consolidate(self, session_id: str, collection: str, parameters: Parameters, *, dry_run: bool) -> Consolidation:
+    def consolidate(self, session_id: str, collection: str, *, dry_run: bool = False) -> Consolidation:
+        """Consolidate the facts of a session, or return what that would do."""
         with self._database.snapshot() as snapshot:
             planned = consolidation.plan(snapshot, session_id, collection)
         if dry_run:
@@ -265,7 +189,12 @@ def _log_expired(sessions: list[SessionKey]) -> None:
         )
 
 
-def _new(parameters: Parameters, now: int, context: object, collection: object, max_duration: object) -> Session:
+def new_session(parameters: Parameters, now: int, context: object, collection: object, max_duration: object) -> Session:
+    """Check what a session is to be, and return it, for `max_duration` seconds at most; 0 or None is the parameter.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
     clean = validation.context("context", context, limit=CONTEXT_LIMIT)
     requested = 0.0 if max_duration is None else max_duration
     seconds = validation.number("max_duration", requested, low=0.0, high=LONGEST) or parameters.session_max_duration

@@ -1,1 +1,1 @@
-"""Verbs of one thing each, which hang on a memory by its name: maps, notes, imports."""
+"""Verbs of one thing each, which hang on a memory by its name: maps, notes, imports, tags, sessions."""

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ..clocks import FIRST_OF_WALL_CLOCKS
+from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import ForkedMemoryError, ReadOnlyError
 from ..parts import Parts
@@ -84,6 +85,10 @@ class Access:
             if isinstance(value, float) or not self.read(rows.has_simulated_times):
                 raise
             return moment(field, value, 0)
+
+    def decay(self) -> Decay:
+        """Return how memories decay, seen from now by the robot's clock."""
+        return Decay(self.parameters().decay_rate, self.clock())
 
     def window(self, after: Time | None, before: Time | None) -> tuple[int | None, int | None]:
         """Return the ends of a window in nanoseconds, None for one that is open; raises InvalidFieldError."""

@@ -17,7 +17,7 @@ def tree(memory: RobotMemory) -> dict[str, tuple[str, int]]:
     """The tags that callers made: the tag above each, and the memories under it."""
     with memory.parts.database.snapshot() as snapshot:
         of_rules = {tag for (tag,) in snapshot.rows("SELECT tag FROM tag_meta WHERE uuid IS NULL")}
-    return {tag.tag: (tag.parent, tag.memories) for tag in memory.tags() if tag.tag not in of_rules}
+    return {tag.tag: (tag.parent, tag.memories) for tag in memory.tags.all() if tag.tag not in of_rules}
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def kitchen(memory: RobotMemory) -> tuple[RobotMemory, int, int]:
     """A kitchen with a fridge in the tree, and a fact of each."""
     milk = memory.learn("milk stands in the fridge door", tags=["Fridge"]).memory_id
     clean = memory.learn("nobody cooks here on sundays", tags=["KITCHEN", "\uff4bitchen "]).memory_id
-    memory.add_tag("Kitchen")
-    memory.add_tag("fridge", "kitchen")
+    memory.tags.add("Kitchen")
+    memory.tags.add("fridge", "kitchen")
     return memory, milk, clean
 
 
@@ -43,7 +43,7 @@ def test_a_tag_is_the_same_however_it_is_written(kitchen: tuple[RobotMemory, int
 
 def test_a_parent_finds_its_children_and_a_child_itself(kitchen: tuple[RobotMemory, int, int]) -> None:
     memory, milk, clean = kitchen
-    memory.add_tag("door", "fridge")
+    memory.tags.add("door", "fridge")
     door = memory.learn("the door squeaks when it is cold", tags=["door"]).memory_id
     assert {hit.id for hit in memory.recall(tags=["kitchen"])} == {milk, clean, door}
     assert {hit.id for hit in memory.recall(any_tags=["fridge", "x"])} == {milk, door}
@@ -58,13 +58,13 @@ def test_a_tag_moves_and_never_stands_under_itself(kitchen: tuple[RobotMemory, i
     memory, *_ = kitchen
     for tag in ("kitchen", "KITCHEN"):
         with pytest.raises(InvalidFieldError, match="parent: 'fridge' stands under 'kitchen' itself"):
-            memory.add_tag(tag, "fridge")
+            memory.tags.add(tag, "fridge")
     with pytest.raises(InvalidFieldError, match="parent: 'fridge' stands under 'fridge' itself"):
-        memory.add_tag("fridge", "Fridge")
-    memory.add_tag("fridge")
-    memory.add_tag("kitchen", "fridge", "The kitchen")
+        memory.tags.add("fridge", "Fridge")
+    memory.tags.add("fridge")
+    memory.tags.add("kitchen", "fridge", "The kitchen")
     assert tree(memory) == {"kitchen": ("fridge", 1), "fridge": ("", 2)}
-    assert {tag.display_name for tag in memory.tags() if tag.tag == "kitchen"} == {"The kitchen"}
+    assert {tag.display_name for tag in memory.tags.all() if tag.tag == "kitchen"} == {"The kitchen"}
 
 
 def test_a_renamed_tag_is_renamed_everywhere_and_the_history_tells(kitchen: tuple[RobotMemory, int, int]) -> None:
@@ -72,9 +72,9 @@ def test_a_renamed_tag_is_renamed_everywhere_and_the_history_tells(kitchen: tupl
     memory.learn("milk stands in the fridge door", tags=["cold", "fridge"])
     memory.forget(milk, "a test")
     before = memory.changes_since(BEGINNING)
-    assert memory.rename_tag("fridge", "Icebox", dry_run=True) == (1, False)
+    assert memory.tags.rename("fridge", "Icebox", dry_run=True) == (1, False)
     assert memory.changes_since(BEGINNING) == before
-    assert memory.rename_tag("fridge", "Icebox") == (1, False)
+    assert memory.tags.rename("fridge", "Icebox") == (1, False)
     memory.restore(milk)
     assert tree(memory) == {"cold": ("", 1), "icebox": ("kitchen", 1), "kitchen": ("", 2)}
     assert {hit.id for hit in memory.recall(tags=["icebox"])} == {milk}
@@ -88,19 +88,19 @@ def test_a_renamed_tag_is_renamed_everywhere_and_the_history_tells(kitchen: tupl
 def test_a_tag_renamed_into_another_one_is_merged(kitchen: tuple[RobotMemory, int, int]) -> None:
     memory, milk, clean = kitchen
     memory.update(clean, add_tags=["fridge"])
-    memory.add_tag("door", "fridge")
-    assert memory.rename_tag("fridge", "kitchen") == (2, True)
+    memory.tags.add("door", "fridge")
+    assert memory.tags.rename("fridge", "kitchen") == (2, True)
     assert tree(memory) == {"kitchen": ("", 2), "door": ("kitchen", 0)}
     assert {memory.get_memories([id_])[0].memory.tags for id_ in (milk, clean)} == {("kitchen",)}
     with pytest.raises(InvalidFieldError, match="new_tag: 'door' stands under 'kitchen', so the two cannot become"):
-        memory.rename_tag("kitchen", "door")
+        memory.tags.rename("kitchen", "door")
 
 
 def test_a_removed_tag_is_gone_and_those_under_it_move_up(kitchen: tuple[RobotMemory, int, int]) -> None:
     memory, milk, _ = kitchen
-    memory.add_tag("door", "fridge")
-    assert memory.remove_tag("FRIDGE", dry_run=True) == (1, False)
-    assert memory.remove_tag("FRIDGE") == (1, False)
+    memory.tags.add("door", "fridge")
+    assert memory.tags.remove("FRIDGE", dry_run=True) == (1, False)
+    assert memory.tags.remove("FRIDGE") == (1, False)
     assert tree(memory) == {"kitchen": ("", 1), "door": ("kitchen", 0)}
     assert memory.get_memories([milk])[0].memory.tags == ()
 
@@ -108,18 +108,18 @@ def test_a_removed_tag_is_gone_and_those_under_it_move_up(kitchen: tuple[RobotMe
 def test_what_cannot_be_done_names_field_and_value(kitchen: tuple[RobotMemory, int, int]) -> None:
     memory, *_ = kitchen
     with pytest.raises(InvalidFieldError, match="parent: 'kitchn' is the name of no tag; did you mean 'kitchen'"):
-        memory.add_tag("shelf", "kitchn")
+        memory.tags.add("shelf", "kitchn")
     with pytest.raises(InvalidFieldError, match="tag: 'fridg' is the name of no tag; did you mean 'fridge'"):
-        memory.rename_tag("fridg", "x")
+        memory.tags.rename("fridg", "x")
     with pytest.raises(InvalidFieldError, match="new_tag: 'Fridge' is the tag itself"):
-        memory.rename_tag("fridge", "Fridge")
+        memory.tags.rename("fridge", "Fridge")
     with pytest.raises(InvalidFieldError, match="tag: '' is empty"):
-        memory.add_tag("")
-    for change in (memory.add_tag, memory.remove_tag):
+        memory.tags.add("")
+    for change in (memory.tags.add, memory.tags.remove):
         with pytest.raises(InvalidFieldError, match="tag: 'gotcha' is a tag that rules give"):
             change("gotcha")
     with pytest.raises(InvalidFieldError, match="tag: 'gotcha' is a tag that rules give"):
-        memory.rename_tag("gotcha", "trap")
+        memory.tags.rename("gotcha", "trap")
 
 
 def test_the_tree_and_its_changes_are_in_the_feed(
@@ -137,26 +137,26 @@ def test_the_tree_and_its_changes_are_in_the_feed(
     old = memory.changes_since(BEGINNING)
     assert tree(copy).keys() >= {"kitchen", "fridge"}
     assert {name: tree(copy)[name] for name in tree(memory)} == tree(memory)
-    memory.add_tag("fridge")
-    memory.rename_tag("fridge", "icebox")
+    memory.tags.add("fridge")
+    memory.tags.rename("fridge", "icebox")
     follow()
     assert tree(copy) == tree(memory) == {"kitchen": ("", 1), "icebox": ("", 1)}
     assert old
     copy.apply(old)
     assert tree(copy) == tree(memory)
-    memory.rename_tag("icebox", "kitchen")
+    memory.tags.rename("icebox", "kitchen")
     follow()
     assert tree(copy) == tree(memory) == {"kitchen": ("", 2)}
-    memory.remove_tag("kitchen")
+    memory.tags.remove("kitchen")
     follow()
     assert tree(copy) == tree(memory) == {}
 
 
 def test_a_change_in_the_tree_alone_is_a_revision(memory: RobotMemory) -> None:
-    memory.add_tag("places")
+    memory.tags.add("places")
     first = memory.changes_since(BEGINNING)
     assert first
-    memory.add_tag("kitchen", "places")
+    memory.tags.add("kitchen", "places")
     second = memory.changes_since(first.cursor)
     assert second
     assert [row["tag"] for row in second.rows] == ["kitchen"]
@@ -165,14 +165,14 @@ def test_a_change_in_the_tree_alone_is_a_revision(memory: RobotMemory) -> None:
 def test_two_files_that_turned_a_branch_around_make_no_circle(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory, other = open_memory(), open_memory(tmp_path / "other.db")
     for file in (memory, other):
-        file.add_tag("a")
-        file.add_tag("b")
-    memory.add_tag("a", "b")
-    other.add_tag("b", "a")
+        file.tags.add("a")
+        file.tags.add("b")
+    memory.tags.add("a", "b")
+    other.tags.add("b", "a")
     batch = other.changes_since(BEGINNING)
     assert batch
     memory.apply(batch)
     learned = memory.learn("one of them", tags=["a"]).memory_id
     assert [hit.id for hit in memory.recall(tags=["a"])] == [learned]
-    parents = {tag.tag: tag.parent for tag in memory.tags() if tag.tag in {"a", "b"}}
+    parents = {tag.tag: tag.parent for tag in memory.tags.all() if tag.tag in {"a", "b"}}
     assert parents != {"a": "b", "b": "a"}

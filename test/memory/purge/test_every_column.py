@@ -151,7 +151,7 @@ def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memor
         )
     )  # fmt: skip
     memory.parameters = kept
-    now = memory.sessions()[0].started_at
+    now = memory.sessions.latest()[0].started_at
     memory.maps.store_path(PathPart([Move(now, 1.0, 2.0, 0.0, now)], f"{MARK}frame", f"{MARK}map", lab)).result()
     memory.flush()
     connection = sqlite3.connect(memory.path)
@@ -277,4 +277,4 @@ def test_sessions_that_ended_before_a_time_go_when_none_of_their_memories_stays(
     now[0] = 4 * SECOND
     memory.end_session(runs)
     assert memory.purge(before=4 * SECOND, collection="default").sessions == 2
-    assert [one.session_id for one in memory.sessions()] == [runs]
+    assert [one.session_id for one in memory.sessions.latest()] == [runs]

@@ -105,7 +105,7 @@ def test_looking_makes_nothing_fresher(home: RobotMemory, clock: Clock) -> None:
     home.timeline(labels=["sofa"])
     home.get_memories([before.id])
     home.objects()
-    home.prepare("clean the sofa")
+    home.sessions.prepare("clean the sofa")
     home.flush()
     (after,) = home.recall(labels=["sofa"], min_confidence=0.0)
     assert after.memory.confidence == before.memory.confidence

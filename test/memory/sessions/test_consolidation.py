@@ -24,7 +24,7 @@ def learn(memory: RobotMemory, text: str, session: str = "s", **more: object) ->
 
 def groups(memory: RobotMemory, session: str = "s") -> list[list[int]]:
     """Consolidate a session; return the ids of each group, the representative first."""
-    done = memory.consolidate(session)
+    done = memory.sessions.consolidate(session)
     return [[group.representative.id, *(fact.id for fact in group.members)] for group in done.groups]
 
 
@@ -45,7 +45,7 @@ def test_only_active_facts_of_the_same_session_and_collection_are_grouped(memory
     gone = learn(memory, ALIKE[2])
     learn(memory, "charge before noon")
     memory.forget(gone, "a test")
-    done = memory.consolidate("s")
+    done = memory.sessions.consolidate("s")
     assert (done.considered, done.grouped, done.superseded) == (3, 1, 0)
     assert (done.groups[0].representative.id, done.groups[0].members[0].id) == (ids[1], ids[0])
 
@@ -54,35 +54,35 @@ def test_only_active_facts_of_the_same_session_and_collection_are_grouped(memory
 def test_constraints_postmortems_and_gotchas_are_never_grouped(memory: RobotMemory, category: str) -> None:
     for text in ALIKE:
         learn(memory, text, category=category)
-    assert memory.consolidate("s").considered == 0
+    assert memory.sessions.consolidate("s").considered == 0
 
 
 def test_facts_of_high_confidence_are_never_grouped(memory: RobotMemory) -> None:
     for confidence in (0.95, 1.0, 0.96):
         learn(memory, ALIKE[0], confidence=confidence)
-    assert memory.consolidate("s").considered == 0
+    assert memory.sessions.consolidate("s").considered == 0
     for text in ALIKE:
         learn(memory, text, confidence=0.949)
-    assert memory.consolidate("s").grouped == 2
+    assert memory.sessions.consolidate("s").grouped == 2
 
 
 def test_perceptions_are_never_consolidated(memory: RobotMemory) -> None:
     for _ in range(3):
         memory.save_perception(ALIKE[0], session_id="s", confidence=0.8)
-    assert memory.consolidate("s").considered == 0
+    assert memory.sessions.consolidate("s").considered == 0
 
 
 def test_fewer_than_three_memories_are_skipped(memory: RobotMemory) -> None:
     for text in ALIKE[:2]:
         learn(memory, text)
-    done = memory.consolidate("s")
+    done = memory.sessions.consolidate("s")
     assert (done.considered, done.groups) == (2, ())
 
 
 def test_memories_are_grouped_by_category(memory: RobotMemory) -> None:
     for text, category in zip(ALIKE, ("grasp", "hazard", "navigation"), strict=True):
         learn(memory, text, category=category)
-    done = memory.consolidate("s")
+    done = memory.sessions.consolidate("s")
     assert (done.considered, done.groups) == (3, ())
 
 
@@ -123,11 +123,11 @@ def test_only_a_repetition_that_adds_nothing_is_superseded(memory: RobotMemory) 
     texts = ("hold the thin glass softly", "Hold the thin glass softly!", "hold the thin glass very softly")
     ids = [learn(memory, text) for text in texts]
     ids.append(learn(memory, texts[0], context={"shift": 3}, confidence=0.7))
-    done = memory.consolidate("s")
+    done = memory.sessions.consolidate("s")
     (group,) = done.groups
     assert (group.representative.id, [fact.id for fact in group.superseded]) == (ids[2], [])
     more = [learn(memory, text, "t") for text in (*texts[:2], "wash the mug")]
-    memory.consolidate("t")
+    memory.sessions.consolidate("t")
     assert statuses(memory)[more[0]] == ("superseded", more[1])
 
 
@@ -144,7 +144,7 @@ def test_only_a_repetition_that_adds_nothing_is_superseded(memory: RobotMemory) 
 def test_facts_of_different_texts_are_never_superseded(memory: RobotMemory, one: str, other: str) -> None:
     for text in (one, other, "charge before noon"):
         learn(memory, text)
-    memory.consolidate("s")
+    memory.sessions.consolidate("s")
     assert set(statuses(memory).values()) == {("active", None)}
 
 
@@ -153,31 +153,31 @@ def test_facts_with_other_numbers_or_outcomes_stay_active(memory: RobotMemory) -
         learn(memory, text)
     for success in (True, False):
         learn(memory, "grasp the cup at its rim", context={"task": {"success": success}})
-    assert memory.consolidate("s").groups == ()
+    assert memory.sessions.consolidate("s").groups == ()
 
 
 def test_a_dry_run_returns_the_groups_and_changes_nothing(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
-    told = memory.consolidate("s", dry_run=True)
+    told = memory.sessions.consolidate("s", dry_run=True)
     assert (told.dry_run, told.considered, told.grouped) == (True, 3, 2)
     (group,) = told.groups
     assert (group.representative.content, [fact.id for fact in group.members]) == (ALIKE[2], [ids[1], ids[0]])
     assert len(memory.recall("glass", representatives_only=True)) == 3
-    done = memory.consolidate("s")
+    done = memory.sessions.consolidate("s")
     assert (done.groups, done.dry_run) == (told.groups, False)
-    assert memory.consolidate("s").groups == done.groups
+    assert memory.sessions.consolidate("s").groups == done.groups
 
 
 def test_forgetting_the_representative_dissolves_the_group(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
-    memory.consolidate("s")
+    memory.sessions.consolidate("s")
     memory.forget(ids[2], "it was wrong")
     assert {found.id for found in memory.recall("glass", representatives_only=True)} == {ids[0], ids[1]}
 
 
 def test_rewording_the_representative_dissolves_the_group(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
-    memory.consolidate("s")
+    memory.sessions.consolidate("s")
     memory.update(ids[2], confidence=0.7, category="hazard")
     assert len(memory.recall("glass", representatives_only=True)) == 1
     memory.update(ids[2], "the lamp is hot")
@@ -187,7 +187,7 @@ def test_rewording_the_representative_dissolves_the_group(memory: RobotMemory) -
 
 def test_forgetting_a_fact_restores_what_it_superseded_with_its_vector(memory: RobotMemory) -> None:
     ids = [learn(memory, "hold the thin glass softly") for _ in range(3)]
-    memory.consolidate("s")
+    memory.sessions.consolidate("s")
     assert statuses(memory)[ids[0]] == ("superseded", ids[2])
     memory.forget(ids[2], "it was wrong")
     memory.flush()
@@ -198,7 +198,7 @@ def test_forgetting_a_fact_restores_what_it_superseded_with_its_vector(memory: R
 
 def test_a_superseded_fact_cannot_be_forgotten_but_can_be_restored(memory: RobotMemory) -> None:
     ids = [learn(memory, "hold the thin glass softly") for _ in range(3)]
-    memory.consolidate("s")
+    memory.sessions.consolidate("s")
     with pytest.raises(MemoryNotFoundError, match=r"it is superseded \(consolidated\)"):
         memory.forget(ids[0], "a test")
     memory.restore(ids[0])
@@ -221,11 +221,11 @@ def test_facts_that_changed_after_the_plan_are_skipped(memory: RobotMemory) -> N
 def test_an_unknown_session_is_an_error(memory: RobotMemory) -> None:
     learn(memory, ALIKE[0])
     with pytest.raises(SessionNotFoundError, match="session_id: 'x' cannot be used, there is no such session, nor a"):
-        memory.consolidate("x")
+        memory.sessions.consolidate("x")
     with pytest.raises(SessionNotFoundError):
-        memory.consolidate("s", "lab")
+        memory.sessions.consolidate("s", "lab")
     with pytest.raises(InvalidFieldError, match="session_id: '' has nothing to read"):
-        memory.consolidate("")
+        memory.sessions.consolidate("")
 
 
 def test_consolidation_of_many_facts_gives_the_result_of_comparing_all_pairs(open_memory: OpenMemory) -> None:

@@ -43,8 +43,8 @@ def crashed(path: Path) -> str:
 
 def closed(memory: RobotMemory) -> Session:
     """Wait until the last session is closed and consolidated, and return it."""
-    until(lambda: memory.sessions()[0].superseded is not None, "consolidation")
-    return memory.sessions()[0]
+    until(lambda: memory.sessions.latest()[0].superseded is not None, "consolidation")
+    return memory.sessions.latest()[0]
 
 
 def test_a_session_survives_a_kill_of_its_process(open_memory: OpenMemory, clock: Clock, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_session_survives_a_kill_of_its_process(open_memory: OpenMemory, clock
     session = crashed(path)
     clock.now += 60 * SECOND
     memory = open_memory(path, clock=clock)
-    (found,) = memory.sessions()
+    (found,) = memory.sessions.latest()
     assert (found.session_id, found.is_open, found.memories, found.superseded) == (session, True, 3, None)
     memory.learn("the door is open", session_id=session)
     report = memory.end_session(session, 0.75)
@@ -65,7 +65,7 @@ def test_a_session_stays_open_when_the_memory_is_opened_again(open_memory: OpenM
     session = first.start_session().session_id
     for _ in range(2):
         beside = open_memory(clock=clock)
-        assert beside.sessions()[0].is_open
+        assert beside.sessions.latest()[0].is_open
         beside.close()
     assert first.end_session(session).session.end_reason == "ended"
 
@@ -98,7 +98,7 @@ def test_a_fact_superseded_in_the_background_can_be_restored(
     assert {one.memory.content for one in memory.recall(context_filter=GRASPS, fold=False)} == set(FACTS)
     memory.close()
     again = open_memory(path, clock=clock)
-    assert again.sessions()[0].superseded == 1
+    assert again.sessions.latest()[0].superseded == 1
     assert {one.memory.content for one in again.recall(context_filter=GRASPS, fold=False)} == set(FACTS), (
         "once is enough"
     )
@@ -110,10 +110,10 @@ def test_a_session_expires_while_the_memory_is_open(open_memory: OpenMemory, clo
     clock.now += round(LIMIT) * SECOND - 1
     other = memory.start_session().session_id
     memory.end_session(other)
-    assert memory.sessions()[1].is_open
+    assert memory.sessions.latest()[1].is_open
     clock.now += 1
-    until(lambda: not memory.sessions()[1].is_open, "end of the session")
-    assert (memory.sessions()[1].end_reason, memory.sessions()[1].duration) == ("expired", LIMIT)
+    until(lambda: not memory.sessions.latest()[1].is_open, "end of the session")
+    assert (memory.sessions.latest()[1].end_reason, memory.sessions.latest()[1].duration) == ("expired", LIMIT)
 
 
 def test_starting_a_session_closes_expired_ones(open_memory: OpenMemory, clock: Clock) -> None:
@@ -123,8 +123,8 @@ def test_starting_a_session_closes_expired_ones(open_memory: OpenMemory, clock: 
     clock.now += round(LIMIT) * SECOND
     started = memory.start_session()
     assert started.known_sessions == 1
-    assert [one.is_open for one in memory.sessions()] == [True, True, False]
-    assert memory.sessions()[1].session_id == lasting
+    assert [one.is_open for one in memory.sessions.latest()] == [True, True, False]
+    assert memory.sessions.latest()[1].session_id == lasting
 
 
 def test_an_expired_session_accepts_its_outcome_once(open_memory: OpenMemory, clock: Clock) -> None:
@@ -152,7 +152,7 @@ def test_the_end_of_an_expired_session_is_the_same_whether_or_not_it_was_closed(
     memory = open_memory(clock=clock, session_maintenance=False)
     session = memory.start_session(max_duration=LIMIT).session_id
     clock.now += DAY
-    assert memory.sessions()[0].is_open
+    assert memory.sessions.latest()[0].is_open
     ended = memory.end_session(session, 1.0).session
     assert (ended.end_reason, ended.duration, ended.outcome) == ("ended", LIMIT, 1.0)
 
@@ -161,16 +161,16 @@ def test_the_longest_duration_is_the_one_given_at_the_start(open_memory: OpenMem
     memory = open_memory(clock=clock, session_max_duration=0)
     memory.start_session()
     memory.start_session(max_duration=20 * 86_400)
-    assert [one.expires_at for one in memory.sessions()] == [NOW + 20 * DAY, None]
+    assert [one.expires_at for one in memory.sessions.latest()] == [NOW + 20 * DAY, None]
     clock.now += 10 * DAY
     open_memory(clock=clock, session_max_duration=1.0).start_session()
-    assert [one.is_open for one in memory.sessions()] == [True, True, True]
+    assert [one.is_open for one in memory.sessions.latest()] == [True, True, True]
 
 
 def test_a_session_has_no_limit_while_the_clock_is_zero(open_memory: OpenMemory) -> None:
     memory = open_memory(clock=Clock(0))
     memory.start_session(max_duration=1.0)
-    assert memory.sessions()[0].expires_at is None
+    assert memory.sessions.latest()[0].expires_at is None
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_session_has_no_limit_while_the_clock_is_zero(open_memory: OpenMemory)
 def test_an_invalid_longest_duration_is_an_error(memory: RobotMemory, given: float, wanted: str) -> None:
     with pytest.raises(InvalidFieldError, match=f"max_duration: .* {wanted}"):
         memory.start_session(max_duration=given)
-    assert memory.sessions() == ()
+    assert memory.sessions.latest() == ()
 
 
 def test_a_read_only_memory_neither_closes_nor_consolidates_sessions(
@@ -190,8 +190,8 @@ def test_a_read_only_memory_neither_closes_nor_consolidates_sessions(
     session = crashed(path)
     clock.now += DAY
     looking = open_memory(path, clock=clock, session_maintenance=False)
-    assert looking.sessions()[0].is_open
-    assert looking.consolidate(session, dry_run=True).superseded == 1
+    assert looking.sessions.latest()[0].is_open
+    assert looking.sessions.consolidate(session, dry_run=True).superseded == 1
     looking.close()
     assert closed(open_memory(path, clock=clock)).superseded == 1
 

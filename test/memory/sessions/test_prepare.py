@@ -28,19 +28,19 @@ def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
 
 def test_a_task_is_prepared_as_the_end_of_a_session_about_it_would_be(memory: RobotMemory) -> None:
     ended = memory.end_session(memory.start_session({"task": "tidy the kitchen"}).session_id)
-    told = memory.prepare("tidy the kitchen")
+    told = memory.sessions.prepare("tidy the kitchen")
     assert [fact.id for fact in told] == [fact.id for fact in ended.proactive]
     assert told[0].memory.content == "the glasses stand above the sink"
-    assert memory.prepare("tidy the kitchen", 0) == ()
-    assert memory.prepare("zebra xylophone quantum") == ()
-    assert memory.prepare("tidy the kitchen", collection="elsewhere") == ()
+    assert memory.sessions.prepare("tidy the kitchen", 0) == ()
+    assert memory.sessions.prepare("zebra xylophone quantum") == ()
+    assert memory.sessions.prepare("tidy the kitchen", collection="elsewhere") == ()
 
 
 def test_preparing_begins_no_session_and_uses_nothing(memory: RobotMemory) -> None:
-    memory.prepare("tidy the kitchen")
+    memory.sessions.prepare("tidy the kitchen")
     memory.recall("door", count_usage=False)
     memory.flush()
-    assert len(memory.sessions()) == 3
+    assert len(memory.sessions.latest()) == 3
     assert len(memory.recall(context_filter={"access_count": 0}, kinds="fact")) == 3
     memory.recall("door")
     memory.flush()
@@ -50,4 +50,4 @@ def test_preparing_begins_no_session_and_uses_nothing(memory: RobotMemory) -> No
 @pytest.mark.parametrize("task", ["", " ", 5, "x" * 3000])
 def test_a_task_that_cannot_be_used_is_named(task: object, memory: RobotMemory) -> None:
     with pytest.raises(InvalidFieldError, match=r"^task: "):
-        memory.prepare(task)  # type: ignore[arg-type]
+        memory.sessions.prepare(task)  # type: ignore[arg-type]

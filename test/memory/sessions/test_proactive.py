@@ -29,7 +29,7 @@ def episode(
 ) -> tuple[str, list[int]]:
     """Run a session that learns facts; return its id and theirs."""
     session = memory.start_session(context, more.pop("collection", None)).session_id  # type: ignore[arg-type]
-    collection = memory.sessions(n=1)[0].collection
+    collection = memory.sessions.latest(n=1)[0].collection
     ids = [
         memory.learn(fact, session_id=session, collection=collection, **more).memory_id  # type: ignore[arg-type]
         for fact in facts
@@ -102,7 +102,7 @@ def test_a_fact_that_goes_while_a_session_ends_is_left_out_of_its_report(
             left.remove(gone)
         return result
 
-    report = memory.parts.sessions.end(memory.parameters, memory.decay(), session, 0.8, recall)
+    report = memory.parts.sessions.end(session, 0.8, memory.decay(), recall)
     assert left == {kept}
     assert [fact.id for fact in report.proactive] == [kept]
 
@@ -121,7 +121,7 @@ def test_only_facts_from_outside_the_session_but_of_its_collection_are_offered(
     episode(memory, context, 1.0, "the bin has a lid", collection="lab")
     session = memory.start_session(context).session_id
     memory.learn("the bin is full", session_id=session)
-    memory.save_perception("a bin", session_id=memory.sessions(n=2)[1].session_id)
+    memory.save_perception("a bin", session_id=memory.sessions.latest(n=2)[1].session_id)
     report = memory.end_session(session, 1.0)
     assert [fact.id for fact in report.proactive] == known
     assert [fact.score for fact in report.proactive] == [1.0]

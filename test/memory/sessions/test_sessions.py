@@ -37,43 +37,43 @@ def test_start_session_returns_a_uuid_and_the_number_of_memories(memory: RobotMe
 
 
 def test_a_block_is_a_session_and_an_exception_its_failure(memory: RobotMemory) -> None:
-    with memory.session({"task": {"name": "tidy"}}, "lab") as session:
+    with memory.sessions.open({"task": {"name": "tidy"}}, "lab") as session:
         memory.learn("hold thin glasses with 8 N", collection="lab", session_id=session.session_id)
         session.outcome = 0.9
     assert session.report is not None
     assert (session.report.facts, session.report.session.outcome) == (1, 0.9)
-    with memory.session("patrol"):
+    with memory.sessions.open("patrol"):
         pass
-    with pytest.raises(ZeroDivisionError), memory.session("patrol") as failed:
+    with pytest.raises(ZeroDivisionError), memory.sessions.open("patrol") as failed:
         raise ZeroDivisionError
-    assert [(one.collection, one.outcome) for one in memory.sessions()] == [
+    assert [(one.collection, one.outcome) for one in memory.sessions.latest()] == [
         ("default", 0.0), ("default", None), ("lab", 0.9),
     ]  # fmt: skip
     assert failed.report is not None
-    with pytest.raises(InvalidFieldError, match=r"^outcome_score: 9"), memory.session() as session:
+    with pytest.raises(InvalidFieldError, match=r"^outcome_score: 9"), memory.sessions.open() as session:
         session.outcome = 9
     memory.end_session(session.session_id)
 
 
 def test_a_session_that_was_ended_within_its_block_is_told_and_hides_no_exception(memory: RobotMemory) -> None:
-    with pytest.raises(SessionNotFoundError), memory.session() as session:
+    with pytest.raises(SessionNotFoundError), memory.sessions.open() as session:
         memory.end_session(session.session_id)
-    with pytest.raises(ZeroDivisionError), memory.session() as session:
+    with pytest.raises(ZeroDivisionError), memory.sessions.open() as session:
         1 / (memory.end_session(session.session_id).facts)
 
 
 def test_the_context_of_a_session_may_have_64_kb(memory: RobotMemory) -> None:
     fits = {"note": "x" * (65_536 - len('{"note":""}'))}
     session_id = memory.start_session(fits).session_id
-    assert json.loads(memory.sessions()[0].context_json) == fits
-    assert memory.sessions()[0].session_id == session_id
+    assert json.loads(memory.sessions.latest()[0].context_json) == fits
+    assert memory.sessions.latest()[0].session_id == session_id
     with pytest.raises(InvalidFieldError, match=r"context: .* at most 65536 bytes are allowed"):
         memory.start_session({"note": fits["note"] + "x"})
     with pytest.raises(InvalidFieldError, match=r"context: '\[1\]' must be a JSON object"):
         memory.start_session("[1]")
     with pytest.raises(InvalidFieldError, match="collection: 5 must be text"):
         memory.start_session(collection=5)  # type: ignore[arg-type]
-    assert len(memory.sessions()) == 1
+    assert len(memory.sessions.latest()) == 1
 
 
 def test_end_session_reports_counts_objects_and_decay(memory: RobotMemory, clock: Clock) -> None:
@@ -93,7 +93,7 @@ def test_end_session_reports_counts_objects_and_decay(memory: RobotMemory, clock
     assert list(report.categories.items()) == [("grasp", 2), ("hazard", 1), ("navigation", 1)]
     assert list(report.objects.items()) == [("mug", 2), ("chair", 1)]
     assert report.consolidation.considered == 4
-    assert memory.sessions()[0] == report.session
+    assert memory.sessions.latest()[0] == report.session
 
 
 def _sighting(memory: RobotMemory, label: str, x: float, when: int) -> NewMemory:
@@ -144,7 +144,7 @@ def test_ending_an_ended_or_unknown_session_is_a_clear_error(memory: RobotMemory
     memory.end_session(session, 1.0)
     with pytest.raises(SessionNotFoundError, match=f"session_id: '{session}' cannot be used, it has ended already"):
         memory.end_session(session, 0.0)
-    assert memory.sessions()[0].outcome == 1.0
+    assert memory.sessions.latest()[0].outcome == 1.0
     with pytest.raises(SessionNotFoundError, match="'nobody' cannot be used, there is no such session; start one"):
         memory.end_session("nobody")
 
@@ -168,7 +168,7 @@ def test_an_invalid_end_of_a_session_is_an_error(
     memory.start_session()
     with pytest.raises(InvalidFieldError, match=wanted):
         memory.end_session(session_id, score)
-    assert memory.sessions()[0].is_open
+    assert memory.sessions.latest()[0].is_open
 
 
 def test_an_open_session_survives_a_restart(open_memory: OpenMemory, clock: Clock) -> None:
@@ -178,7 +178,7 @@ def test_an_open_session_survives_a_restart(open_memory: OpenMemory, clock: Cloc
     memory.close()
     clock.now += 60 * SECOND
     again = open_memory(clock=clock)
-    (open_one,) = again.sessions()
+    (open_one,) = again.sessions.latest()
     assert (open_one.session_id, open_one.is_open) == (session, True)
     report = again.end_session(session, 1.0)
     assert (report.facts, report.session.duration, report.session.end_reason) == (1, 60.0, "ended")
@@ -186,9 +186,9 @@ def test_an_open_session_survives_a_restart(open_memory: OpenMemory, clock: Cloc
 
 def test_sessions_are_listed_latest_first(memory: RobotMemory) -> None:
     ids = [memory.start_session(collection=name).session_id for name in ("lab", "default", "lab")]
-    assert [one.session_id for one in memory.sessions()] == ids[::-1]
-    assert [one.session_id for one in memory.sessions("lab")] == [ids[2], ids[0]]
-    assert [one.session_id for one in memory.sessions(n=1)] == [ids[2]]
+    assert [one.session_id for one in memory.sessions.latest()] == ids[::-1]
+    assert [one.session_id for one in memory.sessions.latest("lab")] == [ids[2], ids[0]]
+    assert [one.session_id for one in memory.sessions.latest(n=1)] == [ids[2]]
 
 
 def test_sessions_work_in_a_memory_without_a_file(open_memory: OpenMemory) -> None:

@@ -103,10 +103,10 @@ def verbs(memory: RobotMemory) -> Iterator[Callable[[], object]]:
     yield lambda: memory.update(9, context={"a": [1, 2]})
     yield lambda: memory.forget(11, "a test")
     yield lambda: memory.restore(5)
-    yield lambda: [session.context for session in memory.sessions()]
-    yield lambda: [memory.consolidate(session.session_id) for session in memory.sessions()]
+    yield lambda: [session.context for session in memory.sessions.latest()]
+    yield lambda: [memory.sessions.consolidate(session.session_id) for session in memory.sessions.latest()]
     yield memory.start_session
-    yield lambda: [memory.end_session(session.session_id, 1.0) for session in memory.sessions()]
+    yield lambda: [memory.end_session(session.session_id, 1.0) for session in memory.sessions.latest()]
     yield memory.status
     yield memory.flush
     yield lambda: memory.retain(dry_run=True)

@@ -78,7 +78,7 @@ class World:
         ids = [self.source.learn(text, session_id="s", category="grasp", confidence=0.8).memory_id for text in texts]
         self.source.update(ids[2], texts[0])
         self.follow()
-        (group, *_) = self.source.consolidate("s").groups or (None,)
+        (group, *_) = self.source.sessions.consolidate("s").groups or (None,)
         self.feed(two + 1)
         if group is None:
             return
@@ -156,16 +156,16 @@ VERBS: dict[str, Callable[[World, int, int], object]] = {
     "retag": lambda world, one, two: world.source.update(
         world.some(one, two), add_tags=[f"x{two}"], confidence=0.5 + two / 20
     ),
-    "add tag": lambda world, one, two: world.source.add_tag(f"t{one % 4}", ("", f"t{two % 4}")[two % 2]),
-    "rename tag": lambda world, one, two: world.source.rename_tag(f"t{one % 4}", f"t{two % 4}"),
-    "remove tag": lambda world, one, two: world.source.remove_tag(f"t{one % 4}"),
+    "add tag": lambda world, one, two: world.source.tags.add(f"t{one % 4}", ("", f"t{two % 4}")[two % 2]),
+    "rename tag": lambda world, one, two: world.source.tags.rename(f"t{one % 4}", f"t{two % 4}"),
+    "remove tag": lambda world, one, two: world.source.tags.remove(f"t{one % 4}"),
     "forget": lambda world, one, two: world.source.forget(world.some(one, two), "a test"),
     "restore": lambda world, one, two: world.source.restore(world.some(one, two)),
     "start": lambda world, one, two: world.source.start_session({"task": one}),
     "recall": lambda world, one, two: world.source.recall(TEXTS[one % len(TEXTS)]),
     "outcome": World.outcome,
     "merge": World.merge,
-    "consolidate": lambda world, one, two: world.source.consolidate(f"s{two % 3}"),
+    "consolidate": lambda world, one, two: world.source.sessions.consolidate(f"s{two % 3}"),
     "purge": lambda world, one, two: world.source.purge(ids=[world.some(one, two)]),
     "purge session": lambda world, one, two: world.source.purge(session_id=f"s{two % 3}"),
     "purge before": lambda world, one, two: world.source.purge(before=world.now - one * 10**9 * 60),
@@ -251,7 +251,7 @@ def as_read(memory: RobotMemory) -> dict[str, Any]:
     recalls = {text: {uuids[one.id] for one in memory.recall(text, n=100, min_confidence=0.0)} for text in TEXTS}
     status = memory.status()
     counts = (status.memories, status.facts, status.perceptions)
-    sessions = {one.session_id: one for one in memory.sessions(n=100)}
+    sessions = {one.session_id: one for one in memory.sessions.latest(n=100)}
     return {"details": details, "recalls": recalls, "counts": counts, "sessions": sessions}
 
 

@@ -16,10 +16,10 @@ from ..memory.search.request import Scope
 from ..memory.text.graphemes import beginning
 from ..replay import load_config
 from .command import DATABASE, FLEET_URL, Command, CommandError, fleet_url, open_memory, option, table
+from .export_file import read_parts, rewrite_without
 from .listing import LISTING, show_list
 from .output import write_result
 from .reading import RECALL, show_recall
-from .transfer import read_parts, rewrite_without
 
 if TYPE_CHECKING:
     from ..fleet.connection import Connection

@@ -11,7 +11,6 @@ import pytest
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.storage.functions import register
-from robotmem_ros.memory.storage.migrations import BEFORE_RELEASE, LAST_BEFORE_RELEASE
 
 
 @pytest.fixture
@@ -24,23 +23,7 @@ def db(tmp_path: Path) -> Path:
     return path
 
 
-def make_older(db: Path, version: int) -> None:
-    with sqlite3.connect(db) as connection:
-        connection.execute(f"PRAGMA application_id = {BEFORE_RELEASE}")
-        connection.execute(f"PRAGMA user_version = {version}")
-        # The names of the columns then.
-        connection.execute("ALTER TABLE sightings RENAME COLUMN subsampled TO thinned")
-        connection.execute("ALTER TABLE memories RENAME COLUMN received_at TO refreshed_at")
-        connection.execute("DROP INDEX idx_mem_uuid")
-        for name in ("uuid", "origin"):
-            connection.execute(f"ALTER TABLE memories DROP COLUMN {name}")
-    connection.close()
-
-
-@pytest.mark.parametrize("older", [False, True])
-def test_active_memories_are_carried_to_another_file(db: Path, tmp_path: Path, older: bool) -> None:
-    if older:
-        make_older(db, LAST_BEFORE_RELEASE)
+def test_active_memories_are_carried_to_another_file(db: Path, tmp_path: Path) -> None:
     lines, new = tmp_path / "memories.jsonl", tmp_path / "new.db"
     before = db.read_bytes()
     assert main(["export", str(lines), "--db", str(db)]) == 0
@@ -83,14 +66,6 @@ def test_an_export_into_a_pipe_is_the_same_lines(db: Path, tmp_path: Path, capsy
     assert output.out.partition("\n")[2] == lines.read_text()
     assert output.err == "exported: 3 memories\n"
     assert not Path("-").exists()
-
-
-def test_a_version_that_cannot_be_exported_is_refused(
-    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make_older(db, LAST_BEFORE_RELEASE - 1)
-    assert main(["export", str(tmp_path / "memories.jsonl"), "--db", str(db)]) == 1
-    assert f"only version {LAST_BEFORE_RELEASE} can be exported" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("line", ["{", "[]", json.dumps({"type": "fact"})])

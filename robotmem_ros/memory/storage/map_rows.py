@@ -120,13 +120,6 @@ def infos(snapshot: Snapshot) -> tuple[MapInfo, ...]:
     )
 
 
-def rows(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return all grids with every column; none of a file from before there were any."""
-    if not snapshot.row("SELECT 1 FROM sqlite_master WHERE name = 'occupancy_grids'"):
-        return []
-    return snapshot.mappings("SELECT * FROM occupancy_grids ORDER BY map_id")
-
-
 def _present_map(snapshot: Snapshot) -> str | None:
     # The map on which the robot drove last, if it has a grid; else the map with the newest grid.
     row = snapshot.row(

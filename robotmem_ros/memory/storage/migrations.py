@@ -5,28 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import MALFORMED, DatabaseUnusableError, StorageError
+from ..errors import DatabaseUnusableError
 from .backup import copy_into
-from .connection import check_readable, connect
-from .snapshot import Snapshot
 
 MIGRATIONS: Sequence[str] = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
 """Step i brings a database from version i to version i + 1. Never change a released step; add one."""
 
 APPLICATION_ID = 0x726F626D  # "robm"
-BEFORE_RELEASE = 0x726D656D  # "rmem", with versions of another schema
-LAST_BEFORE_RELEASE = 22
-_SIGHTINGS_BEFORE_RELEASE = "CREATE TEMP VIEW sightings AS SELECT *, thinned AS subsampled FROM main.sightings"
-"""View that gives a column its present name; all other exported columns have kept their names."""
-_MEMORIES_BEFORE_RELEASE = (
-    "CREATE TEMP VIEW memories AS SELECT {}, nullif(decay_rate, 0.01) AS decay_rate, refreshed_at AS received_at "
-    "FROM main.memories"
-)
-"""View that makes the default of a column NULL, as it is now, and gives another column its present name."""
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
@@ -35,8 +23,8 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
     An older database is first copied to `<name>.v<version>.bak` beside it.
 
     Raises:
-        DatabaseUnusableError: it belongs to another program, to a newer version of this program, to a version before
-            the first release, or to a version with another schema of the same number.
+        DatabaseUnusableError: it belongs to another program, to a newer version of this program, or
+            to a version with another schema of the same number.
     """
     version = schema_version(connection)
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -77,60 +65,12 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-@contextmanager
-def exportable(path: Path) -> Iterator[Snapshot]:
-    """Open a file to read one state of it, with this schema or with the last one before the first release.
-
-    Raises:
-        DatabaseUnusableError: it cannot be read, or has another schema.
-        StorageError: it is damaged.
-    """
-    check_readable(path)
-    action = f"export {str(path)!r}"
-    try:
-        with closing(connect(path, busy_timeout=5.0, synchronous="normal", read_only=True)) as connection:
-            _make_readable(connection, path)
-            connection.execute("BEGIN")
-            yield Snapshot(connection, action)
-    except (sqlite3.Error, *MALFORMED) as cause:
-        raise StorageError(action, cause) from cause
-
-
-def is_before_release(snapshot: Snapshot) -> bool:
-    """Tell whether a file that can be exported is from before the first release."""
-    return bool(snapshot.row("PRAGMA application_id")[0] == BEFORE_RELEASE)
-
-
-def _make_readable(connection: sqlite3.Connection, path: Path) -> None:
-    if _application(connection) != BEFORE_RELEASE:
-        check_version(connection, path)
-        return
-    if schema_version(connection) != LAST_BEFORE_RELEASE:
-        raise DatabaseUnusableError(
-            path,
-            f"has version {schema_version(connection)} of the schema before the first release",
-            f"only version {LAST_BEFORE_RELEASE} can be exported: open it once with the program of that version",
-        )
-    connection.execute(_SIGHTINGS_BEFORE_RELEASE)
-    columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
-    other_columns = ", ".join(name for name in columns if name != "decay_rate")
-    connection.execute(_MEMORIES_BEFORE_RELEASE.format(other_columns))
-
-
 def _application(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA application_id").fetchone()[0])
 
 
 def _check_application(connection: sqlite3.Connection, path: Path) -> None:
-    application = _application(connection)
-    if application == BEFORE_RELEASE:
-        raise DatabaseUnusableError(
-            path,
-            "was made by a version before the first release",
-            f"export it and import it into a new file: `robotmem export memories.jsonl --db {path}`, then "
-            "`robotmem import memories.jsonl --db NEW_FILE`",
-        )
-    if application != APPLICATION_ID:
+    if _application(connection) != APPLICATION_ID:
         raise DatabaseUnusableError(path, "was not made by robotmem_ros", "give the path of another file")
 
 

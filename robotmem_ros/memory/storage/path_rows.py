@@ -139,7 +139,5 @@ def count_older(snapshot: Snapshot, older_than: int, since: int, collection: str
 
 
 def rows(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return all points with every column, in the order of time; none from an old file without paths."""
-    if not snapshot.row("SELECT 1 FROM sqlite_master WHERE name = 'path_points'"):
-        return []
+    """Return all points with every column, in the order of time."""
     return snapshot.mappings("SELECT * FROM path_points ORDER BY observed_at, collection")

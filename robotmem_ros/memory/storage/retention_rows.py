@@ -38,7 +38,7 @@ from ..clocks import DAY, comparable_since
 from ..conditions.decay import IS_UNFADING
 from ..config.budgets import Budget, Measure
 from ..models import Kind
-from . import changes, rows, sighting_rows
+from . import rows
 from .file_size import file_size, pages_limit
 from .snapshot import Snapshot, Transaction
 
@@ -69,8 +69,6 @@ _LEAST_FILE_STEP = 32
 """A page is free only when all its rows are gone: fewer would often free nothing."""
 _VECTOR_OVERHEAD = 64
 """Bytes that a vector and its link take beside its components."""
-_JSON_COLUMNS = ("context", "perception_metadata")
-_EVERY_SIGHTING = -1
 
 
 class EvictionCandidate(NamedTuple):
@@ -173,32 +171,6 @@ def count_removed(transaction: Transaction, reason: str, kinds: Mapping[str, int
 def removal_counts(snapshot: Snapshot) -> dict[tuple[str, str], int]:
     """Return how much retention removed so far, by reason and kind."""
     return {(reason, kind): n for reason, kind, n in snapshot.rows("SELECT reason, kind, n FROM removed")}
-
-
-def active_ids(snapshot: Snapshot) -> list[int]:
-    """Return the ids of all active facts and perceptions, ascending; notes belong to their files."""
-    sql = "SELECT id FROM memories WHERE status = 'active' AND type <> 'note' ORDER BY id"
-    return [memory_id for (memory_id,) in snapshot.rows(sql)]
-
-
-def whole_rows(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[dict[str, Any]]:
-    """Return memories with every column, tag, sighting and change, in the order of the ids; missing ids are skipped."""
-    records = snapshot.mappings(
-        "SELECT * FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(memory_ids)),)
-    )
-    by_id = {row["id"]: row for row in records}
-    return [_whole(snapshot, by_id[memory_id]) for memory_id in memory_ids if memory_id in by_id]
-
-
-def _whole(snapshot: Snapshot, row: dict[str, Any]) -> dict[str, Any]:
-    memory_id = row["id"]
-    for name in _JSON_COLUMNS:
-        row[name] = None if row[name] is None else json.loads(row[name])
-    tags = snapshot.rows("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
-    row["tags"] = [tag for (tag,) in tags]
-    row["sightings"] = [vars(sighting) for sighting in sighting_rows.history(snapshot, memory_id, _EVERY_SIGHTING)]
-    row["history"] = [vars(change) for change in changes.history(snapshot, memory_id)]
-    return row
 
 
 def _scope(budget: Budget, excluded_ids: Collection[int]) -> tuple[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 
 from robotmem_ros.memory import DatabaseUnusableError, Parameters, RobotMemory
 from robotmem_ros.memory.storage import Database, migrations
-from robotmem_ros.memory.storage.migrations import BEFORE_RELEASE, MIGRATIONS, migrate, schema_version
+from robotmem_ros.memory.storage.migrations import MIGRATIONS, migrate, schema_version
 
 ADD_MOOD = """
 ALTER TABLE memories ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
@@ -141,20 +141,3 @@ def test_a_step_that_another_process_ran_meanwhile_is_not_run_again(tmp_path: Pa
     assert schema_version(second) == 1
     first.close()
     second.close()
-
-
-@pytest.mark.parametrize("number", [2, 22])
-@pytest.mark.parametrize("read_only", [False, True])
-def test_a_file_from_before_the_first_release_is_refused_and_not_touched(
-    version_1: Path, number: int, read_only: bool
-) -> None:
-    with sqlite3.connect(version_1) as connection:
-        connection.execute(f"PRAGMA application_id = {BEFORE_RELEASE}")
-        connection.execute(f"PRAGMA user_version = {number}")
-    connection.close()
-    before = version_1.read_bytes()
-    told = r"was made by a version before the first release; export it .* `robotmem import"
-    with pytest.raises(DatabaseUnusableError, match=told):
-        RobotMemory(version_1, read_only=read_only)
-    assert version_1.read_bytes() == before
-    assert list(version_1.parent.glob("*.bak")) == []

@@ -93,6 +93,7 @@ class Companion(Protocol):
 class RobotMemory:
     """A memory in one SQLite file. Safe to use from several threads; a context manager that closes itself.
 
+    Each verb raises StorageError if the database could not be read or written.
     What is still open when the program ends is closed then. A process that is forked cannot use it. Times are
     nanoseconds since the epoch by the robot's clock, positions metres in the memory frame. It reads no other file:
     `open_memory` opens one with `notes_folders`.
@@ -168,7 +169,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: a field cannot be used.
-            StorageError: the database could not be written.
         """
         fact, parts = NewFact(**arguments_in(locals())), self._access.writable
         (result,) = parts.learning.learn([self._new_fact(fact)])
@@ -183,7 +183,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: a field cannot be used, which is named with its index, such as `facts[3].confidence`.
-            StorageError: the database could not be written.
         """
         store = self._access.writable.learning.learn
         return self._store_many("facts", facts, NewFact, check=self._new_fact, store=store, progress=progress)
@@ -197,7 +196,6 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the id is no whole number.
             MemoryNotFoundError: no active memory has this id, or this one has neither data nor metadata.
-            StorageError: the database could not be read.
         """
         return self._access.read(rows.perception_data, validation.whole("memory_id", memory_id))
 
@@ -207,7 +205,6 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the id is no whole number.
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
-            StorageError: the database could not be read.
         """
         return self._access.read(explain, validation.whole("memory_id", memory_id))
 
@@ -228,7 +225,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: a field cannot be used.
-            StorageError: the database could not be written.
         """
         return self.store(self._new_perception(NewPerception(**arguments_in(locals())))).result()
 
@@ -241,7 +237,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: a field cannot be used, which is named with its index, such as `perceptions[3].pose`.
-            StorageError: the database could not be written.
         """
         store = self._access.writable.objects.store_many
         check = self._new_perception
@@ -305,7 +300,6 @@ class RobotMemory:
         Raises:
             InvalidFieldError: `n` is less than 1.
             MemoryNotFoundError: no active object has this id.
-            StorageError: the database could not be read.
         """
         return self.parts.objects.history(validation.whole("memory_id", memory_id), n)
 
@@ -318,11 +312,7 @@ class RobotMemory:
         return self._access.writable.objects.count_undetected(field_of_view)
 
     def objects(self, limit: int = 2000, *, include_unconfirmed: bool = False) -> tuple[SeenObject, ...]:
-        """Return the confirmed objects of the current map, or all, in all collections, those seen last first.
-
-        Raises:
-            StorageError: the database could not be read.
-        """
+        """Return the confirmed objects of the current map, or all, in all collections, those seen last first."""
         return self.parts.objects.seen_last(limit, self.decay(), include_unconfirmed)
 
     @takes(RecallRequest)
@@ -352,7 +342,6 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.
             FrameMismatchError: a position is in a frame that cannot be compared.
-            StorageError: the database could not be read.
         """
         request, parts = RecallRequest(**arguments_in(locals())), self.parts
         _check_scope(request.scope)
@@ -371,7 +360,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: `n` is not in 1 to 1,000.
-            StorageError: the database could not be read.
         """
         limit = validation.whole("n", n, low=1, high=MAX_ENTRIES)
         return self._access.read(lambda snapshot: RecallLog(latest(snapshot, limit), most_used(snapshot, limit)))
@@ -392,7 +380,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: a field cannot be used.
-            StorageError: the database could not be read.
         """
         request, parts = TimelineRequest(**arguments_in(locals())), self.parts
         _check_scope(request.scope)
@@ -412,7 +399,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
-            StorageError: the database could not be read.
         """
         since, until = self._access.window(after, before)
         query = parse_density(bins=bins, after=since, before=until, collection=collection)
@@ -425,7 +411,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: a time or `n` cannot be used.
-            StorageError: the database could not be read.
         """
         since, until = self.moment("after", after), self.moment("before", before)
         return self._access.query(read_sighted, since, until, validation.whole("n", n, low=1))
@@ -438,7 +423,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: an id is no whole number, or there are too many.
-            StorageError: the database could not be read.
         """
         order, everything = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
         return self._access.query(read_details, order, self.decay(), include_forgotten=everything)
@@ -454,7 +438,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: a field cannot be used.
-            StorageError: the database could not be read.
         """
         _check_scope(scope)
         query = parse_counts(field, collection=collection, n=n)
@@ -492,7 +475,6 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the id is no whole number.
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
-            StorageError: the database could not be read.
         """
         checked_id = validation.whole("memory_id", memory_id)
         with self.parts.database.snapshot() as snapshot:
@@ -542,7 +524,6 @@ class RobotMemory:
             InvalidFieldError: a condition cannot be used, or there is none.
             MemoryNotFoundError: an id is unknown; then nothing is deleted.
             PurgeUnfinishedError: all is deleted, but another process keeps the traces from being overwritten.
-            StorageError: the database could not be written.
         """
         before_ns = None if before is None else self.moment("before", before)
         selection = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before_ns)
@@ -559,7 +540,6 @@ class RobotMemory:
 
         Raises:
             PurgeUnfinishedError: another process still keeps it from being done.
-            StorageError: the database could not be written.
         """
         return finish(self._access.writable.database)
 
@@ -568,7 +548,6 @@ class RobotMemory:
 
         Raises:
             ExportError: what is to go could not be exported, and so stays.
-            StorageError: the database could not be read or written.
         """
         return self.parts.retention.plan() if dry_run else self._access.writable.retention.run()
 
@@ -581,7 +560,6 @@ class RobotMemory:
         Raises:
             InvalidFieldError: `seen` is no cursor.
             RewoundError: the file was replaced, as by a backup, and the follower must start again.
-            StorageError: the database could not be read.
         """
         cursor = BEGINNING if seen is None else seen
         if not isinstance(cursor, Cursor):
@@ -595,7 +573,6 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: the batch holds what no file has; then nothing of it is stored.
-            StorageError: the database could not be written.
         """
         parts = self._access.writable
         result = parts.database.write(lambda transaction: apply(transaction, batch)).result()
@@ -633,11 +610,7 @@ class RobotMemory:
         return target
 
     def activity(self) -> Activity:
-        """Return when the file was last written, which other programs have it open, and how much room its disk has.
-
-        Raises:
-            StorageError: the database could not be read.
-        """
+        """Return when the file was last written, which other programs have it open, and how much room its disk has."""
         return self._access.read(read_activity, self.path)
 
     def moment(self, field: str, value: object) -> int:

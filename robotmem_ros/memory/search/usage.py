@@ -55,16 +55,17 @@ class UsageRecorder:
         """Count the memories of a result, and log its recall; a database that is only read does neither."""
         if self._database.read_only:
             return
-        relevance = max((hit.relevance for hit in result), default=None) if query.text else None
+        ids = [hit.memory.id for hit in result.hits]
+        relevance = max((hit.relevance for hit in result.hits), default=None) if query.text else None
         entry = LoggedRecall(
-            max(query.decay.now, 0), caller, "", query.text, result.mode.value, len(result), relevance,
+            max(query.decay.now, 0), caller, "", query.text, result.mode.value, len(ids), relevance,
             result.relevant, milliseconds,
         )  # fmt: skip
         with self._lock:
             self._recalls.append(entry)
-            self._counts.update(memory.id for memory in result)
-            for rank, memory in enumerate(result, start=1):
-                self._ranks[memory.id] = min(rank, self._ranks.get(memory.id, rank))
+            self._counts.update(ids)
+            for rank, memory_id in enumerate(ids, start=1):
+                self._ranks[memory_id] = min(rank, self._ranks.get(memory_id, rank))
 
     def write(self) -> bool:
         """Queue what was collected; a failure is logged, since the results were right without it. Nothing is left."""

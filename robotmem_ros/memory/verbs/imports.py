@@ -14,17 +14,9 @@ class Imports:
         self._access = access
 
     def begin(self, recording: Recording) -> int:
-        """Return the id for the import keys of one topic of a recording; an import that was begun before goes on.
-
-        Raises:
-            StorageError: the database could not be written.
-        """
+        """Return the id for the import keys of one topic of a recording; an import that was begun before goes on."""
         return self._access.write(imports.begin, recording).result()
 
     def finish(self, import_id: int) -> None:
-        """Note that an import is complete.
-
-        Raises:
-            StorageError: the database could not be written.
-        """
+        """Note that an import is complete."""
         self._access.write(imports.finish, import_id).result()

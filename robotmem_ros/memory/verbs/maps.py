@@ -25,7 +25,6 @@ class Maps:
 
         Raises:
             InvalidFieldError: it is not in the memory frame.
-            StorageError: the database could not be written.
         """
         return self.store(grid).result()
 
@@ -51,7 +50,6 @@ class Maps:
 
         Raises:
             InvalidFieldError: the name of the map cannot be used.
-            StorageError: the database could not be read.
         """
         return self._access.read(map_rows.load, self._map_id(map_id))
 
@@ -79,7 +77,6 @@ class Maps:
 
         Raises:
             InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
-            StorageError: the database could not be read.
         """
         since, until = self._access.window(after, before)
         limit = validation.whole("n", n, low=1, high=MAX_POINTS)

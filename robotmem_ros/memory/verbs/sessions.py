@@ -108,7 +108,6 @@ class Sessions:
 
         Raises:
             InvalidFieldError: a field cannot be used, or there is no such session.
-            StorageError: the database could not be read.
         """
         name, count = validation.collection("collection", collection, wildcard=""), validation.whole("n", n)
         session_id = validation.name("cursor", cursor)
@@ -145,7 +144,6 @@ class Sessions:
 
         Raises:
             InvalidFieldError: a field cannot be used.
-            StorageError: the database could not be read.
         """
         text, decay = validation.query("task", task, required=True), self._access.decay()
         about = Subject(new_session(self._access.parameters(), decay.now, {"task": text}, collection, None), (text,))

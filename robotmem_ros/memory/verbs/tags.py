@@ -23,7 +23,6 @@ class Tags:
 
         Raises:
             InvalidFieldError: the name of the collection cannot be used.
-            StorageError: the database could not be read.
         """
         return tuple(self._access.read(tag_rows.read, validation.collection("collection", collection, wildcard="")))
 
@@ -36,7 +35,6 @@ class Tags:
         Raises:
             InvalidFieldError: a name cannot be used, the parent is unknown or stands under the tag, or rules give the
                 tag.
-            StorageError: the database could not be written.
         """
         self._access.write(vocabulary.add, tag, parent, display_name).result()
 
@@ -48,7 +46,6 @@ class Tags:
         Raises:
             InvalidFieldError: a name cannot be used, the tag is unknown or given by rules, or the new one stands under
                 it.
-            StorageError: the database could not be written.
         """
         return self._exchange(tag, new_tag, dry_run=dry_run)
 
@@ -57,7 +54,6 @@ class Tags:
 
         Raises:
             InvalidFieldError: the name cannot be used, the tag is unknown, or rules give it.
-            StorageError: the database could not be written.
         """
         return self._exchange(tag, None, dry_run=dry_run)
 

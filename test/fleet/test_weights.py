@@ -57,9 +57,9 @@ def test_what_weighs_is_the_same(robot: RobotMemory) -> None:
     for content in ("the lift door is open", "the lift door is closed", "wait at the lift door"):
         robot.learn(content)
     for outcome in (1.0, 1.0, 0.0):
-        session = robot.start_session().session_id
+        session = robot.sessions.start().session_id
         robot.recall("wait lift door", n=2)
-        robot.end_session(session, outcome)
+        robot.sessions.end(session, outcome)
     send(robot)
     weights = [
         {

@@ -14,7 +14,8 @@ export class VirtualList {
     this.shown = new Map();
     this.inner = h("div.rows", { role: "listbox", tabindex: 0, "aria-label": label });
     this.inner.addEventListener("keydown", (event) => this.#key(event));
-    this.inner.addEventListener("focus", () => this.#activate(Math.max(this.active, 0)));
+    // A click focuses the list first: that must not move the row away from under the pointer.
+    this.inner.addEventListener("focus", () => this.inner.matches(":focus-visible") && this.#activate(Math.max(this.active, 0)));
     this.inner.addEventListener("click", (event) => this.#click(event));
     container.replaceChildren(this.inner);
     container.addEventListener("scroll", () => this.#draw(), { passive: true });
@@ -27,9 +28,9 @@ export class VirtualList {
 
   /** Shows other items; with `stay` the active one and the place in the list are kept. */
   show(items, { stay = false } = {}) {
-    const activeId = this.items[this.active]?.id;
+    const activeKey = this.items[this.active]?.key;
     this.items = items;
-    this.active = stay ? items.findIndex((item) => item.id === activeId) : -1;
+    this.active = stay ? items.findIndex((item) => item.key === activeKey) : -1;
     if (!stay) this.container.scrollTop = 0;
     this.redraw();
   }
@@ -44,8 +45,8 @@ export class VirtualList {
   }
 
   /** Marks the item that is open. */
-  select(id) {
-    this.selected = id;
+  select(key) {
+    this.selected = key;
     for (const [index, element] of this.shown) this.#mark(index, element);
   }
 
@@ -84,7 +85,7 @@ export class VirtualList {
 
   #mark(index, element) {
     element.classList.toggle("active", index === this.active);
-    element.setAttribute("aria-selected", String(this.items[index]?.id === this.selected && this.selected !== null));
+    element.setAttribute("aria-selected", String(this.items[index]?.key === this.selected && this.selected !== null));
   }
 
   #activate(index) {

@@ -9,8 +9,11 @@ import os
 import socket
 import sys
 import time
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import metadata
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..fleet.scope import open_memory
@@ -53,11 +56,13 @@ def _web(arguments: argparse.Namespace) -> None:
             token = new_token()
         address = url(listening, arguments.host)
         settings = Settings(
-            token=token, hosts=(arguments.host, *_own_names(), *arguments.allow_host), read_only=arguments.read_only
+            token=token,
+            hosts=(arguments.host, *_own_names(), *arguments.allow_host),
+            read_only=arguments.read_only,
+            is_fleet_alone=_is_fleet_alone(arguments),
         )
         os.nice(_NICE)
-        _wait_for(_database(arguments), arguments.wait)
-        with _console_memory(arguments) as memory:
+        with _console_file(arguments) as path, _console_memory(arguments, path) as memory:
             message = f"console: {address}#token={token}\n" if is_made else f"console: {address}\n"
 
             def announce() -> None:
@@ -129,14 +134,31 @@ def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
         serve(app, listening, on_start=announce)
 
 
-def _console_memory(arguments: argparse.Namespace) -> RobotMemory:
-    path = existing_path(_database(arguments))
+def _is_fleet_alone(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.fleet_url) and not (arguments.db or _parameters(arguments).db_path)
+
+
+@contextmanager
+def _console_file(arguments: argparse.Namespace) -> Iterator[Path]:
+    """Return the file to show. Who runs the robots has none: an empty one reads the queries, and has the model."""
+    if _is_fleet_alone(arguments):
+        with TemporaryDirectory(prefix="robotmem-") as folder:
+            yield Path(folder) / "memory.db"
+    else:
+        _wait_for(_database(arguments), arguments.wait)
+        yield existing_path(_database(arguments))
+
+
+def _console_memory(arguments: argparse.Namespace, path: Path) -> RobotMemory:
     overrides = _overrides(arguments) | {"session_maintenance": False}
+    if arguments.fleet_url:
+        overrides["fleet_url"] = arguments.fleet_url
     if arguments.areas_file is not None:
         overrides["areas_file"] = arguments.areas_file
         if not arguments.read_only:
             _make_areas_file(arguments.areas_file)
-    return open_memory(path, patience=_PATIENCE, read_only=arguments.read_only, **overrides)
+    read_only = arguments.read_only and not _is_fleet_alone(arguments)
+    return open_memory(path, patience=_PATIENCE, read_only=read_only, **overrides)
 
 
 def _toolbox(arguments: argparse.Namespace) -> AbstractContextManager[Toolbox]:
@@ -235,6 +257,10 @@ COMMANDS = (
             option("--read-only", action="store_true", help="change nothing, not even count what was searched"),
             option("--config", help="parameter file of the node, for its model, areas and weights"),
             option("--areas-file", metavar="FILE", help="file of the named areas, made if it is missing"),
+            option(
+                "--fleet-url", default="", metavar="URL",
+                help="fleet to show too, a libpq URI or service; without a file of --db or --config, the fleet alone",
+            ),
             option("--no-model", action="store_true", help="search by words alone"),
             option(
                 "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="for a database that a node is to make"

@@ -58,20 +58,22 @@ def ask(connection: Connection, robot: str, memory: str, content: str | None, re
     `memory` is its id in the file of the robot, or its UUID.
 
     Raises:
-        InvalidFieldError: the memory or the reason cannot be used.
-        FleetError: the login sees no such memory, or may not ask.
+        InvalidFieldError: the memory, the content or the reason cannot be used, or the login sees no such memory.
+        FleetError: the login may not ask.
     """
-    if not reason.strip() or len(reason) > _MAX_REASON or "\0" in reason + (content or ""):
-        raise InvalidFieldError("REASON", reason, f"must be a text of up to {_MAX_REASON} characters")
+    if not reason.strip() or len(reason) > _MAX_REASON or "\0" in reason:
+        raise InvalidFieldError("reason", reason, f"must be a text of up to {_MAX_REASON} characters")
+    if content is not None and (not content.strip() or "\0" in content):
+        raise InvalidFieldError("content", content, "must be a text; without a content the memory is withdrawn")
     try:
         is_id = memory.isdecimal() and len(memory) < 13
         uuid, ending = ("", f"{int(memory):010x}") if is_id else (str(UUID(memory)), "")
     except ValueError as cause:
-        raise InvalidFieldError("MEMORY", memory, "must be the id in the robot's file, or a UUID") from cause
+        raise InvalidFieldError("memory", memory, "must be the id in the robot's file, or a UUID") from cause
     with fleet_errors():
         rows = connection.execute(_FIND, {"robot": robot, "memory": uuid, "ending": ending}).fetchall()
         if len(rows) != 1:
-            raise FleetError(f"this login sees no memory {memory} of a robot {robot!r}; a UUID names any")
+            raise InvalidFieldError("memory", memory, f"is none of a robot {robot!r} that this login sees")
         row = connection.execute(_ASK, (*rows[0], content, reason.strip())).fetchone()
     assert row is not None
     return int(row[0])

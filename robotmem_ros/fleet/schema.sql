@@ -144,6 +144,7 @@ CREATE INDEX memories_context ON memories USING gin ((body -> 'context') jsonb_p
 CREATE INDEX memories_tags ON memories USING gin ((body -> 'tags'));
 CREATE INDEX memories_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX memories_label ON memories (label_key) WHERE label_key <> '';
+CREATE INDEX memories_seen ON memories (((body #>> '{object,0,last_seen}')::bigint)) WHERE confirmed IS NOT NULL;
 -- To find the memories without a vector of the model.
 CREATE INDEX memories_model ON memories (robot, model, uuid) WHERE status = 'active';
 

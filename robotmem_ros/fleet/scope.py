@@ -107,7 +107,7 @@ def _recall(memory: FleetMemory, call: _Call[RecallResult]) -> RecallResult:
     def ask(connection: Connection) -> RecallResult:
         from .recall import recall
 
-        return recall(connection, query, memory.asker(call, query.text))
+        return recall(connection, query, memory.asker(query.text, is_of_both=call.is_of_both))
 
     def join(own: RecallResult | None, others: RecallResult) -> RecallResult:
         return _merged(own, others, query) if own is not None else say(others, query.cut)
@@ -125,7 +125,7 @@ def _timeline(memory: FleetMemory, call: _Call[Timeline]) -> Timeline:
     def ask(connection: Connection) -> list[tuple[TimelineEntry, bytes]]:
         from .timeline import timeline
 
-        return timeline(connection, query, memory.asker(call))
+        return timeline(connection, query, memory.asker(is_of_both=call.is_of_both))
 
     def join(own: Timeline | None, others: list[tuple[TimelineEntry, bytes]]) -> Timeline:
         keys = [(entry.observed_at, entry.id, uuid, entry) for entry, uuid in others]
@@ -147,7 +147,7 @@ def _counts(memory: FleetMemory, call: _Call[Counts]) -> Counts:
     def ask(connection: Connection) -> list[Count]:
         from .counts import counts
 
-        return counts(connection, query, memory.asker(call), memory.parts.areas.by_name())
+        return counts(connection, query, memory.asker(is_of_both=call.is_of_both), memory.parts.areas.by_name())
 
     def join(own: Counts | None, others: list[Count]) -> Counts:
         sums = {_key(query, count): count for count in own or ()}
@@ -199,7 +199,7 @@ class FleetMemory(RobotMemory):
             for condition in conditions
         )
 
-    def asker(self, call: _Call[Any], text: str = "") -> Asker:
+    def asker(self, text: str = "", *, is_of_both: bool) -> Asker:
         """Return who asks for a text; what both know is told by the robot alone."""
         from .ask import Asker
 
@@ -210,7 +210,7 @@ class FleetMemory(RobotMemory):
             except ModelUnavailableError as error:
                 reason = str(error)
         parents, file = self._access.read(tag_rows.parents), self._access.read(revisions.robot)
-        others = self._access.read(overview).others if call.is_of_both else None
+        others = self._access.read(overview).others if is_of_both else None
         return Asker(self.parameters, vector, embedder.name, reason, parents, file, others)
 
 
@@ -261,14 +261,17 @@ class Fleet:
         except RobotMemoryError as error:
             return -1, str(error)
 
-    def ask(self, work: Callable[[Connection], T], deadline: float) -> Callable[[], T]:
+    def ask(self, work: Callable[[Connection], T], deadline: float, *, writes: bool = False) -> Callable[[], T]:
         """Begin to ask, and return a function that waits for the answer; that raises RobotMemoryError."""
+        limit = max(1, round(deadline * 1000))
+        mode = "READ WRITE" if writes else "READ ONLY"
+        begin = f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ {mode}; SET LOCAL statement_timeout = {limit}"
         end, future = time.monotonic() + deadline, Future[T]()
 
         def run() -> None:
             with self._free:
                 try:
-                    future.set_result(self._work(work, deadline))
+                    future.set_result(self._work(work, begin))
                 except BaseException as error:
                     future.set_exception(error)
 
@@ -297,21 +300,19 @@ class Fleet:
         for connection in connections:
             connection.close()
 
-    def _work(self, work: Callable[[Connection], T], deadline: float) -> T:
+    def _work(self, work: Callable[[Connection], T], begin: str) -> T:
         from .connection import FleetError
 
         connection = self._take()
         if connection is not None:
             # The server may have closed it meanwhile.
             with suppress(FleetError):
-                return self._in_transaction(connection, work, deadline)
-        return self._in_transaction(self._connected(), work, deadline)
+                return self._in_transaction(connection, work, begin)
+        return self._in_transaction(self._connected(), work, begin)
 
-    def _in_transaction(self, connection: Connection, work: Callable[[Connection], T], deadline: float) -> T:
+    def _in_transaction(self, connection: Connection, work: Callable[[Connection], T], begin: str) -> T:
         from .connection import fleet_errors
 
-        limit = max(1, round(deadline * 1000))
-        begin = f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = {limit}"
         try:
             with fleet_errors(), connection.transaction():
                 connection.execute(begin.encode())

@@ -439,6 +439,10 @@ class SeenObject(NamedTuple):
     confirmed: bool
     uncertainty: float = 0.0
     """Standard deviation of its position along the floor, in metres."""
+    collection: str = ""
+    map_id: str = ""
+    robot: str = ""
+    """The robot of the fleet that remembers it; empty for this one."""
 
 
 ENDED, EXPIRED = "ended", "expired"

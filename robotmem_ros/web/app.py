@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from ..memory import RobotMemory
 from .access import Access
 from .events import Events, event_routes
+from .fleet import fleet_routes, scopes_of
 from .guard import Guard, Limits
 from .headers import SecurityHeaders
 from .memories import changing_routes, detail_routes, list_routes
@@ -37,6 +38,8 @@ class Settings:
     hosts: tuple[str, ...] = ()
     """Names by which it may be called, besides those of the loopback device and the address of a connection."""
     read_only: bool = False
+    is_fleet_alone: bool = False
+    """The file is an empty one, which reads the queries to the fleet."""
     static: Path = STATIC
     """Folder of the page."""
     limits: Limits = field(default_factory=Limits)
@@ -88,7 +91,12 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
     )
     add_handlers(api)
     routers: Iterable[APIRouter] = (
-        overview_routes(memory, read_only=settings.read_only, needs_token=not access.is_open),
+        overview_routes(
+            memory,
+            read_only=settings.read_only,
+            needs_token=not access.is_open,
+            scopes=scopes_of(memory, is_alone=settings.is_fleet_alone),
+        ),
         count_routes(memory),
         list_routes(memory),
         detail_routes(memory),
@@ -96,6 +104,7 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
         tag_routes(memory, read_only=settings.read_only),
         place_routes(memory, read_only=settings.read_only),
         past_routes(memory),
+        fleet_routes(memory, read_only=settings.read_only),
         event_routes(events),
         login_routes(access),
     )

@@ -33,6 +33,10 @@ class StatusOut(Value):
 
     read_only: bool
     needs_token: bool = Field(description="Callers must log in.")
+    scopes: list[str] = Field(
+        description="Whose memories a query can look at: robot, fleet, both; the usual one first."
+    )
+    map_id: str = Field(description="The present map.")
     mode: str = Field(description="What a search with words runs on: hybrid, bm25_only, vec_only or structured.")
     reason: str = Field(description="What is missing; empty if nothing is.")
     memories: int
@@ -139,7 +143,7 @@ class Failures(Value):
     sessions: list[SessionOut]
 
 
-def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool) -> APIRouter:
+def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool, scopes: list[str]) -> APIRouter:
     """Make the paths over a memory."""
     router = APIRouter(prefix="/api", tags=["overview"])
 
@@ -148,7 +152,8 @@ def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool) 
         """Tell what the memory holds, what is missing, and who is at work on its file."""
         now = memory.status()
         values = {name: getattr(now, name) for name in StatusOut.model_fields if hasattr(now, name)}
-        console = {"read_only": read_only, "needs_token": needs_token}
+        console = {"read_only": read_only, "needs_token": needs_token, "scopes": scopes}
+        values["map_id"] = memory.parameters.map_id
         return StatusOut.model_validate(values | asdict(memory.activity()) | console)
 
     @router.get("/doctor", responses=responses())

@@ -21,10 +21,10 @@ from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, writable
 from .requests import AS_WHOLE, MAX_ENTRIES, AreaIn, AreaNameIn, Id, Name, Time
 from .responses import NotThereError, SafeJSONResponse, responses
-from .schemas import Entry, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from
+from .schemas import Entry, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from, fleet_robot
 
 _SIGHTINGS = 100
-_MOST_OBJECTS = 10_000
+MOST_OBJECTS = 10_000
 _MINUTE = 60 * 10**9
 _FOREVER = "private, max-age=31536000, immutable"
 MapId = Annotated[Name | None, Query(description="Name of the map; by default the present one.")]
@@ -51,10 +51,11 @@ class AreaRemoved(Value):
     removed: str
 
 
-@filled_from(SeenObject)
+@filled_from(SeenObject, without={"robot"})
 class ObjectOut(Value):
     """An object, in brief."""
 
+    fleet_robot: str = fleet_robot()
     uncertainty: float | None = Field(default=None, description="Standard deviation along the floor, in metres.")
 
 
@@ -155,7 +156,7 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
 
     @router.get("/objects", responses=responses(), response_model=Objects)
     def objects(
-        limit: Annotated[int, AS_WHOLE, Query(ge=1, le=_MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
+        limit: Annotated[int, AS_WHOLE, Query(ge=1, le=MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
     ) -> Response:
         """List the objects of the current map in all collections, those seen last first."""
         content = Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
@@ -169,7 +170,7 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         item = full.memory
         if item.pose is None or item.first_seen is None or item.last_seen is None:
             raise NotThereError("id", memory_id, "is the id of no object")
-        values: dict[str, Any] = {name: getattr(item, name, None) for name in ObjectDetails.model_fields}
+        values = {name: getattr(item, name) for name in ObjectDetails.model_fields if hasattr(item, name)}
         about = {"id": item.id, "position": list(item.pose[:3]), "description": item.content}
         return ObjectDetails.model_validate({**values, **about, "sightings": full.sightings[:_SIGHTINGS]})
 

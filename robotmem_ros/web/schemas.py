@@ -96,7 +96,8 @@ def _part(name: str, about: str) -> Any:
     return Field(None, validation_alias=AliasPath("context", name), description=f"{about} Null if it has none.")
 
 
-def _fleet_robot() -> Any:
+def fleet_robot() -> Any:
+    """Return the field that names the robot of a result; `robot` is that of the context."""
     about = "The robot of the fleet that remembers it; empty for this one."
     return Field("", validation_alias="robot", description=about)
 
@@ -143,7 +144,7 @@ class FoundMemory(MemoryOut):
 
     model_config = ConfigDict(populate_by_name=False)  # `robot` of a hit is that of the fleet, not of the context
 
-    fleet_robot: str = _fleet_robot()
+    fleet_robot: str = fleet_robot()
     similarity: Measure = Field(description="Cosine similarity to the query; null without one.")
     explanation: ScoreExplanationOut | None
     distance: Measure = Field(description="Metres to the target; null without one.")
@@ -208,7 +209,7 @@ class DetailsOut(Value):
 class Entry(Value):
     """A memory in brief, to tell whether to read it in full."""
 
-    fleet_robot: str = _fleet_robot()
+    fleet_robot: str = fleet_robot()
     snippet: str = Field(description="The first 100 characters of the content.")
 
 
@@ -224,7 +225,7 @@ class Timeline(Value):
 class BriefMemory(Value):
     """A memory as a search found it, in brief."""
 
-    fleet_robot: str = _fleet_robot()
+    fleet_robot: str = fleet_robot()
     snippet: str = Field(description="The best part of the content, with the words of the query between `**`.")
     distance: Measure = Field(description="Metres to the target; null without one.")
 

@@ -9,10 +9,11 @@ import pytest
 
 from robotmem_ros.cli.main import main
 from robotmem_ros.fleet import administration
-from robotmem_ros.fleet.connection import FleetError, connect
+from robotmem_ros.fleet.connection import connect
 from robotmem_ros.fleet.pull import Pull
 from robotmem_ros.fleet.requests import Request, ask, carry_out, requests
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.errors import InvalidFieldError
 
 from .conftest import Fleet, push
 
@@ -77,7 +78,7 @@ def test_a_robot_asks_for_what_it_may_read_and_answers_for_itself_alone(fleet: F
     push(memory, url)
     ((uuid,),) = fleet.query("SELECT uuid FROM robotmem.memories")
     with closing(connect(other)) as connection:
-        with pytest.raises(FleetError, match=f"sees no memory {fact} of a robot 'asked'"):
+        with pytest.raises(InvalidFieldError, match=f"'{fact}' is none of a robot 'asked' that this login sees"):
             ask(connection, "asked", str(fact), None, "it is closed")
         with closing(connect(fleet.url)) as owner:
             administration.grant(owner, "other", "default")
@@ -101,10 +102,10 @@ def test_a_robot_asks_for_what_it_may_read_and_answers_for_itself_alone(fleet: F
 @pytest.mark.parametrize(
     ("memory_name", "reason", "problem"),
     [
-        ("x", "why", "MEMORY: 'x' must be"),
-        ("1", " ", "REASON: ' ' must be"),
-        ("1", "a\0b", "REASON: "),
-        ("9", "why", "sees no"),
+        ("x", "why", "memory: 'x' must be"),
+        ("1", " ", "reason: ' ' must be"),
+        ("1", "a\0b", "reason: "),
+        ("9", "why", "memory: '9' is none of a robot"),
     ],
 )
 def test_a_request_that_cannot_be_used_is_refused(

@@ -91,13 +91,13 @@ class Server:
 
 @contextmanager
 def console(
-    db: Path, *options: str, environment: Mapping[str, str] | None = None, code: str = _CODE
+    db: Path | None, *options: str, environment: Mapping[str, str] | None = None, code: str = _CODE
 ) -> Iterator[Server]:
     """Run `robotmem web` on any free port without a model; it must end without a complaint.
 
     `code` is run instead of the command.
     """
-    arguments = ["web", "--db", str(db), "--port", "0", "--no-model", *options]
+    arguments = ["web", *(["--db", str(db)] if db else []), "--port", "0", "--no-model", *options]
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         cwd=ROOT,

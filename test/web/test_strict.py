@@ -17,7 +17,8 @@ TRIANGLE = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]]
 GETS = [
     "status", "doctor", "recalls", "stats", "recent-failures", "collections", "categories", "tags", "labels", "density",
     "memories", "search?q=mug", "sessions", "sessions/x/memories", "memory/6", "memory/6/image", "areas", "objects",
-    "objects/6", "map", "map.png", "path", "at?time=5", "events",
+    "objects/6", "map", "map.png", "path", "at?time=5", "events", "fleet/robots",
+    "fleet/objects", "fleet/memory/kitchen1/6", "fleet/requests",
 ]  # fmt: skip
 
 
@@ -31,8 +32,9 @@ def refused(client: httpx.Client, path: str, **parameters: Any) -> dict[str, Any
 def test_the_list_above_is_that_of_all_paths(client: httpx.Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     described = {path for path, operations in paths.items() if "get" in operations}
-    named = {f"/api/{path.partition('?')[0]}".replace("/6", "/{id}").replace("/x/", "/{session_id}/") for path in GETS}
-    assert named == described
+    names = {"6": "{id}", "x": "{session_id}", "kitchen1": "{robot}"}
+    parts = [[names.get(part, part) for part in path.partition("?")[0].split("/")] for path in GETS]
+    assert {"/".join(("/api", *path)) for path in parts} == described
 
 
 @pytest.mark.parametrize("path", GETS)

@@ -58,6 +58,7 @@ class BriefMemory(Observed):
     """Number of older memories of the same text that it stands for."""
     robot: str = ""
     """The robot of the fleet that remembers it; empty for this one."""
+    map_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class RecallResult:
             BriefMemory(
                 memory.id, memory.kind, memory.observed_at, hit.score, hit.relevance, memory.faded,
                 snippet(memory.content, self.words), memory.label, memory.pose, memory.frame_id, hit.distance,
-                memory.collection, hit.folded_count, hit.robot,
+                memory.collection, hit.folded_count, hit.robot, memory.map_id,
             )
             for hit in self.hits
             for memory in [hit.memory]

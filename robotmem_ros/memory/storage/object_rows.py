@@ -172,16 +172,18 @@ def seen_last(
     confidence = decay.confidence()
     records = snapshot.rows(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
-        "o.confirmed, (o.vxx + o.vyy) / 2 FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
-        "WHERE m.status = 'active' AND m.map_id = ? AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
+        "o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id FROM objects AS o "
+        "JOIN memories AS m ON m.id = o.memory_id WHERE m.status = 'active' AND m.map_id = ? "
+        "AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
         (*confidence.arguments, map_id, not include_unconfirmed, limit),
     )
     return tuple(
         SeenObject(
-            memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(is_sure), math.sqrt(variance)
+            memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(is_sure), math.sqrt(variance),
+            *names,
         )
-        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance in records
-    )
+        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance, *names in records
+    )  # fmt: skip
 
 
 def unconfirmed(snapshot: Snapshot, n: int) -> list[int]:

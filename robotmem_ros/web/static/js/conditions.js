@@ -3,6 +3,7 @@ import { get } from "./api.js";
 import { on } from "./bus.js";
 import { byId, debounced, h, replace } from "./dom.js";
 import { field } from "./dialog.js";
+import { scopeButtons, scopeOf } from "./fleet.js";
 import { metres } from "./marks.js";
 import { namesInput } from "./names_input.js";
 import { countConditions } from "./question.js";
@@ -12,6 +13,7 @@ import { named, number, onLanguage, t } from "./words.js";
 
 const KINDS = ["fact", "perception", "note"];
 const NAMES = LISTS.filter((row) => row.name !== "kinds");
+const OF_FLEET = new Set(["collections", "labels", "categories"]); // which names the fleet counts, too
 const QUICK = { last_hour: 3600e3, last_day: 86400e3, last_week: 7 * 86400e3 };
 
 let sim = () => false;
@@ -26,6 +28,7 @@ export function startConditions(isSim, presentTime) {
   build();
   onLanguage(build);
   on("clock", build);
+  on("scope", () => (forgetOffers(), build()));
   onChange((now, changed) => {
     // While somebody types into a control of the panel it must stay as it is.
     if (open && byId("condition-panel").contains(document.activeElement) && changed.size === 1) chips();
@@ -39,7 +42,7 @@ export const forgetOffers = () => offers.clear();
 /** Returns the names that a field may have, with the number of memories. */
 export function offered(name) {
   if (!offers.has(name)) {
-    const asked = get(`/api/${name}`).then((body) => (body[name] ?? []).map(offer).filter(({ memories }) => memories || name !== "tags"));
+    const asked = get(`/api/${name}`, OF_FLEET.has(name) ? scopeOf() : {}).then((body) => (body[name] ?? []).map(offer).filter(({ memories }) => memories || name !== "tags"));
     asked.catch(() => offers.delete(name));
     offers.set(name, asked);
   }
@@ -56,7 +59,7 @@ function build() {
     "button.toggle", { type: "button", "aria-expanded": String(open), "aria-controls": "condition-panel", onclick: flip },
     h("span", { "aria-hidden": "true" }, open ? "▾" : "▸"), t("conditions"), count ? h("span.count", {}, number(count)) : null,
   );
-  replace(box, h("div.condition-head", {}, toggle, kindButtons(), h("span.chips", { id: "condition-chips" })), panel);
+  replace(box, h("div.condition-head", {}, toggle, kindButtons(), scopeButtons(), h("span.chips", { id: "condition-chips" })), panel);
   chips();
 }
 

@@ -3,6 +3,7 @@ import { openIn } from "./activity.js";
 import { get } from "./api.js";
 import { tell } from "./bus.js";
 import { byId, h, replace } from "./dom.js";
+import { backlogOf, hasFleet, isAlone } from "./fleet.js";
 import { redraw } from "./panel.js";
 import { change } from "./state.js";
 import { ago, brief, full, setNow } from "./time.js";
@@ -65,7 +66,8 @@ function atWork() {
     ["written", at === null ? t("never") : `${ago(at)}, ${full(at)}`],
     ["programs", openIn(status) || t("not_known")],
     ["free", status.free_bytes === null ? t("not_known") : size(status.free_bytes)],
-  ];
+    hasFleet() && !isAlone() && ["fleet", backlogOf(status)],
+  ].filter(Boolean);
   return h("dl.fields", {}, rows.map(([name, value]) => [h("dt", {}, t(`stat_${name}`)), h("dd", {}, value)]));
 }
 

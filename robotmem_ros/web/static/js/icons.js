@@ -11,6 +11,7 @@ const PATHS = {
   problems: "M12 4l9 16H3zM12 10v4M12 17h.01",
   health: "M3 12h4l3-7 4 14 3-7h4",
   memories: "M4 6h.01M8 6h12M4 12h.01M8 12h12M4 18h.01M8 18h12",
+  fleet: "M5 9h6v6H5zM13 4h6v6h-6zM13 15h6v5h-6zM11 11l2-3M11 13l2 4",
   map: "M9 4L3 6v14l6-2 6 2 6-2V4l-6 2zM9 4v14M15 6v14",
   logout: "M10 4H5v16h5M9 12h11M16 8l4 4-4 4",
   sun: "M12 17a5 5 0 1 0 0-10 5 5 0 0 0 0 10M12 1v2M12 21v2M4 4l1.5 1.5M18.5 18.5L20 20M1 12h2M21 12h2M4 20l1.5-1.5M18.5 5.5L20 4",

@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { farOff } from "./bulk.js";
 import { on, tell } from "./bus.js";
 import { byId, calm, debounced, eachFrame, h, replace } from "./dom.js";
+import { fleetObjects, isAlone, keyOf, robotOf, robotSign } from "./fleet.js";
 import { startFloor, floor } from "./map_floor.js";
 import { MapMarks } from "./map_marks.js";
 import { place, point } from "./map_points.js";
@@ -12,12 +13,14 @@ import { toast } from "./toasts.js";
 import { number, onLanguage, t } from "./words.js";
 
 const OBJECTS = 5000;
+const ROBOTS = 8; // that the legend names
 const FAR_ZOOM = 4;
 const BESIDE = [64, 36]; // pixels that the buttons and the legend cover
 
 let map = null;
 let marks = null;
-let objects = [];
+let own = []; // objects of the file
+let objects = []; // these, and those of other robots on this map
 let path = [];
 let far = { objects: [], path: [] }; // what lies far from all else
 let grid = null;
@@ -44,7 +47,7 @@ export function startMap() {
   label();
   onLanguage(() => (label(), tellFar()));
   onChange((now, changed) => {
-    if (changed.has("memory")) marks.select(now.memory ? Number(now.memory) : null);
+    if (changed.has("memory")) marks.select();
     if (changed.has("view") && now.view !== viewText()) restoreView();
   });
   on("results", ({ memories, searched }) => marks.showResults(memories, searched));
@@ -52,6 +55,7 @@ export function startMap() {
   on("moment", (moment) => marks.showMoment(moment));
   on("sightings", (sightings) => marks.showSightings(sightings));
   on("theme", () => marks.redraw());
+  on("fleet-objects", showLoaded);
   new ResizeObserver(resized).observe(map.getContainer());
   return map;
 }
@@ -61,7 +65,7 @@ export async function loadMap() {
   const asked = [
     get("/api/map").then((found) => (grid = found), () => (grid = null)).then(() => floor(map, grid)),
     get("/api/path").then((found) => (path = found.path)),
-    get("/api/objects", { limit: OBJECTS, include_unconfirmed: true }).then((found) => (objects = found.objects)),
+    get("/api/objects", { limit: OBJECTS, include_unconfirmed: true }).then((found) => (own = found.objects)),
   ];
   const done = await Promise.allSettled(asked.map((one) => one.then(showLoaded)));
   const failed = done.find(({ status }) => status === "rejected");
@@ -71,6 +75,7 @@ export async function loadMap() {
 }
 
 function showLoaded() {
+  objects = [...own, ...fleetObjects()];
   const isFar = farOff([...objects, ...path].map(({ position }) => position));
   far = { objects: objects.filter((one, nth) => isFar[nth]), path: path.filter((one, nth) => isFar[objects.length + nth]) };
   marks.showWorld(objects, path);
@@ -128,10 +133,10 @@ let nextFar = 0;
 
 /** Goes to one far object after the other, and opens it: it may be there by mistake. */
 function showFarObject() {
-  const { id, position } = far.objects[nextFar % far.objects.length];
+  const object = far.objects[nextFar % far.objects.length];
   nextFar += 1;
-  change({ memory: String(id), panel: "memory" });
-  goTo(position);
+  change({ memory: keyOf(object), panel: "memory" });
+  goTo(object.position);
 }
 
 const goTo = (position) => map.setView(place(position), FAR_ZOOM, { animate: false });
@@ -199,9 +204,12 @@ function label() {
 
 function legend() {
   const sign = (name, text) => h("span", {}, h(`i.sign.sign-${name}`, { "aria-hidden": "true" }), text);
+  const robots = [...new Set(objects.map(robotOf))].filter(Boolean).sort();
   replace(
     byId("map-legend"),
-    sign("confirmed", t("confirmed")), sign("unconfirmed", t("unconfirmed")), sign("memory", t("memory")), sign("path", t("path")),
+    robots.slice(0, ROBOTS).map(robotSign), robots.length > ROBOTS && "…",
+    !isAlone() && sign("confirmed", t("confirmed")), sign("unconfirmed", t("unconfirmed")), sign("memory", t("memory")),
+    !isAlone() && sign("path", t("path")),
     where,
   );
 }

@@ -4,6 +4,7 @@ import { on } from "./bus.js";
 import { calm, debounced, h } from "./dom.js";
 import { aboutCrowd, ClusterMark, crowds } from "./map_clusters.js";
 import { place, point } from "./map_points.js";
+import { keyOf, onShownMap, robotColour, robotOf, robotSign } from "./fleet.js";
 import { COLOURS, Mark, readColours, textWidth } from "./map_shapes.js";
 import { position } from "./marks.js";
 import { change, state } from "./state.js";
@@ -16,7 +17,7 @@ export class MapMarks {
     readColours();
     this.map = map;
     this.objects = new Map();
-    const open = ({ options }) => change({ memory: String(options.id), panel: "memory" });
+    const open = ({ options }) => change({ memory: options.key, panel: "memory" });
     this.group = this.#group((mark) => this.#about(mark), open);
     this.memories = this.#group((mark) => this.#about(mark), open);
     this.crowds = this.#group(aboutCrowd, (mark) => this.#approach(mark));
@@ -62,26 +63,28 @@ export class MapMarks {
   showWorld(objects, path) {
     const present = new Set();
     for (const object of objects) {
-      present.add(object.id);
+      const [key, robot] = [keyOf(object), robotOf(object)];
+      present.add(key);
+      const colour = robot ? robotColour(robot) : object.confirmed ? "object" : "doubt";
       const options = {
-        id: object.id, object, text: object.label, hollow: !object.confirmed, colour: object.confirmed ? "object" : "doubt",
+        key, object, text: labelled(object.label, robot), hollow: !object.confirmed, colour,
         spread: object.uncertainty ?? 0,
         strength: object.confirmed ? 0.45 + 0.55 * object.confidence : 0.8,
       };
-      const known = this.objects.get(object.id);
+      const known = this.objects.get(key);
       if (known) {
         Object.assign(known.options, options);
         known.setLatLng(place(object.position));
       } else {
         const mark = new Mark(place(object.position), options);
-        this.objects.set(object.id, mark);
+        this.objects.set(key, mark);
         this.group.addLayer(mark);
       }
     }
-    for (const [id, mark] of this.objects) {
-      if (present.has(id)) continue;
+    for (const [key, mark] of this.objects) {
+      if (present.has(key)) continue;
       this.group.removeLayer(mark);
-      this.objects.delete(id);
+      this.objects.delete(key);
     }
     this.points = path.map((one) => ({ ...one, ms: toMs(one.observed_at) }));
     this.showMoment(this.moment);
@@ -91,13 +94,14 @@ export class MapMarks {
   /** Shows the memories of a list: objects are ringed if they were searched for, others get a mark of their own. */
   showResults(memories, searched) {
     this.listed = memories;
-    this.found = new Map(searched ? memories.map(({ id }, rank) => [id, rank]) : []);
+    this.found = new Map(searched ? memories.map(({ key }, rank) => [key, rank]) : []);
     this.memories.clearLayers();
     for (const memory of memories) {
-      if (!memory.position || this.objects.has(memory.id)) continue;
-      const colour = memory.kind === "perception" ? "memory" : memory.kind;
+      if (!memory.position || this.objects.has(memory.key) || !onShownMap(memory)) continue;
+      const robot = robotOf(memory);
+      const colour = robot ? robotColour(robot) : memory.kind === "perception" ? "memory" : memory.kind;
       const mark = new Mark(place(memory.position), {
-        id: memory.id, memory, shape: "diamond", radius: 6, colour, ringed: this.found.has(memory.id), text: memory.label ?? "",
+        key: memory.key, memory, shape: "diamond", radius: 6, colour, ringed: this.found.has(memory.key), text: labelled(memory.label ?? "", robot),
         hidden: this.moment !== null && toMs(memory.observed_at) > this.moment.ms,
       });
       this.memories.addLayer(mark);
@@ -106,9 +110,8 @@ export class MapMarks {
   }
 
   #ring() {
-    const selected = state().memory ? Number(state().memory) : null;
-    for (const [id, mark] of this.objects) {
-      const ringed = this.found.has(id) || id === selected;
+    for (const [key, mark] of this.objects) {
+      const ringed = this.found.has(key) || key === state().memory;
       if (ringed !== mark.options.ringed) {
         mark.options.ringed = ringed;
         mark._updateBounds();
@@ -126,19 +129,20 @@ export class MapMarks {
 
   /** Points to a memory that has the focus in a list. */
   hover(memory) {
-    const mark = memory && (this.objects.get(memory.id) ?? this.memories.getLayers().find((one) => one.options.id === memory.id));
+    const mark = memory && (this.objects.get(memory.key) ?? this.memories.getLayers().find((one) => one.options.key === memory.key));
     if (!mark || !this.map.getBounds().contains(mark.getLatLng())) return this.tip.remove();
     this.tip.setLatLng(mark.getLatLng()).setContent(this.#about(mark)).addTo(this.map);
   }
 
   #about(mark) {
     const { object, memory } = mark.options;
-    if (memory) return h("div", {}, h("b", {}, memory.label || named("kind", memory.kind)), h("span", {}, memory.snippet.replaceAll("**", "").slice(0, 80)), h("span", {}, brief(memory.observed_at)));
+    if (memory) return h("div", {}, h("b", {}, memory.label || named("kind", memory.kind)), h("span", {}, memory.snippet.replaceAll("**", "").slice(0, 80)), h("span", {}, brief(memory.observed_at)), robotSign(robotOf(memory)));
     return h(
       "div", {}, h("b", {}, object.label),
       h("span", {}, t(object.confirmed ? "object_confirmed" : "object_unconfirmed", { percent: number(object.confidence * 100, 0) })),
       h("span", {}, t("seen_times", { n: object.times_seen }), " · ", brief(object.last_seen)),
       h("span", {}, `${position(object.position)} m${object.uncertainty ? ` ± ${number(object.uncertainty, 2)}` : ""}`),
+      robotSign(robotOf(object)),
     );
   }
 
@@ -236,7 +240,7 @@ export class MapMarks {
     }
     boxes.push(...this.#areaNames());
     const isFree = (box) => box[0] >= 0 && box[2] <= width && !boxes.some((other) => overlap(box, other));
-    const weight = ({ options }) => (options.ringed ? 2 - (this.found.get(options.id) ?? 0) / 1000 : options.object?.confidence ?? 0);
+    const weight = ({ options }) => (options.ringed ? 2 - (this.found.get(options.key) ?? 0) / 1000 : options.object?.confidence ?? 0);
     for (const mark of marks.sort((a, b) => weight(b) - weight(a))) {
       if (!mark.options.text || (mark.options.memory && !mark.options.ringed)) continue;
       const { x, y } = at.get(mark);
@@ -264,6 +268,7 @@ export class MapMarks {
   }
 }
 
+const labelled = (text, robot) => (text && robot ? `${text} · ${robot}` : text);
 const isDrawn = ({ options }) => !options.hidden && !options.crowded;
 const overlap = (box, other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3];
 

@@ -1,12 +1,14 @@
 // Shapes that Leaflet's canvas draws: each kind of thing has its own, so that nothing is told by colour alone.
 /* global L */
+import { ROBOT_COLOURS } from "./fleet.js";
 
 export const COLOURS = {};
 
 /** Reads the colours of the theme. */
 export function readColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["object", "doubt", "memory", "path", "robot", "ink", "surface", "accent", "fact", "note"]) {
+  const robots = [...Array(ROBOT_COLOURS).keys()].map((slot) => `fleet-${slot}`);
+  for (const name of ["object", "doubt", "memory", "path", "robot", "ink", "surface", "accent", "fact", "note", ...robots]) {
     COLOURS[name] = style.getPropertyValue(`--${name}`).trim();
   }
 }

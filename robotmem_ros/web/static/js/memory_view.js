@@ -3,6 +3,8 @@ import { get } from "./api.js";
 import { tell } from "./bus.js";
 import { correct, forget, putBack, restore } from "./changes.js";
 import { h, replace } from "./dom.js";
+import { keyOf, robotOf, robotOfKey, robotSign } from "./fleet.js";
+import { askRobot } from "./fleet_view.js";
 import { reveal } from "./map.js";
 import { kindSign, metres, position } from "./marks.js";
 import { currentQuestion, results } from "./results.js";
@@ -19,11 +21,11 @@ let shown = null;
 export function memoryView(writable, known) {
   mayWrite = writable;
   rights = known;
-  return { title: () => t("memory_n", { n: state().memory }), draw };
+  return { title: () => (robotOfKey(state().memory) ? t("memory_of", { n: state().memory.split("/")[1], robot: robotOfKey(state().memory) }) : t("memory_n", { n: state().memory })), draw };
 }
 
-/** Returns a memory in full, as the server tells it. */
-export const askMemory = (id) => get(`/api/memory/${id}`);
+/** Returns a memory in full, as the server tells it: by its id, for one of another robot behind the name of that. */
+export const askMemory = (key) => get(`/api/${robotOfKey(key) ? "fleet/" : ""}memory/${key}`);
 
 async function draw(body) {
   const id = state().memory;
@@ -74,10 +76,13 @@ function picture(memory, data) {
 function buttons(details) {
   const { memory, status } = details;
   const act = (name, run, kind = "") => h(`button${kind}`, { type: "button", "data-act": name, onclick: run }, t(name));
+  const robot = robotOfKey(state().memory);
+  const ask = (correct) => () => askRobot(robot, memory, { correct });
   return h(
     "div.buttons", {},
-    mayWrite() && status === "active" && [act("correct", () => correct(details)), act("forget", () => forget(memory), ".danger-text")],
-    mayWrite() && status !== "active" && act("restore", () => restore(memory), ".primary"),
+    robot && mayWrite() && status === "active" && [act("ask_correct", ask(true)), act("ask_withdraw", ask(false), ".danger-text")],
+    !robot && mayWrite() && status === "active" && [act("correct", () => correct(details)), act("forget", () => forget(memory), ".danger-text")],
+    !robot && mayWrite() && status !== "active" && act("restore", () => restore(memory), ".primary"),
     memory.position && [act("show_place", () => showPlace(memory)), act("nearest_here", () => putTarget(memory.position))],
     !mayWrite() && h("span.muted", {}, t("read_only")),
   );
@@ -90,18 +95,19 @@ function showPlace(memory) {
 }
 
 function rank(memory) {
-  const hit = results().searched && results().memories.find(({ id }) => id === memory.id);
+  const { memory: shownKey } = state();
+  const hit = results().searched && results().memories.find(({ key }) => key === shownKey);
   if (!hit) return null;
   const body = h("div", {}, h("p.loading", {}, t("loading")));
   const part = section("why", t("why"), body);
-  part.addEventListener("toggle", () => part.open && explain(memory.id, body), { once: false });
+  part.addEventListener("toggle", () => part.open && explain(shownKey, body), { once: false });
   return part;
 }
 
-async function explain(id, body) {
+async function explain(key, body) {
   try {
     const answer = await get("/api/search", { ...currentQuestion(), explain: true });
-    const hit = answer.memories.find((memory) => memory.id === id);
+    const hit = answer.memories.find((memory) => keyOf(memory) === key);
     replace(body, hit ? reasons(hit) : h("p", {}, t("why_gone")));
   } catch (error) {
     replace(body, h("p.problem", { role: "alert" }, error.message));
@@ -136,10 +142,12 @@ function reasons(hit) {
 }
 
 function fields(memory, details) {
-  const add = (name, value) => () => change({ [name]: [value], memory: String(memory.id) });
+  const add = (name, value) => () => change({ [name]: [value] });
   const link = (text, run) => h("button.link", { type: "button", onclick: run, title: t("find_same") }, text);
   const other = (id) => h("button.link", { type: "button", onclick: () => change({ memory: String(id) }) }, `#${id}`);
+  const robot = robotOfKey(state().memory) || robotOf(memory);
   const rows = [
+    ["robot", robotSign(robot)],
     ["kind", [kindSign(memory.kind), " ", named("kind", memory.kind), memory.perception_type && ` · ${memory.perception_type}`]],
     ["label", memory.label && link(memory.label, add("labels", memory.label))],
     ["category", memory.category && link(memory.category, add("categories", memory.category))],
@@ -190,7 +198,7 @@ function sightingsPart(memory, sightings) {
 function historyPart(details, history) {
   if (!history.length) return h("p.muted", {}, t("never_changed"));
   const plain = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-  const undoable = (one) => mayWrite() && details.status === "active" && one.change === "update";
+  const undoable = (one) => !robotOfKey(state().memory) && mayWrite() && details.status === "active" && one.change === "update";
   const items = history.map((one, nth) =>
     h(
       "li", {},

@@ -1,4 +1,5 @@
 // Turns the state of the page into the question that the server is asked.
+import { scopeOf } from "./fleet.js";
 import { CONDITIONS, LISTS, state } from "./state.js";
 
 const ONLY_SEARCH = [...CONDITIONS.filter((row) => row.needsSearch).map((row) => row.name), "radius", "target"];
@@ -21,6 +22,7 @@ function shared(from) {
     after: from.after,
     before: from.before,
     include_unconfirmed: from.include_unconfirmed || "",
+    ...scopeOf(),
   };
 }
 

@@ -2,6 +2,7 @@
 import { get, isAbort, latest } from "./api.js";
 import { on, tell } from "./bus.js";
 import { byId, h, replace } from "./dom.js";
+import { keyOf, looksBeyond, robotOf, robotSign } from "./fleet.js";
 import { kindSign, marked, metres } from "./marks.js";
 import { isSearch, listing, PAGE, searching } from "./question.js";
 import { change, onChange, state } from "./state.js";
@@ -31,16 +32,19 @@ export function startResults(box) {
   });
   onChange((now, changed) => {
     if ([...changed].some((name) => ASKED.has(name))) load();
-    if (changed.has("memory")) list.select(now.memory ? Number(now.memory) : null);
+    if (changed.has("memory")) list.select(now.memory || null);
   });
   on("view", () => state().in_view && load({ stay: true }));
-  on("changed", () => load({ stay: true }));
+  // The fleet tells by itself when it has news; what this page has changed is shown at once.
+  on("changed", (id) => (id === undefined && looksBeyond()) || load({ stay: true }));
+  on("fleet", () => looksBeyond() && load({ stay: true }));
+  on("scope", () => load());
   onLanguage(() => {
     list.rename(t("memories"));
     list.redraw();
     describe();
   });
-  list.select(state().memory ? Number(state().memory) : null);
+  list.select(state().memory || null);
   return load();
 }
 
@@ -60,6 +64,7 @@ export async function load({ stay = false } = {}) {
       ? await askLatest("/api/search", { ...searching(now, visibleBox()), brief: true })
       : await askLatest("/api/memories", listing(now, ""));
     if (mine !== question) return;
+    answer.memories = keyed(answer);
     const memories = !searched && stay ? merged(answer) : answer.memories;
     found = { memories, cursor: answer.cursor ?? "", mode: answer.mode ?? "", reason: answer.reason ?? "", searched };
     if (!searched && stay && memories.length > answer.memories.length) found.cursor = keptCursor;
@@ -80,13 +85,14 @@ export async function load({ stay = false } = {}) {
 }
 
 let keptCursor = "";
+const keyed = ({ memories }) => memories.map((memory) => ({ ...memory, key: keyOf(memory) }));
 
 /** Returns the new first page with the pages that were loaded before behind it. */
 function merged(answer) {
-  const known = new Set(answer.memories.map((memory) => memory.id));
+  const known = new Set(answer.memories.map((memory) => memory.key));
   const last = answer.memories.at(-1);
   if (!last || found.searched || found.memories.length <= PAGE) return answer.memories;
-  const older = found.memories.filter((memory) => !known.has(memory.id) && BigInt(memory.observed_at) <= BigInt(last.observed_at));
+  const older = found.memories.filter((memory) => !known.has(memory.key) && BigInt(memory.observed_at) <= BigInt(last.observed_at));
   return [...answer.memories, ...older];
 }
 
@@ -99,7 +105,7 @@ async function more() {
   try {
     const answer = await get("/api/memories", listing(state(), found.cursor));
     if (mine !== question) return;
-    found = { ...found, memories: [...found.memories, ...answer.memories], cursor: answer.cursor };
+    found = { ...found, memories: [...found.memories, ...keyed(answer)], cursor: answer.cursor };
     keptCursor = found.cursor;
     list.show(found.memories, { stay: true });
     describe();
@@ -127,16 +133,19 @@ function describe() {
       again && h("button.link", { type: "button", onclick: () => change({ n: String(Math.min(wanted * 2, LARGEST)) }) }, t("more")),
     );
   }
-  byId("reason").textContent = told(reason);
-  byId("reason").hidden = !reason;
+  const why = byId("reason");
+  why.textContent = told(reason);
+  why.hidden = !reason;
+  why.tabIndex = why.scrollHeight > why.clientHeight ? 0 : -1; // what is too long is scrolled by keys, too
 }
 
 function open(memory) {
-  change({ memory: String(memory.id), panel: "memory" });
+  change({ memory: memory.key, panel: "memory" });
 }
 
 function row(memory) {
   const details = [
+    robotSign(robotOf(memory)),
     h("time", { title: full(memory.observed_at) }, brief(memory.observed_at)),
     memory.label && h("span.label", {}, memory.label),
     !memory.label && memory.category && h("span", {}, memory.category),

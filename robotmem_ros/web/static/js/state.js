@@ -15,7 +15,7 @@ export const CONDITIONS = [
 export const LISTS = CONDITIONS.filter((row) => row.isList);
 export const FLAGS = CONDITIONS.filter((row) => row.isFlag);
 const TEXTS = [
-  ...CONDITIONS.filter((row) => row.empty === ""), ...["q", "n", "radius", "memory", "panel", "at", "view"].map((name) => text(name)),
+  ...CONDITIONS.filter((row) => row.empty === ""), ...["q", "n", "radius", "memory", "panel", "at", "view", "scope", "map"].map((name) => text(name)),
 ];
 
 const listeners = [];
@@ -29,7 +29,7 @@ export function parse(search) {
   for (const { name } of LISTS) state[name] = query.getAll(name).filter(Boolean);
   for (const { name } of FLAGS) state[name] = query.get(name) === "1";
   for (const name of ["after", "before", "at"]) if (!/^-?\d{1,19}$/.test(state[name])) state[name] = "";
-  if (!/^\d+$/.test(state.memory)) state.memory = "";
+  if (!/^([a-z0-9][a-z0-9_-]*\/)?\d+$/.test(state.memory)) state.memory = "";
   const target = (query.get("target") ?? "").split(",").map(Number);
   if (target.length === 2 && target.every(Number.isFinite) && query.get("target")) state.target = target;
   return state;

@@ -40,5 +40,10 @@ export const sentences = {
   "token: it is wrong; log in, or send it as Authorization: Bearer TOKEN": "令牌错误",
   "token: it is wrong": "令牌错误",
   "token: too many wrong ones were tried from this address; try again in {n} s": "此地址尝试的错误令牌过多，请在 {n} 秒后重试",
+  "the fleet did not answer within {n} s": "机队在 {n} 秒内没有应答",
+  "; this is what the robot knows": "；以下是本机器人所知",
+  "the database has no fleet yet; make it by `robotmem fleet init`": "数据库中还没有机队；请运行 `robotmem fleet init`",
+  "memory: {id} is none of a robot {robot} that this login sees": "memory：此登录看不到机器人 {robot} 的记忆 {id}",
+  "id: {id} is the id of no memory of a robot {robot} that this login sees": "此登录看不到机器人 {robot} 的记忆 {id}",
   "the console was started with --read-only; nothing can be changed": "控制台以 --read-only 启动，不能更改",
 };

@@ -7,7 +7,7 @@ import multiprocessing
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,8 @@ from bench.table import show
 from bench.timing import run_in_turns
 from robotmem_ros.fleet import administration
 from robotmem_ros.fleet.batches import apply
-from robotmem_ros.fleet.connection import connect, open_database
-from robotmem_ros.fleet.push import Push
+from robotmem_ros.fleet.connection import Connection, connect, open_database
+from robotmem_ros.fleet.push import Follower, Push
 from robotmem_ros.fleet.scope import open_memory
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.batch import Batch
@@ -32,6 +32,7 @@ _ROOMS = 400
 _DAY = 24 * 3600 * 10**9
 _DIMENSIONS = 384
 _PATIENCE = 60.0
+_SIZES = "SELECT pg_total_relation_size('robotmem.memories'), pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 Ask = Callable[[random.Random], dict[str, object]]
 
 
@@ -41,6 +42,7 @@ class _Words:
     dim = _DIMENSIONS
     name = "words"
     batch = 64
+    available = True
 
     def embed_one(self, text: str) -> Vector:
         vector = sum((self._direction(word) for word in text.split()), np.zeros(self.dim))
@@ -91,9 +93,10 @@ def measure_pushes(options: argparse.Namespace, url: str, folder: Path) -> None:
     work = partial(_push, url=url, template=batch, start=start, seconds=options.seconds)
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         shares = [range(first, len(roles), options.processes) for first in range(options.processes)]
-        lags = sorted(lag for part in pool.map(work, shares) for lag in part)
+        parts = pool.map(work, shares)
+    lags = sorted(lag for part in parts for lag in part)
     total = options.robots * options.rate
-    kept_up = "yes" if lags[-1] < 1.0 else "no"
+    kept_up = "yes" if all(part[-1] < 1.0 for part in parts if part) else "no"
     head = ("robots", "memories a second", "lag p50", "p95", "most", "kept up")
     show(
         head,
@@ -124,21 +127,72 @@ def measure_recalls(options: argparse.Namespace, url: str, folder: Path) -> None
             size = min(5000, options.memories - first)
             memory.save_many([_perception(draw, first + number) for number in range(size)])
         memory.flush()
-        rows: list[tuple[str, float]] = []
-        with closing(Push(memory, own)) as push:
-            begin = time.perf_counter()
-            for _ in push.pieces():
-                if not push.backlog and not rows:
-                    rows.append(("memories", time.perf_counter() - begin))
-            rows.append(("and vectors", time.perf_counter() - begin))
-        show(
-            (f"catching up with {options.memories:,}", "seconds", "memories a second"),
-            [(name, f"{seconds:.1f}", f"{options.memories / seconds:,.0f}") for name, seconds in rows],
-        )
-        with closing(connect(url)) as connection:
+        with closing(Push(memory, own)) as push, closing(connect(url)) as connection:
+            _show_catch_up(push, connection, options.memories)
             connection.execute("VACUUM ANALYZE robotmem.memories")
         head = ("recall, in ms", "file p50", "p95", "fleet p50", "p95")
         show(head, [_row(memory, name, ask, options) for name, ask in _KINDS.items()])
+
+
+def _show_catch_up(push: Push, connection: Connection, number: int) -> None:
+    rows: list[tuple[str, float, int, int]] = []
+    begin, before = time.perf_counter(), _sizes(connection)
+
+    def add(name: str) -> None:
+        seconds = time.perf_counter() - begin
+        size, log = _sizes(connection)
+        rows.append((name, seconds, size - before[0], log - before[1]))
+
+    for _ in push.pieces():
+        if not push.backlog and not rows:
+            add("memories")
+    add("and vectors")
+    head = (f"catching up with {number:,}", "seconds", "memories a second", "bytes of each", "in the log")
+    show(
+        head,
+        [
+            (name, f"{seconds:.1f}", f"{number / seconds:,.0f}", f"{size / number:,.0f}", f"{log / number:,.0f}")
+            for name, seconds, size, log in rows
+        ],
+    )
+
+
+def _sizes(connection: Connection) -> tuple[int, int]:
+    """Return the bytes of all memories with their indexes, and those that were written to the write-ahead log."""
+    row = connection.execute(_SIZES).fetchone()
+    assert row is not None
+    return int(row[0]), int(row[1])
+
+
+def measure_robot(options: argparse.Namespace, url: str, folder: Path) -> None:
+    """Show how long saves and recalls of a robot take while a fleet follows it, and without one."""
+    with closing(connect(url)) as connection:
+        own = _as(url, administration.add_robot(connection, "followed", folder / "followed"))
+    with ExitStack() as stack:
+        calls: dict[str, Callable[[int], tuple[float, float]]] = {}
+        for name in ("without a fleet", "with a fleet"):
+            memory = stack.enter_context(RobotMemory(folder / f"{name}.db", embedder=_Words(), recall_log=0))
+            draw = random.Random(4)
+            memory.save_many([_perception(draw, number) for number in range(1000)])
+            memory.flush()
+            calls[name] = partial(_save_and_recall, memory, draw)
+        with closing(Push(memory, own)) as push:
+            list(push.pieces())
+        stack.enter_context(closing(Follower(memory, own)))
+        times = run_in_turns(calls, range(options.saves))
+    rows = []
+    for name, pairs in times.items():
+        columns = [sorted(column) for column in zip(*pairs, strict=True)]
+        rows.append((name, *(f"{1e3 * _part(column, at):.1f}" for column in columns for at in (0.5, 0.95))))
+    show(("a robot, in ms", "save p50", "p95", "recall p50", "p95"), rows)
+
+
+def _save_and_recall(memory: RobotMemory, draw: random.Random, number: int) -> tuple[float, float]:
+    begin = time.perf_counter()
+    memory.save_perception(**_perception(draw, 1000 + number))  # type: ignore[arg-type]
+    between = time.perf_counter()
+    memory.recall(_text(draw), count_usage=False)
+    return between - begin, time.perf_counter() - between
 
 
 def _row(memory: RobotMemory, name: str, ask: Ask, options: argparse.Namespace) -> tuple[str, ...]:

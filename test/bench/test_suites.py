@@ -131,3 +131,9 @@ def test_a_peer_that_cannot_start_is_reported_with_its_reason(tmp_path: Path) ->
         pytest.raises(RuntimeError, match=r"the peer has ended: .*No module named bench.peers.no_such_peer"),
     ):
         peer.call("query")
+
+
+def test_the_page_of_large_fleets_has_the_table_that_is_calculated() -> None:
+    calculated = bench("fleet", "--plan")
+    assert (calculated.returncode, calculated.stderr) == (0, "")
+    assert calculated.stdout in (ROOT / "docs" / "fleet_size.md").read_text()

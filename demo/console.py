@@ -1,4 +1,4 @@
-"""Show the memory of the demo in a browser: `robotmem web` on its file, beside the node."""
+"""Show the memory of a demo in a browser: `robotmem web` beside its nodes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ PORT = 8765
 
 
 @contextmanager
-def console(folder: Path) -> Iterator[str]:
-    """Serve the memory of a folder; give what the console says when it listens, or why it does not."""
+def console(folder: Path, *options: str) -> Iterator[str]:
+    """Serve what the options name, with the log in a folder; give what the console says, or why it does not listen."""
     program = shutil.which("robotmem")
     if program is None:
         yield "console  there is no command robotmem on the PATH"
         return
-    files = ["--db", str(folder / "memory.db"), "--areas-file", str(folder / "areas.yaml")]
     with (folder / "console.log").open("wb") as log:
         # A separate session, as for the node: a Ctrl-C in the terminal is for the demo.
         served = subprocess.Popen(
-            [program, "web", *files, "--port", str(_port())],
+            [program, "web", *options, "--port", str(_port())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from demo.console import console
 from demo.memory_node import MemoryNode, free_domain, memory_node
 from demo.network import Proxy
 from demo.planner import Planner
@@ -158,7 +159,7 @@ def show_fleet(folder: Path, truth: Truth, *, keep: bool) -> int:
         true = fleet.answers - fleet.wrong
         say(f"{true} of {fleet.answers} answers are the truth; {time.monotonic() - start:.1f} s")
         if keep:
-            _stay(fleet, domain)
+            _stay(fleet, folder, domain)
     return 1 if fleet.wrong else 0
 
 
@@ -243,14 +244,16 @@ def _from_file(question: Question) -> Question:
     return replace(question, reason="this is what the robot knows")
 
 
-def _stay(fleet: _Fleet, domain: int) -> None:
+def _stay(fleet: _Fleet, folder: Path, domain: int) -> None:
+    url = fleet.current.url("postgres")
     say("The nodes and the server stay until Ctrl-C. In another shell:")
     say(f"  . scripts/env.sh; export ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST")
-    say(f"  export ROBOTMEM_FLEET_URL='{fleet.current.url('postgres')}'")
+    say(f"  export ROBOTMEM_FLEET_URL='{url}'")
     say("  robotmem fleet status")
     say("  robotmem fleet recall 'red mug'")
     say("  ros2 service call /cook/memory/recall robotmem_ros/srv/Recall '{query: red mug, scope: fleet}'")
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), console(folder, "--fleet-url", url) as address:
+        say(address)
         while True:
             for robot in (fleet.scout, fleet.porter, fleet.cook):
                 robot.node.check()

@@ -136,7 +136,8 @@ def _stay(node: MemoryNode, domain: int) -> None:
     say(f"  . scripts/env.sh; export ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST")
     say(f"  {call if shutil.which('ros2') else without_ros2}")
     try:
-        with console(node.folder) as address:
+        files = ("--db", str(node.database), "--areas-file", str(node.folder / "areas.yaml"))
+        with console(node.folder, *files) as address:
             say(address)
             node.process.wait()
     except KeyboardInterrupt:

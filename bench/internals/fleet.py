@@ -96,7 +96,9 @@ def measure_pushes(options: argparse.Namespace, url: str, folder: Path) -> None:
         parts = pool.map(work, shares)
     lags = sorted(lag for part in parts for lag in part)
     total = options.robots * options.rate
-    kept_up = "yes" if all(part[-1] < 1.0 for part in parts if part) else "no"
+    # The last tenth, since one slow second is no backlog that grows.
+    last = sorted(lag for part in parts for lag in part[-len(part) // 10 :])
+    kept_up = "yes" if _part(last, 0.5) < 1.0 else "no"
     head = ("robots", "memories a second", "lag p50", "p95", "most", "kept up")
     show(
         head,

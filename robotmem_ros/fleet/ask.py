@@ -9,6 +9,7 @@ from typing import Any
 from ..memory.clocks import nanoseconds
 from ..memory.conditions.condition import Condition
 from ..memory.config.parameters import Parameters
+from ..memory.errors import MALFORMED
 from ..memory.models import Kind, Memory, Pose, Vector
 from ..memory.validation import compact_json
 from .conditions import ACTIVE, Parents, Sql, all_of, joined, sql
@@ -50,6 +51,13 @@ class Asker:
         return all_of([*parts, *(sql(condition, self.parents) for condition in conditions)])
 
 
+_TEXTS = (
+    "content", "human_summary", "created_at", "frame_id", "map_id", "label", "category", "source", "scope_files",
+    "scope_entities", "session_id", "collection",
+)  # fmt: skip
+"""Fields of a body that are texts."""
+
+
 def ask(connection: Connection, *parts: Sql | str) -> list[Any]:
     """Return the rows of a statement that is given in parts.
 
@@ -60,15 +68,29 @@ def ask(connection: Connection, *parts: Sql | str) -> list[Any]:
     return connection.execute(statement.sql.encode(), statement.arguments).fetchall()
 
 
-def memory(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> Memory:
-    """Return a memory of the fleet; which others it resembles or contradicts only its robot knows."""
+def memory(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> Memory | None:
+    """Return a memory of the fleet; which others it resembles or contradicts only its robot knows.
+
+    A row that no robot wrote may hold anything, and is none.
+    """
+    try:
+        return _memory(memory_id, body, confidence_now, faded)
+    except MALFORMED:
+        return None
+
+
+def _memory(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> Memory:
     thing = body["object"][0] if body["object"] else {}
+    first_seen, last_seen = (int(thing[name]) if thing else None for name in ("first_seen", "last_seen"))
+    if not all(isinstance(body[name], str) for name in _TEXTS) or not isinstance(body["context"], dict):
+        raise TypeError("no robot wrote it")
     return Memory(
-        memory_id, Kind(body["type"]), body["content"], body["human_summary"], body["observed_at"],
+        memory_id, Kind(body["type"]), body["content"], body["human_summary"], int(body["observed_at"]),
         nanoseconds(body["created_at"]), body["frame_id"], body["map_id"],
-        None if body["x"] is None else Pose(*(body[name] for name in Pose._fields)), body["perception_type"] or "",
-        body["label"], confidence_now, faded, body["category"], tuple(sorted(body["tags"])),
+        None if body["x"] is None else Pose(*(float(body[name]) for name in Pose._fields)),
+        str(body["perception_type"] or ""), body["label"], float(confidence_now), bool(faded), body["category"],
+        tuple(sorted({**body["tags"]})),
         compact_json(body["context"]), body["source"], tuple(body["scope_files"].splitlines()),
         tuple(body["scope_entities"].splitlines()), body["session_id"], body["collection"],
-        thing.get("first_seen"), thing.get("last_seen"), thing.get("times_seen", 0), bool(thing.get("confirmed")),
+        first_seen, last_seen, int(thing.get("times_seen", 0)), bool(thing.get("confirmed")),
     )  # fmt: skip

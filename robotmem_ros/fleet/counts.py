@@ -15,7 +15,7 @@ from .connection import Connection
 _VALUES = {
     CountField.COLLECTIONS: "m.collection",
     CountField.CATEGORIES: "m.category",
-    CountField.TAGS: "jsonb_object_keys(m.body -> 'tags')",
+    CountField.TAGS: "jsonb_object_keys(CASE jsonb_typeof(m.body -> 'tags') WHEN 'object' THEN m.body -> 'tags' END)",
     CountField.LABELS: "m.label_key",
     CountField.AREAS: "m.body #>> '{context,spatial,area}'",
     CountField.SESSIONS: "m.session_id",

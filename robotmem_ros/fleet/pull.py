@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..memory.batch import Batch
-from ..memory.errors import InvalidFieldError
+from ..memory.errors import MALFORMED, InvalidFieldError
 from ..memory.fellow_robots import as_of_another
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import subscriptions
@@ -134,9 +134,11 @@ class Pull:
 
 
 def _row(name: str, uuid: str, stored: int, body: Any) -> dict[str, Any] | None:
-    # A row that was put there by hand may lack anything: what cannot be read is found when it is stored.
-    row = {**body, "unit": "memory", "uuid": uuid} if isinstance(body, dict) else None
-    if row is None or not {"type", "object", "collection"} <= row.keys():
+    # A row that was put there by hand may hold anything: what cannot be read here is found when it is stored.
+    if not isinstance(body, dict):
         return None
-    shared = as_of_another(name, row)
+    try:
+        shared = as_of_another(name, {**body, "unit": "memory", "uuid": uuid})
+    except MALFORMED:
+        return None
     return shared and {**shared, "revision": stored}

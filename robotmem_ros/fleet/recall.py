@@ -283,13 +283,14 @@ class _Recall:
         best = max(head.score for head in heads)
         return tuple(
             Hit(
-                memory(*values), head.score / best if best else 1.0, head.relevance, head.cosine,
+                shown, head.score / best if best else 1.0, head.relevance, head.cosine,
                 tuple(spellings.get(word, word) for word in head.words),
                 head.explanation if is_explained and self.query.text else None,
                 head.distance, size - 1, tuple(others or ()), robot=name,
             )
             for n, size, others, name, *values in rows
-            for head in (heads[n],)
+            for head, shown in ((heads[n], memory(*values)),)
+            if shown is not None
         )  # fmt: skip
 
     @cached_property

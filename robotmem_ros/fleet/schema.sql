@@ -94,6 +94,17 @@ CREATE FUNCTION share_left(rate double precision, days integer) RETURNS double p
         WHEN days * ln(1 - rate) < -600 THEN 0 ELSE power(1 - rate, days) END
 $$;
 
+-- A coordinate; NULL for none.
+CREATE FUNCTION metres(number text) RETURNS double precision LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN number::double precision BETWEEN -1e8 AND 1e8 THEN number::double precision END
+$$;
+CREATE FUNCTION pose_at(x double precision, y double precision, z double precision) RETURNS double precision[]
+LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN x + y + z IS NOT NULL THEN ARRAY[x, y, z] END $$;
+-- A number from 0 to 1; NULL for none.
+CREATE FUNCTION share(number text) RETURNS double precision LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN number IS NOT NULL THEN least(greatest(number::double precision, 0), 1) END
+$$;
+
 CREATE TABLE memories (
     robot integer NOT NULL REFERENCES robots (id),
     uuid uuid NOT NULL,
@@ -111,8 +122,9 @@ CREATE TABLE memories (
     memory_id bigint NOT NULL GENERATED ALWAYS AS (('x' || right(uuid::text, 10))::bit(40)::bigint) STORED,  -- in its file
     session_id text GENERATED ALWAYS AS (body ->> 'session_id') STORED,
     category text GENERATED ALWAYS AS (body ->> 'category') STORED,
-    confidence double precision GENERATED ALWAYS AS ((body ->> 'confidence')::double precision) STORED,
-    decay_rate double precision GENERATED ALWAYS AS ((body ->> 'decay_rate')::double precision) STORED,
+    -- Within their bounds, whoever wrote the row: what overflows would stop each question
+    confidence double precision GENERATED ALWAYS AS (robotmem.share(body ->> 'confidence')) STORED,
+    decay_rate double precision GENERATED ALWAYS AS (robotmem.share(body ->> 'decay_rate')) STORED,
     confirmed boolean GENERATED ALWAYS AS (body #>> '{object,0,confirmed}' = '1') STORED,  -- NULL for what is no object
     -- What weighs in a recall: see memory/storage/traits.py
     is_real boolean GENERATED ALWAYS AS (body #>> '{context,env,sim_or_real}' = 'real') STORED,
@@ -121,9 +133,9 @@ CREATE TABLE memories (
     ) STORED,  -- NULL until a session in which it was recalled is rated
     frame_id text GENERATED ALWAYS AS (body ->> 'frame_id') STORED,
     map_id text GENERATED ALWAYS AS (body ->> 'map_id') STORED,
-    position double precision[] GENERATED ALWAYS AS (CASE WHEN body ->> 'x' IS NOT NULL THEN ARRAY[
-        (body ->> 'x')::double precision, (body ->> 'y')::double precision, (body ->> 'z')::double precision
-    ] END) STORED,  -- NULL without a pose
+    position double precision[] GENERATED ALWAYS AS (
+        robotmem.pose_at(robotmem.metres(body ->> 'x'), robotmem.metres(body ->> 'y'), robotmem.metres(body ->> 'z'))
+    ) STORED,  -- NULL without a pose
     label_key text NOT NULL DEFAULT '',  -- by which labels are compared: see memory/text/normal_form.py
     twin uuid NOT NULL DEFAULT gen_random_uuid(),  -- the same for all memories of one text: see folding.py
     evidence_day integer NOT NULL DEFAULT 0,  -- the lived day of its robot that evidence for it is from

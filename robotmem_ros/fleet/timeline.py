@@ -18,18 +18,25 @@ def timeline(connection: Connection, query: TimelineQuery, asker: Asker) -> list
     Raises:
         psycopg.Error: the fleet cannot be asked.
     """
-    where = asker.candidates(query.conditions, include_inactive=query.include_forgotten)
-    if (behind := query.behind) is not None:
-        sign = ">" if query.oldest_first else "<"
-        values = (behind.observed_at, behind.memory_id, UUID(bytes=behind.uuid))
-        where = all_of((where, Sql(f"(m.observed_at, m.memory_id, m.uuid) {sign} (%s, %s, %s)", values)))
-    order = NEWEST_FIRST.replace("DESC", "ASC") if query.oldest_first else NEWEST_FIRST
-    rows = ask(
-        connection,
-        "SELECT m.uuid, r.name, m.status, m.memory_id, m.body, ", confidence(query.decay), ", false", FROM,
-        "WHERE ", where, Sql(f" ORDER BY {order} LIMIT %s", (query.n + 1,)),
-    )  # fmt: skip
-    return [(_entry(name, status, memory(*values)), uuid.bytes) for uuid, name, status, *values in rows]
+    entries: list[tuple[TimelineEntry, bytes]] = []
+    candidates, behind = asker.candidates(query.conditions, include_inactive=query.include_forgotten), query.behind
+    sign, order = (">", NEWEST_FIRST.replace("DESC", "ASC")) if query.oldest_first else ("<", NEWEST_FIRST)
+    after = None if behind is None else (behind.observed_at, behind.memory_id, UUID(bytes=behind.uuid))
+    while True:
+        page = Sql(f" ORDER BY {order} LIMIT %s", (query.n + 1,))
+        rest = Sql("true") if after is None else Sql(f"(m.observed_at, m.memory_id, m.uuid) {sign} (%s, %s, %s)", after)
+        rows = ask(
+            connection,
+            "SELECT m.observed_at, m.uuid, r.name, m.status, m.memory_id, m.body, ", confidence(query.decay),
+            ", false", FROM, "WHERE ", all_of((candidates, rest)), page,
+        )  # fmt: skip
+        for observed_at, uuid, name, status, *values in rows:
+            after = (observed_at, values[0], uuid)
+            # A row that no robot wrote leaves its place to the next.
+            if (shown := memory(*values)) is not None:
+                entries.append((_entry(name, status, shown), uuid.bytes))
+        if len(rows) <= query.n or len(entries) > query.n:
+            return entries[: query.n + 1]
 
 
 def _entry(robot: str, status: str, memory: Memory) -> TimelineEntry:

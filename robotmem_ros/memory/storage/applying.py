@@ -33,6 +33,10 @@ _SESSION = (
 )  # fmt: skip
 
 
+_UNSTORABLE = (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
+"""Errors of SQLite for a value of another type than its column has."""
+
+
 def apply(transaction: Transaction, batch: Batch) -> Applied:
     """Apply a batch in the transaction of the caller, who must roll it back on an error.
 
@@ -52,7 +56,7 @@ def apply(transaction: Transaction, batch: Batch) -> Applied:
         try:
             for row in step_rows:
                 step(row)
-        except (sqlite3.IntegrityError, *MALFORMED) as cause:
+        except (*_UNSTORABLE, *MALFORMED) as cause:
             reason = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
             raise InvalidFieldError("row", row, reason) from cause
     if deletions:

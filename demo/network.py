@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import threading
+import time
 from contextlib import suppress
 
 
@@ -22,6 +23,8 @@ class Proxy:
         self._is_cut = False
         self.port: int = self._listening.getsockname()[1]
         self.cut_after = 0
+        self.delay = 0.0
+        """Seconds that each piece of data waits."""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
@@ -67,4 +70,5 @@ class Proxy:
                         return
                     passed += len(data) if source is client else 0
                     if not limit or passed <= limit:
+                        time.sleep(self.delay)
                         others[source].sendall(data)

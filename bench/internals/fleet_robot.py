@@ -19,7 +19,9 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.errors import InvalidFieldError, MemoryNotFoundError
 
 SECRET = "qzxjv"
-"""Beginning of a word that no purged memory leaves behind; the name of the robot follows."""
+"""A word that no purged memory leaves behind."""
+RESTORED = "r0"
+"""The robot whose file is restored: what it lost would stay in the fleet, so it tells nothing in confidence."""
 CONFIDENCE = "confidence"
 """The collection of what is purged at the end."""
 _AT_ONCE = 200
@@ -56,9 +58,9 @@ def _change(memory: RobotMemory, made: int, draw: random.Random) -> None:
 
 
 def _perception(name: str, number: int, draw: random.Random) -> dict[str, object]:
-    is_secret = number % 100 == 0
+    is_secret = number % 100 == 0 and name != RESTORED
     return {
-        "description": f"{SECRET + name if is_secret else 'seen'} {number} in room {draw.randrange(_ROOMS)}",
+        "description": f"{SECRET if is_secret else 'seen'} {number} in room {draw.randrange(_ROOMS)}",
         "collection": CONFIDENCE if is_secret else "default",
         "label": "mug", "as_object": number % 50 == 1, "pose": (draw.uniform(0, 100), draw.uniform(0, 100), 0.0),
         "context": {"lot": number % 100},

@@ -80,8 +80,8 @@ with RobotMemory(path, **options) as memory:
 """
 
 
-def small_disk(folder: Path) -> list[str]:
-    """The start of a command that sees a disk of 6 MB in a folder; the test is skipped where there can be none."""
+def small_disk(folder: Path, size: str = "6m") -> list[str]:
+    """The start of a command that sees a disk of a size in a folder; the test is skipped where there can be none."""
     mine = [] if os.getuid() == 0 else ["--map-root-user"]
     command = [
         "unshare",
@@ -89,7 +89,7 @@ def small_disk(folder: Path) -> list[str]:
         *mine,
         "sh",
         "-c",
-        'mount -t tmpfs -o size=6m tmpfs "$0" && exec "$@"',
+        "mount -t tmpfs -o size=" + size + ' tmpfs "$0" && exec "$@"',
         str(folder),
     ]
     try:

@@ -74,12 +74,13 @@ def memory(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded
     A row that no robot wrote may hold anything, and is none.
     """
     try:
-        return _memory(memory_id, body, confidence_now, faded)
+        return memory_of(memory_id, body, confidence_now, faded)
     except MALFORMED:
         return None
 
 
-def _memory(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> Memory:
+def memory_of(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> Memory:
+    """Return the memory of a row that a robot wrote; another one raises one of MALFORMED."""
     thing = body["object"][0] if body["object"] else {}
     first_seen, last_seen = (int(thing[name]) if thing else None for name in ("first_seen", "last_seen"))
     if not all(isinstance(body[name], str) for name in _TEXTS) or not isinstance(body["context"], dict):

@@ -21,8 +21,8 @@ from .conditions import Sql, all_of, joined, position_at
 
 _PLACES = """jsonb_build_array(
     m.frame_id, m.map_id, m.position IS NULL, CASE WHEN m.confirmed IS NOT NULL THEN m.uuid END,
-    CASE WHEN m.position IS NULL THEN m.body #> '{{context,spatial}}'
-    ELSE jsonb_set(m.body, '{{context,spatial,area}}', 'null') #> '{{context,spatial}}' END, {more}
+    CASE WHEN m.position IS NULL OR jsonb_typeof(m.body #> '{{context,spatial}}') <> 'object'
+    THEN m.body #> '{{context,spatial}}' ELSE (m.body #> '{{context,spatial}}') - 'area' END, {more}
 )::text"""
 """What must be the same of two places. An object is a thing at a place of its own."""
 

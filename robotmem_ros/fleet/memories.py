@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..memory.conditions.attributes import ConfirmedObjects
 from ..memory.conditions.decay import Decay
+from ..memory.errors import MALFORMED
 from ..memory.models import Change, SeenObject, Sighting
 from ..memory.search.details import MemoryDetails
-from .ask import FROM, Asker, ask, memory
+from .ask import FROM, Asker, ask, memory_of
 from .conditions import Sql, confidence, has_faded
 from .connection import Connection
 
-_LAST_SEEN = "(m.body #>> '{object,0,last_seen}')::bigint"
+_LAST_SEEN = "m.body #> '{object,0,last_seen}'"
 _KEPT = 100
 """Changes and sightings of a memory that are read, as of one in the robot's own file."""
 
@@ -32,7 +34,11 @@ def objects(
         connection, "SELECT r.name, m.memory_id, m.body, ", confidence(decay), FROM,
         "WHERE m.confirmed IS NOT NULL AND ", where, Sql(f" ORDER BY {_LAST_SEEN} DESC, m.uuid LIMIT %s", (limit,)),
     )  # fmt: skip
-    return [_object(*row) for row in rows]
+    things = []
+    for row in rows:
+        with suppress(*MALFORMED):  # what no robot wrote
+            things.append(_object(*row))
+    return things
 
 
 def details(connection: Connection, robot: str, memory_id: int, decay: Decay) -> MemoryDetails | None:
@@ -45,7 +51,10 @@ def details(connection: Connection, robot: str, memory_id: int, decay: Decay) ->
         connection, "SELECT m.memory_id, m.body, ", confidence(decay), ", ", has_faded(decay), FROM,
         Sql("WHERE r.name = %s AND m.memory_id = %s ORDER BY m.status, m.revision DESC LIMIT 1", (robot, memory_id)),
     )  # fmt: skip
-    return _details(*rows[0]) if rows else None
+    try:
+        return _details(*rows[0]) if rows else None
+    except MALFORMED:
+        return None  # no robot wrote it
 
 
 def _object(robot: str, memory_id: int, body: Mapping[str, Any], confidence_now: float) -> SeenObject:
@@ -60,7 +69,7 @@ def _object(robot: str, memory_id: int, body: Mapping[str, Any], confidence_now:
 def _details(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> MemoryDetails:
     sightings = sorted(body["sightings"], key=lambda sighting: -sighting["observed_at"])[:_KEPT]
     return MemoryDetails(
-        memory(memory_id, body, confidence_now, faded), body["status"], body["status_reason"],
+        memory_of(memory_id, body, confidence_now, faded), body["status"], body["status_reason"],
         tuple(Change(**change) for change in body["history"][: -_KEPT - 1 : -1]),
         tuple(_sighting(sighting) for sighting in sightings), None,
     )  # fmt: skip

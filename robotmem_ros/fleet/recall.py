@@ -200,8 +200,8 @@ class _Recall:
         if not any(condition.is_evidence for condition in self.query.conditions):
             return False
         (((plan,),),) = ask(self.connection, f"EXPLAIN (FORMAT JSON) SELECT{FROM}WHERE ", where)
-        left: int = 3 * plan["Plan"]["Plan Rows"]
-        return left * left <= 5 * self._depth * self._statistics.memories
+        rows: int = 3 * plan["Plan"]["Plan Rows"]
+        return rows * rows <= 5 * self._depth * self._statistics.memories
 
     def _is_full(self, matches: Sequence[_Match]) -> bool:
         by_words, by_meaning = (sum(map(bool, ranks)) for ranks in _ranks(matches))

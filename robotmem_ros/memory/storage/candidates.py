@@ -69,8 +69,8 @@ class Candidates(NamedTuple):
             passing = passing[self.ids.take(at, mode="clip") == passing] if len(self.ids) else passing[:0]
         passing = passing[self.passing(passing)]
         if not self.untested or not len(passing):
-            kept: list[int] = passing.tolist()
-            return kept
+            passing_ids: list[int] = passing.tolist()
+            return passing_ids
         check = all_of(self.untested)
         sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
         return snapshot.ids(sql, (json_array(passing), *check.arguments))
@@ -94,7 +94,7 @@ class Candidates(NamedTuple):
             return self._replace(ids=self.ids[~np.isin(self.ids, [*ids])])
         gone = np.fromiter(ids, np.int64, len(ids))
         sql = "m.id NOT IN (SELECT value FROM json_each(?))"
-        return self.and_(Sql(sql, (json_array(ids),), test=lambda found: ~np.isin(found, gone)))
+        return self.and_(Sql(sql, (json_array(ids),), test=lambda tested: ~np.isin(tested, gone)))
 
     def has_any(self, snapshot: Snapshot, first: int) -> bool:
         """Tell whether there is any among the ids, by testing the newest, `first` at once, then ever more."""

@@ -160,8 +160,8 @@ class Walk:
     def _newest_owners(self, vector_ids: Ids) -> tuple[list[int], list[int]]:
         # The positions of vectors with candidates, and the newest candidate of each.
         newest = vector_rows.newest_of_each(self.snapshot, vector_ids)
-        kept = {*self.candidates.filter(self.snapshot, newest)}
-        owners = {position: memory_id for position, memory_id in enumerate(newest) if memory_id in kept}
+        candidate_ids = {*self.candidates.filter(self.snapshot, newest)}
+        owners = {position: memory_id for position, memory_id in enumerate(newest) if memory_id in candidate_ids}
         if rest := [position for position in range(len(newest)) if position not in owners]:
             untested = all_of(self.candidates.untested)
             positions, memories = vector_rows.owners(self.snapshot, vector_ids[rest], check=untested, limit=-1)

@@ -44,7 +44,7 @@ class _Unit(NamedTuple):
 
 @dataclass
 class Robot:
-    """A process that remembers, and what it said last."""
+    """One process that remembers, and its last report."""
 
     name: str
     path: Path
@@ -53,7 +53,7 @@ class Robot:
     seed: str
     ahead: float
     cursor: Cursor = BEGINNING
-    """What the fleet has acknowledged."""
+    """Cursor that the fleet has acknowledged."""
     made: int = 0
     has_purged: bool = False
     _process: subprocess.Popen[str] | None = field(default=None, repr=False)
@@ -100,11 +100,11 @@ class Robot:
 
 @dataclass
 class Result:
-    """What a fleet that was hurt has in the end."""
+    """Differences between the files and the fleet in the end."""
 
     seed: int
     memories: int = 0
-    """That the robots made."""
+    """Number that the robots made."""
     purged: int = 0
     kills: int = 0
     cuts: int = 0

@@ -15,6 +15,7 @@ from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.embedding.reading import reads
 from robotmem_ros.memory.search import result, scoring
+from robotmem_ros.memory.search.attributes import AttributeIndex
 from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
@@ -53,7 +54,7 @@ class Stages:
         parameters = Parameters(db_path=str(path), embedding_model="")
         with closing(Database(parameters)) as database:
             index = TextIndex(database, _POSTINGS)
-            vectors = VectorIndex()
+            vectors = VectorIndex(AttributeIndex())
             if postings:
                 catch_up(database, index)
             with database.snapshot() as snapshot:

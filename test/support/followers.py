@@ -42,7 +42,7 @@ MINIMUM = 12
 DIM = 8
 MAKERS: Mapping[str, Callable[[Database], Any]] = {
     "texts": lambda database: TextIndex(database, MINIMUM),
-    "vectors": lambda database: VectorIndex(),
+    "vectors": lambda database: VectorIndex(AttributeIndex()),
     "faded": lambda database: FadedWatch(lambda: 0.5),
     "facts": lambda database: FactIndex(),
     "attributes": lambda database: AttributeIndex(),
@@ -183,6 +183,7 @@ class Program:
                 "facts": [[fact.id for fact in self.facts.now(snapshot).find(snapshot, "default", text, similarity=0.5)]
                           for text in _FACTS],
                 "attributes": self._attributes(snapshot),
+                "vectors of memories": self._vectors(snapshot),
             }  # fmt: skip
 
     def _attributes(self, snapshot: Snapshot) -> list[list[int]]:
@@ -193,6 +194,11 @@ class Program:
         ids = np.arange(text_rows.first_and_last(snapshot)[1] + 100)
         held = [tests.of(partial(_is_active, kind=kind)) for kind in Kind]
         return [ids[test(ids)].tolist() for test in held if test is not None]
+
+    def _vectors(self, snapshot: Snapshot) -> list[int]:
+        ids = np.arange(text_rows.first_and_last(snapshot)[1] + 100)
+        vectors: list[int] = self.attributes.vectors_of(snapshot, ids).tolist()
+        return vectors
 
     def close(self) -> None:
         """Close the file."""

@@ -11,6 +11,7 @@ import numpy as np
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search.attributes import AttributeIndex
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.candidates import Candidates
@@ -52,7 +53,7 @@ def opened(path: Path | str) -> Iterator[tuple[Database, VectorIndex]]:
     """Open a database and the index of its vectors."""
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
     try:
-        yield database, VectorIndex()
+        yield database, VectorIndex(AttributeIndex())
     finally:
         database.close()
 

@@ -1,9 +1,14 @@
-"""Attributes of all memories in RAM, two bytes a memory: so most conditions are tested without reading rows."""
+"""Attributes and vectors of all memories in RAM, six bytes a memory: most conditions are tested without reading rows.
+
+A vector is known by its id. That of a memory is read with its attributes, or when a query asks for it first, and
+forgotten when the memory changes.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conditions.condition import Attributes
-from ..storage import attribute_rows, text_rows
-from ..storage.followers import Place
+from ..errors import StorageError
+from ..storage import attribute_rows, text_rows, vector_rows
+from ..storage.followers import Place, place
+from ..storage.overview import overview
 from ..storage.snapshot import Snapshot, Transaction
 
 Ids = npt.NDArray[np.int64]
@@ -34,17 +41,24 @@ _MOST = 4096
 
 @dataclass(frozen=True)
 class _Table:
-    """A number for each id, 0 for none. Others may read while one thread writes."""
+    """Two numbers for each id, 0 for none. Others may read while one thread writes."""
 
     pages: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
-    """The row of each page in `numbers`; 0 for a page without memories."""
+    """The row of each page in the others; 0 for a page without memories."""
     numbers: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
+    vectors: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint32))
 
     def of(self, ids: Ids) -> Numbers:
+        numbers: Numbers = self.numbers[self._at(ids)]
+        return numbers
+
+    def vectors_of(self, ids: Ids) -> Ids:
+        return self.vectors[self._at(ids)].astype(np.int64)
+
+    def _at(self, ids: Ids) -> tuple[Ids, Ids]:
         page = ids >> _BITS
         rows = np.where((page >= 0) & (page < len(self.pages)), self.pages.take(page, mode="clip"), 0)
-        numbers: Numbers = self.numbers[rows, ids & (_PAGE - 1)]
-        return numbers
+        return rows, ids & (_PAGE - 1)
 
     def with_room(self, ids: Ids) -> _Table:
         page = np.unique(ids >> _BITS)
@@ -53,10 +67,18 @@ class _Table:
         if not len(new):
             return self
         pages[new] = len(self.numbers) + np.arange(len(new))
-        return _Table(pages, np.concatenate((self.numbers, np.zeros((len(new), _PAGE), np.uint16))))
+        columns = (
+            np.concatenate((old, np.zeros((len(new), _PAGE), old.dtype))) for old in (self.numbers, self.vectors)
+        )
+        return _Table(pages, *columns)
 
     def put(self, ids: Ids, numbers: Numbers) -> None:
-        self.numbers[self.pages[ids >> _BITS], ids & (_PAGE - 1)] = numbers
+        at = self._at(ids)
+        self.numbers[at], self.vectors[at] = numbers, 0
+
+    def put_vectors(self, ids: Ids, vectors: Ids) -> None:
+        is_here = self.of(ids) > 0
+        self.vectors[self._at(ids[is_here])] = vectors[is_here]
 
 
 class AttributeIndex:
@@ -81,6 +103,8 @@ class AttributeIndex:
         self._pages = 0
         """Pages then."""
         self._numbers: dict[Attributes, int] = {}
+        self._model: str | None = None
+        """Model of the vectors in the table."""
         self._unread = np.empty(0, np.int64)
         """Memories that changed up to the place `_target`, and are not read yet."""
         self._target = Place()
@@ -95,6 +119,8 @@ class AttributeIndex:
                 self._unread, self._target = attribute_rows.changes_since(snapshot, self.progress.revision).ids, place
             piece, self._unread = self._unread[:_PIECE], self._unread[_PIECE:]
             self._read(snapshot, piece)
+            with suppress(StorageError):  # queries by words need no table of vectors
+                self._table.put_vectors(*vector_rows.ids_of(snapshot, piece))
             if not len(self._unread):
                 self.progress = self._target
                 if self.progress == place and not self._is_whole(snapshot):
@@ -116,6 +142,24 @@ class AttributeIndex:
                     self._begin_again()
                     return None
             return Tests(self._table, tuple(self._numbers))
+
+    def vectors_of(self, snapshot: Snapshot, ids: Ids) -> Ids:
+        """Return the vector of each of some sorted memories; 0 for one without a vector."""
+        knows_changes = snapshot.read_once(self.tests) is not None
+        with self._lock:
+            if self._model != (model := overview(snapshot).model):
+                self._model = model
+                self._table.vectors[:] = 0
+            vectors = self._table.vectors_of(ids) if knows_changes else np.zeros_like(ids)
+        unread = np.flatnonzero(vectors == 0)
+        if len(unread):
+            memory_ids, vector_ids = vector_rows.ids_of(snapshot, ids[unread])
+            vectors[unread[np.searchsorted(ids[unread], memory_ids)]] = vector_ids
+            with self._lock:
+                # What a snapshot tells of a memory that has changed since would stay.
+                if knows_changes and place(snapshot).revision >= self.progress.revision:
+                    self._table.put_vectors(memory_ids, vector_ids)
+        return vectors
 
     def _read(self, snapshot: Snapshot, ids: Ids) -> None:
         attributes = attribute_rows.read(snapshot, ids)

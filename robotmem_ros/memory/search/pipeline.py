@@ -105,7 +105,7 @@ class Pipeline:
                 snapshot, parameters, text, self.database.tokens_missing, self.vectors, embedding,
                 embedder.name, times.lap, self.failures,
             )  # fmt: skip
-            tests = self.attributes.tests(snapshot)
+            tests = snapshot.read_once(self.attributes.tests)
             may_find_faded = self.faded.may_find(snapshot)
             result = _Recall(snapshot, query, parameters, relevance, times, tests, may_find_faded).result()
         if reranks and len(result) > 1:

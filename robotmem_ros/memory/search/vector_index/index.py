@@ -19,6 +19,7 @@ from ...storage import codec, vector_rows
 from ...storage.candidates import Candidates
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
+from ..attributes import AttributeIndex
 from ..result import Ranking
 from . import products
 from .exact import measure, rank_by_distance
@@ -36,8 +37,9 @@ _FACTS = Candidates((ACTIVE, Kinds((Kind.FACT,), suffices=False).sql()))
 class VectorIndex:
     """The vectors of a database. Safe to use from several threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, attributes: AttributeIndex) -> None:
         self.matrix = MatrixFollower()
+        self._attributes = attributes
 
     def search(self, snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
         """Find the `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite).
@@ -55,8 +57,8 @@ class VectorIndex:
         vectors = NearestFirst(matrix.near(query))
         return Walk(snapshot, query, candidates, depth).through(vectors, 2 * depth + 16)
 
-    def rank(self, snapshot: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int | None = None) -> Ranking:
-        """Rank some memories by exact distance, the `depth` nearest or all that have a vector."""
+    def rank(self, snapshot: Snapshot, query: Vector, ids: Ids, depth: int | None = None) -> Ranking:
+        """Rank some sorted memories by exact distance, the `depth` nearest or all that have a vector."""
         if depth is not None and len(ids) >= _WORTHWHILE * depth:
             ids = self._preselected(snapshot, query, ids, depth)
         memory_ids, distances = measure(vector_rows.of_memories(snapshot, ids), query)
@@ -65,9 +67,9 @@ class VectorIndex:
     def _first(self, snapshot: Snapshot, query: Vector, candidates: Candidates, ids: Ids, depth: int) -> Ranking:
         # More are ranked if some of those that are ranked turn out to be no candidates.
         if candidates.one_per_text and not candidates.untested:
-            memory_ids, vector_ids = vector_rows.ids_of(snapshot, ids[candidates.passing(ids)])
-            newest_first = np.argsort(-memory_ids)
-            ids = memory_ids[newest_first[np.unique(vector_ids[newest_first], return_index=True)[1]]]
+            newest_first = ids[candidates.passing(ids)][::-1]
+            vector_ids = self._attributes.vectors_of(snapshot, newest_first[::-1])[::-1]
+            ids = newest_first[np.unique(vector_ids, return_index=True)[1]]
         width = depth + (_SURPLUS if candidates.conditions else 0)
         while True:
             ranking = self.rank(snapshot, query, ids, width)
@@ -105,18 +107,17 @@ class VectorIndex:
         """Say what makes the search slower than it could be; empty if nothing does."""
         return "; ".join(filter(None, (self.matrix.no_room, "" if products.HAS_NUMKONG else products.NUMKONG_MISSING)))
 
-    def _preselected(
-        self, snapshot: Snapshot, query: Vector, ids: Collection[int] | Ids, depth: int
-    ) -> Collection[int] | Ids:
-        # Those that may be among the nearest, as their upper bytes tell.
+    def _preselected(self, snapshot: Snapshot, query: Vector, ids: Ids, depth: int) -> Ids:
+        # Those that may be among the nearest, as their upper bytes tell, or whose vectors are not in RAM.
         matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
             return ids
-        memory_ids, vector_ids = vector_rows.ids_of(snapshot, ids)
-        known_ids, distances, error = matrix.near_of(query, np.sort(vector_ids))
-        if len(memory_ids) <= depth or not len(known_ids):
+        vector_ids = self._attributes.vectors_of(snapshot, ids)
+        ids, vector_ids = ids[vector_ids > 0], vector_ids[vector_ids > 0]
+        compared_ids, distances, error = matrix.near_of(query, np.sort(vector_ids))
+        if len(ids) <= depth or not len(compared_ids):
             return ids
-        at = np.minimum(np.searchsorted(known_ids, vector_ids), len(known_ids) - 1)
-        near = np.where(known_ids[at] == vector_ids, distances[at], np.inf)
+        at = np.minimum(np.searchsorted(compared_ids, vector_ids), len(compared_ids) - 1)
+        near = np.where(compared_ids[at] == vector_ids, distances[at], -np.inf)
         limit = float(np.partition(near, depth - 1)[depth - 1]) + 2 * error
-        return [*map(int, memory_ids[near <= limit])]
+        return ids[near <= limit]

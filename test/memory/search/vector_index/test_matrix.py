@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from robotmem_ros.memory.embedding import Vectors
+from robotmem_ros.memory.search.attributes import AttributeIndex
 from robotmem_ros.memory.search.vector_index import VectorIndex, VectorsUnreadError, matrix
 from robotmem_ros.memory.storage import codec
 from robotmem_ros.memory.storage.candidates import Candidates
@@ -246,7 +247,7 @@ class Followers(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1))
     def lose(self, which: int) -> None:
         database, _ = self.memories[which]
-        self.memories[which] = (database, VectorIndex())
+        self.memories[which] = (database, VectorIndex(AttributeIndex()))
 
     @invariant()
     def each_finds_what_brute_force_finds(self) -> None:

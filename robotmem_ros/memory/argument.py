@@ -82,15 +82,23 @@ def takes(request: type) -> Callable[[V], V]:
 
     def reading_times(method: V) -> V:
         signature = inspect.signature(method)
+        in_order = [name for name, entry in signature.parameters.items() if entry.kind is not entry.KEYWORD_ONLY]
+        required = {name for name, entry in signature.parameters.items() if entry.default is entry.empty}
 
-        @wraps(method)
-        def call(self: _Clocked, /, *arguments: Any, **keywords: Any) -> Any:
+        def check(*arguments: Any, **keywords: Any) -> None:
             try:
-                values = signature.bind(self, *arguments, **keywords).arguments
+                signature.bind(*arguments, **keywords)
             except TypeError as error:
                 unknown = next((name for name in keywords if name not in signature.parameters), None)
                 guess = did_you_mean(unknown, signature.parameters) if unknown else ""
                 raise TypeError(f"{method.__name__}(): {error}{guess}") from None
+
+        @wraps(method)
+        def call(self: _Clocked, /, *arguments: Any, **keywords: Any) -> Any:
+            values = {**dict(zip(in_order, (self, *arguments), strict=False)), **keywords}
+            is_bound = len(values) == 1 + len(arguments) + len(keywords)
+            if not is_bound or not required <= values.keys() <= signature.parameters.keys():
+                check(self, *arguments, **keywords)  # which takes long
             return method(**read_times(values, self.moment))
 
         text, raises, errors = inspect.cleandoc(method.__doc__ or "").partition("\nRaises:")

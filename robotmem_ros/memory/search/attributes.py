@@ -120,6 +120,7 @@ class AttributeIndex:
             piece, self._unread = self._unread[:_PIECE], self._unread[_PIECE:]
             self._read(snapshot, piece)
             with suppress(StorageError):  # queries by words need no table of vectors
+                self._forget_former_model(snapshot)
                 self._table.put_vectors(*vector_rows.ids_of(snapshot, piece))
             if not len(self._unread):
                 self.progress = self._target
@@ -147,9 +148,7 @@ class AttributeIndex:
         """Return the vector of each of some sorted memories; 0 for one without a vector."""
         knows_changes = snapshot.read_once(self.tests) is not None
         with self._lock:
-            if self._model != (model := overview(snapshot).model):
-                self._model = model
-                self._table.vectors[:] = 0
+            self._forget_former_model(snapshot)
             vectors = self._table.vectors_of(ids) if knows_changes else np.zeros_like(ids)
         unread = np.flatnonzero(vectors == 0)
         if len(unread):
@@ -160,6 +159,11 @@ class AttributeIndex:
                 if knows_changes and place(snapshot).revision >= self.progress.revision:
                     self._table.put_vectors(memory_ids, vector_ids)
         return vectors
+
+    def _forget_former_model(self, snapshot: Snapshot) -> None:
+        if self._model != (model := overview(snapshot).model):
+            self._model = model
+            self._table.vectors[:] = 0
 
     def _read(self, snapshot: Snapshot, ids: Ids) -> None:
         attributes = attribute_rows.read(snapshot, ids)

@@ -253,9 +253,9 @@ class Relevance:
 
     def _complete(self, measures: Measures) -> Measures:
         # The hits of one search are measured by the other too, unless that found no memory at all.
-        textless, vectorless = measures.bm25 == 0, np.isnan(measures.cosine)
-        if not textless.all():
-            measures = measures.join(self.text.rank(measures.ids[textless]))
+        wordless, vectorless = ~measures.words.any(axis=1), np.isnan(measures.cosine)
+        if measures.bm25.any():
+            measures = measures.join(self.text.rank(measures.ids[wordless]))
         if vectorless.any() and not vectorless.all():
             ids = measures.ids[vectorless]
             measures = measures.join(self._search_vectors(only(ids), len(ids)).measures)

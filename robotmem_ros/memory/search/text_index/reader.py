@@ -55,6 +55,7 @@ class TextReader:
         """Find the best `depth` candidates that contain a word of the query, by BM25.
 
         The words are joined by OR; compounds such as `grip_force` or `12.5` count once more if they stand together.
+        Which words a memory contains is not always measured: see `rank`.
         """
         if not self._query.words or depth < 1:
             return Measures.of(())
@@ -184,7 +185,7 @@ class TextReader:
             best = _best_first(ids, scores, depth)
             ids, scores = ids[best], scores[best]
             if len(block_ids) < n or (len(ids) == depth and (scores[-1], ids[-1]) >= (block_scores[-1], block_ids[-1])):
-                return self.rank(np.sort(ids))
+                return Measures.of(ids, bm25=scores)
             n, start = n * _GROWTH, n
 
     def _candidates_of(self, ids: Ids, scores: Floats, candidates: Candidates) -> tuple[Ids, Floats]:

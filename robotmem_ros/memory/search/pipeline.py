@@ -174,6 +174,11 @@ class _Recall:
         depth = self.relevance.depth(self.query.n)
         candidates = list_untested(self.snapshot, candidates, depth)
         self.times.lap("conditions")
+        # Where copies would take the places of a look, one of each text is ranked, which is enough where places do not
+        # count.
+        folds_texts = self.query.fold and not self.query.compares_places
+        is_crowded = folds_texts and self.relevance.text.copies * self.query.n >= depth
+        candidates = candidates._replace(one_per_text=is_crowded)
         batch = ranking = self._judged(self._rank(candidates, depth))
         if not ranking.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
             return self._read(recent, self._judged(ranking.with_all(group.best for group in recent)))
@@ -182,7 +187,7 @@ class _Recall:
         fold, n = self._folding(candidates), self.query.n
         groups, hits = fold(_best_first(ranking), n), [*ranking.scores]
         # What is folded leaves places: look further until they are taken, and rank the best of each text together.
-        one_per_text = goes_as_deep = not self.query.compares_places
+        goes_as_deep = folds_texts and not is_crowded
         while self.query.fold and len(groups) < n and len(batch.scores) >= depth:
             members = _members(groups)
             if not goes_as_deep:
@@ -190,7 +195,7 @@ class _Recall:
                 depth = min(max(copies, _LEAST_GROWTH * depth), _GREATEST_GROWTH * depth)
             goes_as_deep = False
             others = candidates.without({*hits, *members})
-            batch = self._rank(others._replace(one_per_text=one_per_text), depth)
+            batch = self._rank(others._replace(one_per_text=folds_texts), depth)
             more = fold(_best_first(batch), n - len(groups))
             groups, hits = groups + more, hits + [group.best for group in more]
         if len(hits) > len(ranking.scores):

@@ -111,6 +111,11 @@ class Block:
         is_newest: npt.NDArray[np.bool_] = self.newest == np.arange(len(self.ids))
         return is_newest
 
+    @cached_property
+    def texts(self) -> int:
+        """Count the different texts, of each kind."""
+        return int(np.count_nonzero(self.is_newest))
+
     def copies(self, docs: Docs) -> Docs:
         """Return all docs with the text and kind of some that are the last ones with theirs, ascending."""
         is_last = np.zeros(len(self.ids), bool)

@@ -103,6 +103,12 @@ class TextReader:
         return word_shares
 
     @property
+    def copies(self) -> float:
+        """Return how many memories have the same text, on average, as far as the postings tell."""
+        texts = sum(block.texts for block in self._blocks)
+        return sum(len(block.ids) for block in self._blocks) / texts if texts else 1.0
+
+    @property
     def is_unknown(self) -> bool:
         """Tell whether no memory of the collections contains a word of what is asked."""
         return self._statistics().frequencies.keys().isdisjoint(self._query.subject)

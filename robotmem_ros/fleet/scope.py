@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-import threading
-import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
@@ -34,16 +30,15 @@ from ..memory.status import Status
 from ..memory.storage import revisions, tag_rows
 from ..memory.storage.overview import overview
 from ..memory.text.normal_form import label_key
+from .client import FleetClient
 
 if TYPE_CHECKING:
     from .ask import Asker
     from .connection import Connection
-    from .push import Follower
 
 P = ParamSpec("P")
 T = TypeVar("T")
 U = TypeVar("U")
-_CONNECTIONS = 4
 _MAX_DEADLINE = 60.0
 
 
@@ -168,7 +163,7 @@ class FleetMemory(RobotMemory):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fleet = Fleet(self.parameters.fleet_url)
+        self.fleet = FleetClient(self.parameters.fleet_url)
         self.attach(self.fleet)
 
     recall = _scoped(RobotMemory.recall, _recall)
@@ -224,121 +219,6 @@ def open_memory(
         InvalidFieldError: a parameter cannot be used.
     """
     return opening.open_memory(db_path, collection, opens=FleetMemory if options.get("fleet_url") else None, **options)
-
-
-class Fleet:
-    """The fleet at a URL, asked in threads of their own: a network may not answer. Safe to use from several threads."""
-
-    trouble = ""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._free = threading.Semaphore(_CONNECTIONS)
-        self._lock = threading.Lock()
-        self._idle: list[Connection] = []
-        self._is_closed = False
-        self._follower: Follower | None = None
-
-    def follow(self, memory: RobotMemory) -> None:
-        """Begin to push and pull; without psycopg the standing says so."""
-        with suppress(ImportError):
-            from .push import Follower
-
-            self._follower = Follower(memory, self._url)
-
-    def standing(self, memory: RobotMemory) -> tuple[int, str]:
-        """Return how many revisions of a file the fleet lacks, -1 if it did not answer, and what is wrong."""
-        if self._follower is not None:
-            return self._follower.backlog, self._follower.trouble
-
-        def ask(connection: Connection) -> int:
-            from .push import backlog_at
-
-            return backlog_at(connection, memory)
-
-        try:
-            return self.ask(ask, DEADLINE)(), ""
-        except RobotMemoryError as error:
-            return -1, str(error)
-
-    def ask(self, work: Callable[[Connection], T], deadline: float, *, writes: bool = False) -> Callable[[], T]:
-        """Begin to ask, and return a function that waits for the answer; that raises RobotMemoryError."""
-        limit = max(1, round(deadline * 1000))
-        mode = "READ WRITE" if writes else "READ ONLY"
-        begin = f"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ {mode}; SET LOCAL statement_timeout = {limit}"
-        end, future = time.monotonic() + deadline, Future[T]()
-
-        def run() -> None:
-            with self._free:
-                try:
-                    future.set_result(self._work(work, begin))
-                except BaseException as error:
-                    future.set_exception(error)
-
-        def answer() -> T:
-            try:
-                return future.result(max(0.0, end - time.monotonic()))
-            except TimeoutError:
-                raise RobotMemoryError(f"the fleet did not answer within {deadline:g} s") from None
-            except ImportError as cause:
-                missing = cause.name or "libpq"  # without its library psycopg names none
-                raise RobotMemoryError(f"{missing} is not installed (pip install 'robotmem_ros[fleet]')") from cause
-
-        threading.Thread(target=run, name="robotmem-ask", daemon=True).start()
-        return answer
-
-    def settle(self) -> None:
-        """Do nothing: nothing waits to be stored."""
-
-    def close(self) -> None:
-        """Close the connections, and send nothing more."""
-        if self._follower is not None:
-            self._follower.close()
-        with self._lock:
-            self._is_closed = True
-            connections, self._idle = self._idle, []
-        for connection in connections:
-            connection.close()
-
-    def _work(self, work: Callable[[Connection], T], begin: str) -> T:
-        from .connection import FleetError
-
-        connection = self._take()
-        if connection is not None:
-            # The server may have closed it meanwhile.
-            with suppress(FleetError):
-                return self._in_transaction(connection, work, begin)
-        return self._in_transaction(self._connected(), work, begin)
-
-    def _in_transaction(self, connection: Connection, work: Callable[[Connection], T], begin: str) -> T:
-        from .connection import fleet_errors
-
-        try:
-            with fleet_errors(), connection.transaction():
-                connection.execute(begin.encode())
-                answer = work(connection)
-        except BaseException:
-            connection.close()
-            raise
-        with self._lock:
-            if not self._is_closed:
-                self._idle.append(connection)
-                return answer
-        connection.close()
-        return answer
-
-    def _take(self) -> Connection | None:
-        with self._lock:
-            return self._idle.pop() if self._idle else None
-
-    def _connected(self) -> Connection:
-        from .connection import connect
-        from .searches import SETTINGS
-
-        connection = connect(self._url)
-        connection.prepare_threshold = None  # a plan for all values would miss the index of a model
-        connection.execute(SETTINGS)
-        return connection
 
 
 def _merged(own: RecallResult, others: RecallResult, query: Query) -> RecallResult:

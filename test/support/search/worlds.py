@@ -131,9 +131,10 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
 
 
 def _live(memory: RobotMemory, clock: Clock, draw: random.Random) -> list[int]:
-    # Since it was opened, and before anything is stored, the memory lives on some days.
+    # Before anything is stored, the memory lives on some days. Opening it commits in the background: without a write
+    # on the first day, that day would be lost whenever the clock went on before.
     days = [clock.now // DAY, *sorted(draw.sample(range(BORN // DAY + 1, START // DAY), k=150)), START // DAY]
-    for day in days[1:]:
+    for day in days:
         clock.now = day * DAY
         memory.parts.database.write(lambda connection: None).result()
     clock.now = START

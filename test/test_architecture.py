@@ -8,6 +8,8 @@ import pkgutil
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,7 +72,7 @@ BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("bag.py", "r
 """Files that query the SQLite files of recordings, not the database of the memory."""
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
-TESTS = sorted((ROOT / "test").rglob("*.py"))
+PACKAGE, CORE_FILES, TESTS = (sorted(folder.rglob("*.py")) for folder in (ROOT / "robotmem_ros", CORE, ROOT / "test"))
 
 IMPORT_ALL = """
 import importlib, sys
@@ -86,18 +88,39 @@ print(sorted(roots.intersection(names)), [name for name in sys.modules if name.s
 """
 
 
-def imports_of(file: Path) -> set[str]:
+def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of the syntax tree of a file."""
+    return tuple(ast.walk(ast.parse(file.read_text())))
+
+
+def breaches(files: Iterable[Path], names_in: Callable[[Path], Iterable[str]]) -> dict[str, list[str]]:
+    """Return the names that break a rule, by the file that has them; files without any are left out."""
+    return {str(file.relative_to(ROOT)): names for file in files if (names := sorted(names_in(file)))}
+
+
+def below(folder: Path, *others: Path) -> set[Path]:
+    """Return the files of the package in some folders."""
+    return {file for file in PACKAGE if any(map(file.is_relative_to, (folder, *others)))}
+
+
+def roots_of(file: Path) -> set[str]:
+    """Return the packages that a file imports."""
+    return {name.partition(".")[0] for name in imports_of(file)}
+
+
+@cache
+def imports_of(file: Path) -> frozenset[str]:
     """Return the modules that a file of the package imports, relative ones made absolute."""
     package = ".".join(file.relative_to(ROOT).with_suffix("").parts[:-1])
     found = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             start = ".".join(package.split(".")[: len(package.split(".")) + 1 - node.level]) if node.level else ""
             module = ".".join(filter(None, (start, node.module)))
             found |= {module} | {f"{module}.{alias.name}" for alias in node.names}
-    return found
+    return frozenset(found)
 
 
 def test_the_core_imports_where_there_is_no_ros() -> None:
@@ -108,13 +131,10 @@ def test_the_core_imports_where_there_is_no_ros() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "[] []\n", "")
 
 
-@pytest.mark.parametrize("file", sorted(CORE.rglob("*.py")), ids=lambda file: str(file.relative_to(CORE)))
-def test_no_file_of_the_core_imports_ros_or_the_node(file: Path) -> None:
-    roots = {name.partition(".")[0] for name in imports_of(file)}
-    assert roots.isdisjoint(ROS)
-    assert not any(
-        name.startswith(("robotmem_ros.node", "robotmem_ros.msg", "robotmem_ros.srv")) for name in imports_of(file)
-    )
+def test_no_file_of_the_core_imports_ros_or_the_node() -> None:
+    node = ("robotmem_ros.node", "robotmem_ros.msg", "robotmem_ros.srv")
+    assert breaches(CORE_FILES, lambda file: roots_of(file).intersection(ROS)) == {}
+    assert breaches(CORE_FILES, lambda file: (name for name in imports_of(file) if name.startswith(node))) == {}
 
 
 def room(module: str) -> str:
@@ -127,13 +147,14 @@ def room_of(file: Path) -> str:
     return file.relative_to(CORE).parts[0].removesuffix(".py") if file.is_relative_to(CORE) else ""
 
 
-@pytest.mark.parametrize("file", sorted(CORE.rglob("*.py")), ids=lambda file: str(file.relative_to(CORE)))
-def test_no_import_runs_up(file: Path) -> None:
-    own = room_of(file)
-    if own == "__init__":
-        return
+def rooms_above(file: Path) -> set[str]:
+    """Return the rooms of higher floors that a file of the core imports."""
     imported = {room(name) for name in imports_of(file) if name.startswith("robotmem_ros.memory.")} & FLOOR.keys()
-    assert {other for other in imported if FLOOR[other] > FLOOR[own]} == set()
+    return {other for other in imported if FLOOR[other] > FLOOR[room_of(file)]}
+
+
+def test_no_import_runs_up() -> None:
+    assert breaches((file for file in CORE_FILES if room_of(file) != "__init__"), rooms_above) == {}
 
 
 @pytest.mark.parametrize("name", ["association", "editor", "existence", "field_of_view", "sightings", "tracker"])
@@ -144,46 +165,38 @@ def test_the_tracker_of_objects_knows_no_database(name: str) -> None:
 
 def statements_of(file: Path) -> list[str]:
     """Return the string constants of a file that are SQL statements, or the beginnings of one."""
-    texts = (node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant))
+    texts = (node.value for node in nodes_of(file) if isinstance(node, ast.Constant))
     return [text for text in texts if isinstance(text, str) and SQL.match(text)]
 
 
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "robotmem_ros").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
-)
-def test_sql_stands_in_storage_in_conditions_and_in_the_fleet(file: Path) -> None:
-    if file not in BAG_READERS and not any(map(file.is_relative_to, (CORE / "conditions", CORE / "storage", FLEET))):
-        assert statements_of(file) == []
+def test_sql_stands_in_storage_in_conditions_and_in_the_fleet() -> None:
+    others = {*PACKAGE} - BAG_READERS - below(CORE / "conditions", CORE / "storage", FLEET)
+    assert breaches(others, statements_of) == {}
 
 
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "robotmem_ros").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
-)
-def test_the_fleet_alone_knows_postgresql_and_no_room_but_the_core(file: Path) -> None:
-    imported = imports_of(file)
-    if not file.is_relative_to(FLEET):
-        assert "psycopg" not in {name.partition(".")[0] for name in imported}
-    else:
-        own = {name for name in imported if name.startswith("robotmem_ros.")}
-        assert {name.split(".")[1] for name in own} <= {"fleet", "memory"}
+def test_the_fleet_alone_knows_postgresql_and_no_room_but_the_core() -> None:
+    fleet, lower = below(FLEET), ("robotmem_ros.fleet", "robotmem_ros.memory")
+    assert breaches({*PACKAGE} - fleet, lambda file: roots_of(file) & {"psycopg"}) == {}
+    own = {file: {name for name in imports_of(file) if name.startswith("robotmem_ros.")} for file in fleet}
+    assert breaches(fleet, lambda file: {name for name in own[file] if not name.startswith(lower)}) == {}
 
 
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "robotmem_ros").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
-)
-def test_storage_alone_knows_sqlite(file: Path) -> None:
-    if file not in BAG_READERS and not file.is_relative_to(CORE / "storage"):
-        assert "sqlite3" not in {name.partition(".")[0] for name in imports_of(file)}
+def test_storage_alone_knows_sqlite() -> None:
+    others = {*PACKAGE} - BAG_READERS - below(CORE / "storage")
+    assert breaches(others, lambda file: roots_of(file) & {"sqlite3"}) == {}
 
 
-@pytest.mark.parametrize("file", sorted(CORE.rglob("*.py")), ids=lambda file: str(file.relative_to(CORE)))
-def test_no_room_above_storage_has_a_connection(file: Path) -> None:
-    if not file.is_relative_to(CORE / "storage"):
-        nodes = list(ast.walk(ast.parse(file.read_text())))
-        names = {node.id for node in nodes if isinstance(node, ast.Name)}
-        names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-        names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-        assert names.isdisjoint({"connection", "_connection"})
+def names_of(file: Path) -> set[str]:
+    """Return the names of variables, attributes and arguments in a file."""
+    nodes = nodes_of(file)
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return names | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def test_no_room_above_storage_has_a_connection() -> None:
+    others = {*CORE_FILES} - below(CORE / "storage")
+    assert breaches(others, lambda file: names_of(file) & {"connection", "_connection"}) == {}
 
 
 @pytest.mark.parametrize("file", [*sorted(BAG_READERS), CORE / "storage" / "rows.py"], ids=lambda file: file.name)
@@ -196,37 +209,35 @@ def test_every_room_of_the_core_has_its_floor() -> None:
     assert rooms - {"__init__"} == FLOOR.keys()
 
 
-@pytest.mark.parametrize("module", ["robotmem_ros.memory", *MODULES])
-def test_what_a_module_offers_is_there(module: str) -> None:
-    loaded = importlib.import_module(module)
-    assert loaded.__doc__
-    offered = getattr(loaded, "__all__", [])
-    assert all(hasattr(loaded, name) for name in offered)
+def test_what_a_module_offers_is_there() -> None:
+    for module in ("robotmem_ros.memory", *MODULES):
+        loaded = importlib.import_module(module)
+        assert loaded.__doc__, module
+        assert [name for name in getattr(loaded, "__all__", []) if not hasattr(loaded, name)] == [], module
 
 
+@cache
 def calls_of(file: Path) -> set[str]:
     """Return the names of the functions that a file calls, as it writes them."""
-    return {ast.unparse(node.func) for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)}
+    return {ast.unparse(node.func) for node in nodes_of(file) if isinstance(node, ast.Call)}
 
 
-@pytest.mark.parametrize("file", TESTS, ids=lambda file: str(file.relative_to(ROOT)))
-def test_no_test_is_expected_to_fail(file: Path) -> None:
-    assert calls_of(file).isdisjoint({"pytest.mark.xfail", "pytest.xfail"})
+def test_no_test_is_expected_to_fail() -> None:
+    assert breaches(TESTS, lambda file: calls_of(file) & {"pytest.mark.xfail", "pytest.xfail"}) == {}
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "test" / "memory").rglob("*.py")), ids=lambda file: file.name)
-def test_no_test_of_the_core_sleeps(file: Path) -> None:
-    assert calls_of(file).isdisjoint({"sleep", "time.sleep"})
+def test_no_test_of_the_core_sleeps() -> None:
+    tests = [file for file in TESTS if file.is_relative_to(ROOT / "test" / "memory")]
+    assert breaches(tests, lambda file: calls_of(file) & {"sleep", "time.sleep"}) == {}
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "robotmem_ros" / "web").rglob("*.py")), ids=lambda file: file.name)
-def test_the_console_imports_neither_ros_nor_the_node_nor_the_command_line(file: Path) -> None:
-    imported = imports_of(file)
-    assert {name.partition(".")[0] for name in imported}.isdisjoint(ROS)
-    assert not any(name.startswith(("robotmem_ros.node", "robotmem_ros.cli")) for name in imported)
+def test_the_console_imports_neither_ros_nor_the_node_nor_the_command_line() -> None:
+    console, upper = below(ROOT / "robotmem_ros" / "web"), ("robotmem_ros.node", "robotmem_ros.cli")
+    assert breaches(console, lambda file: roots_of(file).intersection(ROS)) == {}
+    assert breaches(console, lambda file: {name for name in imports_of(file) if name.startswith(upper)}) == {}
 
 
 @pytest.mark.parametrize("name", ["access", "guard", "headers"])
 def test_the_guard_of_the_console_serves_every_framework(name: str) -> None:
-    roots = {one.partition(".")[0] for one in imports_of(ROOT / "robotmem_ros" / "web" / f"{name}.py")}
+    roots = roots_of(ROOT / "robotmem_ros" / "web" / f"{name}.py")
     assert roots - set(sys.stdlib_module_names) <= {"anyio", "robotmem_ros", "starlette"}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -50,6 +51,7 @@ class Oracle:
         self._embed = embed
         self._sessions = SessionOracle(memories)
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
+        self._frequencies: Counter[str] = Counter()
 
     def recall(self, query: Query) -> Result:
         """Compute the exact result.
@@ -63,6 +65,7 @@ class Oracle:
         asked = {one.new.collection for one in self._all if query.collections.matches(one.row(self.lived_days))}
         self._asked = [one for one in self._all if one.new.collection in asked]
         self._mean_length = sum(memory.length for memory in self._asked) / max(len(self._asked), 1)
+        self._frequencies = Counter(word for memory in self._asked for word in memory.words)
         expected = self._recall(query, candidates)
         if (instead := of_faded(query)) is not None and not expected.is_relevant:
             faded = self._recall(query, self.candidates(instead))
@@ -269,7 +272,7 @@ class Oracle:
         return math.log1p((len(self._asked) - hits + 0.5) / (hits + 0.5))
 
     def _frequency(self, word: str) -> int:
-        return len(holding(self._asked, [word]))
+        return self._frequencies[word]
 
     def _bm25(self, query: str, candidates: Iterable[ReferenceMemory]) -> Scores:
         # Term by term in the order of the query; the statistics are those of the collections.

@@ -81,16 +81,27 @@ class ReferenceMemory:
     def frequency(self, phrase: Sequence[str]) -> int:
         """Count the occurrences of a phrase."""
         if len(phrase) == 1:
-            return self._counts[phrase[0]]
+            return self.words[phrase[0]]
         wanted = list(phrase)
         return sum(column[at : at + len(wanted)] == wanted for column in self.columns for at in range(len(column)))
 
     @cached_property
-    def _counts(self) -> Counter[str]:
+    def words(self) -> Counter[str]:
+        """Return how often it has each word."""
         return Counter(word for column in self.columns for word in column)
+
+    @cached_property
+    def _rows(self) -> dict[int, Row]:
+        return {}
 
     def row(self, lived_days: int) -> Row:
         """Return it as conditions see it after so many lived days."""
+        if lived_days not in self._rows:
+            self._rows.clear()
+            self._rows[lived_days] = self._row(lived_days)
+        return self._rows[lived_days]
+
+    def _row(self, lived_days: int) -> Row:
         new = self.new
         return Row(
             id=self.id, kind=new.kind, collection=new.collection, observed_at=new.observed_at, frame_id=new.frame_id,

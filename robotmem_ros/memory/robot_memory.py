@@ -283,9 +283,8 @@ class RobotMemory:
 
         What is no sighting is stored as a memory of its own, see `save_perception`. `covariances` are of the
         positions: for each sighting 3 rows of 3 numbers in m², or None; leave them out if no sighting has one. An
-        object clearly in the `field_of_view` that is not among the sightings counts as missed, see
-        `store_field_of_view`, and so does one that was seen before together with one that is: `dropped` is what else
-        was detected.
+        object clearly in the `field_of_view` that is not among the sightings counts as missed, and so does one that was
+        seen before together with one that is: `dropped` is what else was detected.
 
         Raises:
             InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
@@ -302,14 +301,6 @@ class RobotMemory:
             MemoryNotFoundError: no active object has this id.
         """
         return self.parts.objects.history(validation.whole("memory_id", memory_id), n)
-
-    def store_field_of_view(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
-        """Queue a field of view: count what lies clearly in it and was not detected as missed; the future has the ids.
-
-        Raises:
-            InvalidFieldError: a direction is missing, or a number cannot be used.
-        """
-        return self._access.writable.objects.count_undetected(field_of_view)
 
     def objects(self, limit: int = 2000, *, include_unconfirmed: bool = False) -> tuple[SeenObject, ...]:
         """Return the confirmed objects of the current map, or all, in all collections, those seen last first."""

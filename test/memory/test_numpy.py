@@ -22,6 +22,7 @@ from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.storage.functions import register
 
+from ..support.sightings import undetected
 from .conftest import OpenMemory
 
 INTEGERS = of_numpy.integer_dtypes() | of_numpy.unsigned_integer_dtypes()
@@ -108,7 +109,7 @@ def test_every_door_of_a_memory_takes_numbers_of_numpy_and_none_is_stored_as_byt
     memory.store_sightings([], np.empty((0, 3, 3))).result()
     number = np.float32
     view = FieldOfView(np.zeros(3), np.array([1, 0, 0]), STAMP + 10**10, number(5), number(1), number(1))  # type: ignore[arg-type]
-    assert memory.store_field_of_view(view).result() == (3,)
+    assert undetected(memory, view) == (3,)
     target = {"field": "spatial.at", "target": np.array([1.5, 2.5]), "max_distance": np.float32(1)}
     found = memory.recall(
         "mug", np.int8(5), np.float32(0.1), spatial_sort=target, after=STAMP, before=STAMP + 10,

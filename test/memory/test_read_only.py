@@ -108,8 +108,7 @@ def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
     [
         lambda memory: memory.learn("a fact"),
         lambda memory: memory.save_perception("a red mug"),
-        lambda memory: memory.store_sightings([]),
-        lambda memory: memory.store_field_of_view(VIEW),
+        lambda memory: memory.store_sightings([], field_of_view=VIEW),
         lambda memory: memory.forget(1, "a test"),
         lambda memory: memory.restore(3),
         lambda memory: memory.update(1, "a blue mug"),

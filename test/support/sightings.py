@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from robotmem_ros.memory import Kind, Memory, Pose, RobotMemory
 from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.objects.field_of_view import FieldOfView
 
 SECOND = 1_000_000_000
 
@@ -58,3 +59,10 @@ def missed(memory: RobotMemory) -> dict[int, float]:
     """Return how many looks did not detect each object, each by the probability that it existed."""
     with memory.parts.database.snapshot() as snapshot:
         return dict(snapshot.rows("SELECT memory_id, misses + missed FROM objects"))
+
+
+def undetected(memory: RobotMemory, view: FieldOfView) -> tuple[int, ...]:
+    """Store a field of view without sightings; return the ids of the objects that it should have shown."""
+    before = missed(memory)
+    memory.store_sightings([], field_of_view=view).result()
+    return tuple(memory_id for memory_id, looks in missed(memory).items() if looks > before[memory_id])

@@ -6,7 +6,7 @@ what a recall may find is `[row for row in rows if condition.matches(row)]`. No 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -98,9 +98,9 @@ class Condition:
         """Return it as conditions that all must hold, so that indexes can list the memories under each by itself."""
         return (self,)
 
-    def leaves(self) -> Iterator[Condition]:
+    def leaves(self) -> Sequence[Condition]:
         """Return the conditions that it joins, at any depth; itself if it joins none."""
-        yield self
+        return (self,)
 
     def leaves_out_any(self, overview: Overview) -> bool:
         """Tell whether there may be a memory that it leaves out."""
@@ -125,9 +125,9 @@ class And(Condition):
         """Return the parts of each."""
         return [part for condition in self.conditions for part in condition.parts()]
 
-    def leaves(self) -> Iterator[Condition]:
+    def leaves(self) -> Sequence[Condition]:
         """Return the leaves of each."""
-        return (leaf for condition in self.conditions for leaf in condition.leaves())
+        return [leaf for condition in self.conditions for leaf in condition.leaves()]
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,9 @@ class Or(Condition):
         """Tell whether any of them holds."""
         return any(condition.matches(row) for condition in self.conditions)
 
-    def leaves(self) -> Iterator[Condition]:
+    def leaves(self) -> Sequence[Condition]:
         """Return the leaves of each."""
-        return (leaf for condition in self.conditions for leaf in condition.leaves())
+        return [leaf for condition in self.conditions for leaf in condition.leaves()]
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,6 @@ class Not(Condition):
         """Tell whether the condition does not hold."""
         return not self.condition.matches(row)
 
-    def leaves(self) -> Iterator[Condition]:
+    def leaves(self) -> Sequence[Condition]:
         """Return the leaves of the condition."""
         return self.condition.leaves()

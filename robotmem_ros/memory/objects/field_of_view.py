@@ -44,8 +44,6 @@ class FieldOfView:
     """Opening angle from top to bottom, in radians."""
     up: Point = (0.0, 0.0, 1.0)
     """Direction of the sensor's top; not parallel to `direction`."""
-    seen_ids: frozenset[int] = frozenset()
-    """Ids of the objects that the sightings of this message became."""
     detections: tuple[Detection, ...] = ()
     """Detections that are not stored as sightings."""
     labels: frozenset[str] = frozenset()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -116,16 +116,6 @@ class Objects:
         message = _Message(parameters, self._retag, now, ready, sightings, picture, view)
         return self._database.write(message.store, background=True)
 
-    def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
-        """Queue a field of view without sightings; the future has the ids of the objects that it should have shown.
-
-        Raises:
-            InvalidFieldError: a direction is missing, or a number cannot be used.
-        """
-        now = max(self._clock(), 0)
-        message = _Message(self._parameters(), self._retag, now, view=self._check_view(field_of_view, now))
-        return self._database.write(message.look, background=True)
-
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
         """Return the last `n` sightings of an object that were kept, newest first.
 
@@ -173,7 +163,7 @@ class _Message:
     parameters: Parameters
     retag: Retag | None
     now: int
-    new: Sequence[NewMemory] = ()
+    new: Sequence[NewMemory]
     sightings: Mapping[int, Covariance | None] = field(default_factory=dict)
     """Indices of the sightings of objects, each with the covariance of its position."""
     picture: Picture | None = None
@@ -185,16 +175,14 @@ class _Message:
         is_recorded = any(memory.import_key is not None for memory in self.new)
         results = imports.store_once(transaction, self.new, track) if is_recorded else track(range(len(self.new)))
         if self.view is not None and imports.claim(transaction, self.view.import_key):
-            self.look(transaction, seen_ids=frozenset(result.memory_id for result in results))
+            self._look(transaction, self.view, {result.memory_id for result in results})
         return results
 
-    def look(self, transaction: Transaction, *, seen_ids: frozenset[int] = frozenset()) -> tuple[int, ...]:
-        """Count the objects that the field of view should have shown, and were not `seen`; return their ids."""
-        assert self.view is not None
-        view, limits = replace(self.view, seen_ids=self.view.seen_ids | seen_ids), self.parameters
+    def _look(self, transaction: Transaction, view: FieldOfView, seen_ids: Collection[int]) -> None:
+        limits = self.parameters
         space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
         with self._tracker(transaction, [view.origin], view.max_range, space) as tracker:
-            return tracker.count_undetected(view)
+            tracker.count_undetected(view, seen_ids)
 
     def _track(self, transaction: Transaction, indices: Sequence[int]) -> tuple[Stored, ...]:
         plain_indices = [index for index in indices if index not in self.sightings]

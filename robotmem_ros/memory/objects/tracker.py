@@ -18,7 +18,7 @@ Objects that a detector should have shown but did not are counted in two ways; s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import NamedTuple
 
@@ -107,8 +107,8 @@ class Tracker:
             self._count_missing(scene[0].new, objects, unseen, picture)
         return objects
 
-    def count_undetected(self, view: FieldOfView) -> tuple[int, ...]:
-        """Count the objects that a field of view should have shown but did not as missed; return their ids.
+    def count_undetected(self, view: FieldOfView, seen_ids: Collection[int]) -> None:
+        """Count as missed the objects that a field of view should have shown, but for those that were seen in it.
 
         An object counts once in `look_interval`, and only in views that are later than its last sighting.
         """
@@ -117,12 +117,11 @@ class Tracker:
             for track in self._tracks
             if self._is_due(track, view, self._parameters.look_interval)
             and _is_in_view(track, view)
-            and track.memory_id not in view.seen_ids
+            and track.memory_id not in seen_ids
             and not self._is_dropped(track, view.detections)
         ]
         for track in missed:
             self._editor.count_missed(track, view.observed_at)
-        return tuple(track.memory_id for track in missed)
 
     def _associated(self, scene: Sequence[NewSighting], *, is_picture: bool) -> Sequence[Track | None]:
         """Return the object of each sighting, None for a new one: first by its label, then by its place alone."""

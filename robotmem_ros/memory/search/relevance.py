@@ -214,7 +214,7 @@ class Relevance:
         """Tell whether the text search is switched on."""
         return self._weights.text > 0
 
-    @property
+    @cached_property
     def _weights(self) -> Weights:
         return Weights.of(self.parameters)
 
@@ -291,7 +291,8 @@ class Relevance:
         if not ids:
             return {}
         probable = relevance(measures.cosine, self.text.shares(measures.words), is_unknown=self._is_unknown)
-        words = [tuple(compress(self.text.words, row)) for row in measures.words.tolist()]
+        asked = self.text.words
+        words = [tuple(compress(asked, row)) for row in measures.words.tolist()]
         rows = zip(probable.tolist(), measures.cosine.tolist(), words, map(explanations.get, ids), strict=True)
         return {memory_id: Evidence(*row) for memory_id, row in zip(ids, rows, strict=True)}
 

@@ -12,7 +12,7 @@ from robotmem_ros.memory.models import ImportKey, Recording
 from robotmem_ros.memory.objects.existence import after_miss
 from robotmem_ros.memory.objects.field_of_view import Detection
 
-from ...support.sightings import SECOND, missed, see, sighting, the
+from ...support.sightings import SECOND, missed, see, sighting, the, undetected
 from ..conftest import OpenMemory
 
 VIEW = FieldOfView(
@@ -35,7 +35,7 @@ def test_every_miss_lowers_the_confidence_of_an_object_until_it_is_not_confirmed
     expected = the(memory, 1).confidence
     assert [each.id for each in memory.recall("chair")] == [1]
     for number in range(10):
-        assert memory.store_field_of_view(replace(VIEW, observed_at=(200 + 10 * number) * SECOND)).result() == (1,)
+        assert undetected(memory, replace(VIEW, observed_at=(200 + 10 * number) * SECOND)) == (1,)
         expected = after_miss(expected, 1.9, 0, fresh=1.0)
         assert the(memory, 1).confidence == pytest.approx(expected)
     assert len(memory.recall("chair")) == 0
@@ -44,7 +44,7 @@ def test_every_miss_lowers_the_confidence_of_an_object_until_it_is_not_confirmed
 
 def test_sightings_confirm_an_object_again_that_was_missed_for_long(memory: RobotMemory) -> None:
     for t in range(100):
-        memory.store_field_of_view(replace(VIEW, observed_at=(200 + t) * SECOND)).result()
+        undetected(memory, replace(VIEW, observed_at=(200 + t) * SECOND))
     for t in range(3):
         assert not the(memory, 1).confirmed
         see(memory, sighting(2.0, t=300 + t))
@@ -54,7 +54,6 @@ def test_sightings_confirm_an_object_again_that_was_missed_for_long(memory: Robo
 @pytest.mark.parametrize(
     "view",
     [
-        replace(VIEW, seen_ids=frozenset({1})),
         replace(VIEW, labels=frozenset({"mug"})),
         replace(VIEW, direction=(-1.0, 0.0, 0.0)),
         replace(VIEW, direction=(1.0, 1.0, 0.0)),
@@ -76,25 +75,25 @@ def test_sightings_confirm_an_object_again_that_was_missed_for_long(memory: Robo
 def test_an_object_that_is_detected_or_not_in_view_or_seen_later_is_not_missed(
     memory: RobotMemory, view: FieldOfView
 ) -> None:
-    assert memory.store_field_of_view(view).result() == ()
+    assert undetected(memory, view) == ()
 
 
 def test_an_object_is_missed_at_most_once_in_an_absence_interval(memory: RobotMemory) -> None:
     views = [replace(VIEW, observed_at=200 * SECOND + t * SECOND // 30) for t in range(45)]
-    assert sum(len(memory.store_field_of_view(view).result()) for view in views) == 2
+    assert sum(len(undetected(memory, view)) for view in views) == 2
 
 
 def test_a_detector_misses_only_what_it_saw_before(memory: RobotMemory) -> None:
     (lamp,) = see(memory, replace(sighting(2.0, 0.5, label="lamp"), stream="/camera"))
-    assert memory.store_field_of_view(replace(VIEW, stream="/camera")).result() == (lamp,)
-    assert memory.store_field_of_view(replace(VIEW, stream="/laser")).result() == ()
+    assert undetected(memory, replace(VIEW, stream="/camera")) == (lamp,)
+    assert undetected(memory, replace(VIEW, stream="/laser")) == ()
 
 
 @pytest.mark.parametrize("detection", [Detection("mug", (2.0, 0.0, 0.0)), Detection("chair", (2.5, 0.0, 0.0))])
 def test_a_dropped_detection_of_another_object_does_not_prevent_a_miss(
     memory: RobotMemory, detection: Detection
 ) -> None:
-    assert memory.store_field_of_view(replace(VIEW, detections=(detection,))).result() == (1,)
+    assert undetected(memory, replace(VIEW, detections=(detection,))) == (1,)
 
 
 def test_a_message_stores_its_sightings_and_misses_other_objects_in_view(memory: RobotMemory) -> None:
@@ -122,8 +121,7 @@ def test_a_view_of_a_recording_counts_once(memory: RobotMemory) -> None:
 
 def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: RobotMemory) -> None:
     for t in range(200, 210):
-        (new,) = see(memory, sighting(3.5, 1.0, t=t))
-        memory.store_field_of_view(replace(VIEW, observed_at=t * SECOND, seen_ids=frozenset({new}))).result()
+        memory.store_sightings([sighting(3.5, 1.0, t=t)], field_of_view=replace(VIEW, observed_at=t * SECOND)).result()
     assert [each.id for each in memory.recall("chair")] == [2]
 
 
@@ -140,4 +138,4 @@ def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: 
 )
 def test_an_invalid_field_of_view_is_refused(memory: RobotMemory, view: FieldOfView, message: str) -> None:
     with pytest.raises(InvalidFieldError, match=message):
-        memory.store_field_of_view(view)
+        memory.store_sightings([], field_of_view=view)

@@ -14,7 +14,7 @@ from robotmem_ros.memory.clocks import is_later, possible_stamp
 from robotmem_ros.memory.models import ImportKey, NewMemory, Recording
 
 from ...support.clock import Clock
-from ...support.sightings import SECOND, see, sighting, the
+from ...support.sightings import SECOND, see, sighting, the, undetected
 from ..conftest import OpenMemory
 
 NOW = 1_750_000_000
@@ -30,7 +30,7 @@ def at(t: float, context: str = CLEAN, session_id: str = "first") -> NewMemory:
 def look(memory: RobotMemory, t: float, key: ImportKey | None = None) -> bool:
     """Whether a view of the chair's place without it counts."""
     view = FieldOfView((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), round(t * SECOND), 5.0, math.pi / 2, 1.0, import_key=key)
-    return memory.store_field_of_view(view).result() == (1,)
+    return undetected(memory, view) == (1,)
 
 
 def test_a_stamp_from_the_future_does_not_outdate_later_sightings(open_memory: OpenMemory) -> None:

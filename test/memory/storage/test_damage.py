@@ -94,7 +94,7 @@ def verbs(memory: RobotMemory) -> Iterator[Callable[[], object]]:
     yield lambda: memory.learn("grip force 7.5 N holds the glass 7", {"task": {"success": False}})
     yield lambda: memory.save_perception("a blue mug", label="mug", pose=(1, 2, 3))
     yield lambda: memory.store_sightings(chairs(memory, 3), field_of_view=VIEW).result()
-    yield lambda: memory.store_field_of_view(VIEW).result()
+    yield lambda: memory.store_sightings([], field_of_view=VIEW).result()
     yield lambda: [memory.object_history(seen.memory_id) for seen in memory.objects()]
     for memory_id in range(1, 72, 5):
         yield lambda memory_id=memory_id: memory.history(memory_id)  # type: ignore[misc]

@@ -14,7 +14,7 @@ from robotmem_ros.memory import FieldOfView, InvalidFieldError, RobotMemory
 from robotmem_ros.memory.objects.field_of_view import Detection
 from robotmem_ros.memory.text.normal_form import label_key
 
-from ...support.sightings import SECOND, see, sighting, the
+from ...support.sightings import SECOND, see, sighting, the, undetected
 from ..conftest import OpenMemory
 
 COMPOSED = "Café  lamp"
@@ -88,9 +88,9 @@ def test_votes_for_two_forms_of_a_label_count_together(open_memory: OpenMemory) 
 def test_a_view_names_labels_in_any_form(memory: RobotMemory) -> None:
     see(memory, sighting(2.0, label="Mug"))
     detection = Detection("MUG", (2.1, 0.0, 0.0))
-    assert memory.store_field_of_view(replace(VIEW, detections=(detection,))).result() == ()
-    assert memory.store_field_of_view(replace(VIEW, labels=frozenset({"chair"}))).result() == ()
-    assert memory.store_field_of_view(replace(VIEW, labels=frozenset({"mUg"}))).result() == (1,)
+    assert undetected(memory, replace(VIEW, detections=(detection,))) == ()
+    assert undetected(memory, replace(VIEW, labels=frozenset({"chair"}))) == ()
+    assert undetected(memory, replace(VIEW, labels=frozenset({"mUg"}))) == (1,)
 
 
 def test_a_session_counts_objects_by_label_whatever_its_form(memory: RobotMemory) -> None:

@@ -46,9 +46,7 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int, max_data: int | No
         )
     ]
     ids = sorted(_with_references(snapshot, {*ids}, last))
-    rows = units.memories(snapshot, ids, max_data)
-    rows += units.sessions(snapshot, first, last) + units.maps(snapshot, first, last)
-    rows += units.tags(snapshot, first, last) + units.areas(snapshot, first, last)
+    rows = units.memories(snapshot, ids, max_data) + units.others(snapshot, first, last)
     deletions = snapshot.rows(
         "SELECT lower(hex(uuid)) FROM deleted WHERE revision > ? AND revision <= ? ORDER BY revision, uuid",
         (first, last),

@@ -85,7 +85,7 @@ def save(
 
 
 def unpack(row: Mapping[str, Any]) -> OccupancyGrid:
-    """Return the grid of a row of `units.maps`; raises LookupError, TypeError or ValueError for what is none."""
+    """Return the grid of a row of `units.others`; raises LookupError, TypeError or ValueError for what is none."""
     check_size(row["width"], row["height"])
     try:
         cells = zlib.decompressobj().decompress(base64.b64decode(row["cells"]), row["width"] * row["height"] + 1)

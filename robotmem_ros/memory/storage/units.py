@@ -44,6 +44,15 @@ _LOCAL = {
 }  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""
 _TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids", "tag": "tag_meta", "areas": "areas"}
+_OTHERS = {
+    "session": "*, (SELECT score FROM session_outcomes WHERE session_id = external_id) AS outcome",
+    "map": "*", "tag": "*", "areas": "*",
+}  # fmt: skip
+"""Columns of the units that are no memories."""
+_RECALLS = """
+    SELECT lower(hex(m.uuid)), r.share FROM session_recalls AS r JOIN memories AS m ON m.id = r.memory_id
+    WHERE r.session_id = ? ORDER BY m.id
+"""
 _IN_IDS = "IN (SELECT value FROM json_each(?))"
 
 
@@ -84,34 +93,22 @@ def memories(snapshot: Snapshot, memory_ids: Sequence[int], max_data: int | None
     return [units[memory_id] for memory_id in memory_ids if memory_id in units]
 
 
-def sessions(snapshot: Snapshot, first: int, last: int) -> list[Row]:
-    """Return the sessions of which the last change has a revision in (first, last]."""
-    outcome = "(SELECT score FROM session_outcomes WHERE session_id = external_id) AS outcome"
-    units = _units(snapshot, "session", "revision > ? AND revision <= ?", (first, last), f"*, {outcome}")
+def others(snapshot: Snapshot, first: int, last: int) -> list[Row]:
+    """Return the sessions, maps, tags and areas of which the last change has a revision in (first, last].
+
+    Tags are those that callers added.
+    """
+    units = [
+        row
+        for unit, columns in _OTHERS.items()
+        for row in _units(snapshot, unit, "revision > ? AND revision <= ?", (first, last), columns)
+    ]
     for row in units:
-        recalls = snapshot.rows(
-            "SELECT lower(hex(m.uuid)), r.share FROM session_recalls AS r JOIN memories AS m ON m.id = r.memory_id "
-            "WHERE r.session_id = ? ORDER BY m.id",
-            (row["external_id"],),
-        )
-        row["recalls"] = dict(recalls)
+        if row["unit"] == "session":
+            row["recalls"] = dict(snapshot.rows(_RECALLS, (row["external_id"],)))
+        elif row["unit"] == "tag":
+            del row["id"]
     return units
-
-
-def maps(snapshot: Snapshot, first: int, last: int) -> list[Row]:
-    """Return the maps of which the last change has a revision in (first, last]."""
-    return _units(snapshot, "map", "revision > ? AND revision <= ?", (first, last))
-
-
-def tags(snapshot: Snapshot, first: int, last: int) -> list[Row]:
-    """Return the tags that callers added of which the last change has a revision in (first, last]."""
-    units = _units(snapshot, "tag", "revision > ? AND revision <= ?", (first, last))
-    return [{name: value for name, value in row.items() if name != "id"} for row in units]
-
-
-def areas(snapshot: Snapshot, first: int, last: int) -> list[Row]:
-    """Return the areas of each map of which the last change has a revision in (first, last]."""
-    return _units(snapshot, "areas", "revision > ? AND revision <= ?", (first, last))
 
 
 def origin_of(snapshot: Snapshot, origin: bytes | None, revision: int) -> tuple[str, int]:

@@ -226,8 +226,7 @@ def stored(memory: RobotMemory, *, but: frozenset[str] | set[str] = frozenset())
     but = {"id", "robot", "revision", *but}
     rows = units_of(memory)
     with memory.parts.database.snapshot() as snapshot:
-        rows += units.sessions(snapshot, 0, 2**62) + units.maps(snapshot, 0, 2**62)
-        rows += units.tags(snapshot, 0, 2**62) + units.areas(snapshot, 0, 2**62)
+        rows += units.others(snapshot, 0, 2**62)
     found = {row["uuid"]: {name: value for name, value in row.items() if name not in but} for row in rows}
     for row in found.values():
         for links in units.LINKS.keys() & row.keys():

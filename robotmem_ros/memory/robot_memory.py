@@ -46,7 +46,7 @@ from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, plan, purge
 from .retention.retention import Report
 from .search.counts import DEFAULT_N, Counts, parse_counts, read_counts
-from .search.density import Density, parse_density, read_density
+from .search.density import Density, read_density
 from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.query import parse_query
 from .search.request import DEADLINE, MAX_ENTRIES, Names, RecallRequest, Scope, TimelineRequest, Where
@@ -392,8 +392,9 @@ class RobotMemory:
             InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
         """
         since, until = self._access.window(after, before)
-        query = parse_density(bins=bins, after=since, before=until, collection=collection)
-        return self._access.query(read_density, query, self._access.clock())
+        return self._access.query(
+            read_density, self._access.clock(), bins=bins, after=since, before=until, collection=collection
+        )
 
     def sighted(self, after: Time, before: Time, n: int = 1000) -> tuple[Sighted, ...]:
         """Return at most `n` objects that were sighted in `[after, before)`, those sighted last there first.

@@ -197,6 +197,8 @@ def window(after: object, before: object) -> tuple[int | None, int | None]:
     """Return the ends of a window `[after, before)` in nanoseconds since the epoch; None leaves one open."""
     since = None if after is None else time_ns("after", after)
     until = None if before is None else time_ns("before", before)
+    if since is not None and until is not None and since >= until:
+        raise InvalidFieldError("after", since, f"must lie before `before` ({until})")
     return since, until
 
 

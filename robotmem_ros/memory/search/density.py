@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import validation
-from ..errors import InvalidFieldError
 from ..models import Kind
 from ..storage import time_rows
 from ..storage.snapshot import Snapshot
-from ..times import Time
 
 MAX_BINS = 1000
 
@@ -34,42 +32,27 @@ class Density:
     counts: dict[Kind, tuple[int, ...]]
 
 
-@dataclass(frozen=True)
-class DensityQuery:
-    """A validated request for a density."""
+def read_density(
+    snapshot: Snapshot, now: int, *, bins: int, after: int | None, before: int | None, collection: str | None
+) -> Density:
+    """Count the active memories of each bin; without a window the bins reach from the oldest to the newest memory.
 
-    bins: int
-    after: int | None
-    before: int | None
-    collection: str
-    """Empty for all."""
-
-
-def parse_density(
-    *, bins: int = 100, after: Time | None = None, before: Time | None = None, collection: str | None = None
-) -> DensityQuery:
-    """Check all fields; no collection and `*` mean all.
+    No collection and `*` mean all.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
     bin_count = validation.whole("bins", bins, low=1, high=MAX_BINS)
     since, until = validation.window(after, before)
-    if since is not None and until is not None and until <= since:
-        raise InvalidFieldError("before", before, f"must be later than after, {since}")
-    return DensityQuery(bin_count, since, until, validation.collection("collection", collection, wildcard=""))
-
-
-def read_density(snapshot: Snapshot, query: DensityQuery, now: int) -> Density:
-    """Count the active memories of each bin; without a window the bins reach from the oldest to the newest memory."""
-    first, last = time_rows.edges(snapshot, query.collection)
+    name = validation.collection("collection", collection, wildcard="")
+    first, last = time_rows.edges(snapshot, name)
     main = None
     if first is not None and last is not None:
-        main = time_rows.main_times(snapshot, query.collection, first, last, now)
-    start = query.after if query.after is not None else (first or 0)
-    end = query.before if query.before is not None else (start if last is None else last) + 1
-    width = max(1, -(-(end - start) // query.bins))
-    counts = {kind: [0] * query.bins for kind in Kind}
-    for place, kind, memories in time_rows.binned(snapshot, query.collection, start, width, end):
+        main = time_rows.main_times(snapshot, name, first, last, now)
+    start = since if since is not None else (first or 0)
+    end = until if until is not None else (start if last is None else last) + 1
+    width = max(1, -(-(end - start) // bin_count))
+    counts = {kind: [0] * bin_count for kind in Kind}
+    for place, kind, memories in time_rows.binned(snapshot, name, start, width, end):
         counts[Kind(kind)][place] += memories
     return Density(first, last, main, start, width, {kind: tuple(values) for kind, values in counts.items()})

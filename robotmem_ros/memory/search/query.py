@@ -283,12 +283,7 @@ def _ids(reader: Reader) -> Condition | None:
 
 
 def _window(reader: Reader) -> Condition | None:
-    after, before = (
-        None if value is None else validation.time_ns(name, value)
-        for name, value in (("after", reader.request.after), ("before", reader.request.before))
-    )
-    if after is not None and before is not None and after >= before:
-        raise InvalidFieldError("after", after, f"must lie before `before` ({before})")
+    after, before = validation.window(reader.request.after, reader.request.before)
     return None if after is None and before is None else Window(after, before)
 
 

@@ -8,6 +8,7 @@ import time
 from dataclasses import fields
 from typing import Any
 
+from ..memory.argument import arguments_of
 from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
@@ -26,33 +27,17 @@ from .command import (
     confirm,
     open_memory,
     option,
+    request_option,
     show,
     table,
     time_ns,
 )
 
-_ABOUT = {entry.name: entry.metadata["about"] for entry in fields(MemoryUpdate) if entry.name != "memory_id"}
-_SETTINGS: dict[str, dict[str, Any]] = {
-    "content": {"metavar": "TEXT"},
-    "human_summary": {"metavar": "TEXT"},
-    "context": {"metavar": "JSON"},
-    "tags": {"nargs": "+", "metavar": "TAG"},
-    "add_tags": {"nargs": "+", "metavar": "TAG"},
-    "remove_tags": {"nargs": "+", "metavar": "TAG"},
-    "confidence": {"type": float},
-    "decay_rate": {"type": float, "metavar": "SHARE"},
-    "perception_type": {"metavar": "SENSE"},
-    "pose": {"nargs": "+", "type": float, "metavar": "NUMBER"},
-    "frame_id": {"metavar": "FRAME"},
-    "clear": {"nargs": "+", "metavar": "FIELD", "default": ()},
-    "reason": {"metavar": "TEXT"},
-}
-_UPDATE_OPTIONS = {name: {**_SETTINGS.get(name, {}), "help": about} for name, about in _ABOUT.items()}
-"""Fields of MemoryUpdate, with the settings of their options."""
+_CORRECTION = arguments_of(MemoryUpdate)[1:]
 
 
 def _update(arguments: argparse.Namespace) -> None:
-    changes: dict[str, Any] = {name: getattr(arguments, name) for name in _UPDATE_OPTIONS}
+    changes: dict[str, Any] = {entry.name: getattr(arguments, entry.name) for entry in _CORRECTION}
     changes["clear"] = [name.replace("-", "_") for name in changes["clear"]]
     with open_memory(arguments.db) as memory:
         memory.update(arguments.id, **changes)
@@ -229,7 +214,7 @@ COMMANDS = (
         "it was before.", _update,
         (
             option("id", type=int, metavar="ID", help="the memory"),
-            *(option(f"--{name.replace('_', '-')}", **settings) for name, settings in _UPDATE_OPTIONS.items()),
+            *map(request_option, _CORRECTION),
             DATABASE,
             JSON,
         ),

@@ -7,8 +7,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import Field
 from datetime import timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -183,3 +184,37 @@ def time_ns(text: str) -> int:
         return moment("time", text, time.time_ns(), timezone.utc)
     except InvalidFieldError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def request_option(argument: Field[object]) -> Option:
+    """Declare the option for an argument of a request."""
+    settings = dict(_OPTIONS[str(argument.type)])
+    if argument.type in {"int", "float", "str"}:
+        settings["default"] = argument.default
+    if argument.type == "int":
+        settings["type"] = whole(*argument.metadata["range"])
+    about = argument.metadata["about"]
+    if argument.default is True:
+        return option(f"--no-{argument.name}", dest=argument.name, action="store_false", help=f"not: {about}")
+    if settings.get("action") == "append":
+        about += "; may be given several times"
+    return option(f"--{argument.name.replace('_', '-')}", help=about, **settings)
+
+
+_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "int": {"metavar": "N"},
+    "float": {"type": float, "metavar": "NUMBER"},
+    "str": {"metavar": "TEXT"},
+    "float | None": {"type": float, "metavar": "NUMBER"},
+    "bool": {"action": "store_true"},
+    "Time | None": {"type": time_ns, "metavar": "TIME"},
+    "str | None": {"metavar": "TEXT"},
+    "Names": {"action": "append", "metavar": "NAME"},
+    "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},
+    "Iterable[str]": {"nargs": "+", "metavar": "NAME", "default": ()},
+    "Iterable[str] | None": {"nargs": "+", "metavar": "NAME"},
+    "Iterable[float] | None": {"nargs": "+", "type": float, "metavar": "NUMBER"},
+    "Json": {"metavar": "JSON"},
+    "Where": {"metavar": "JSON"},
+}
+"""Settings of an option by the type of its argument in a request."""

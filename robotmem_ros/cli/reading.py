@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..memory import BriefMemory, Change, Explanation, Hit, Kind, Mode
 from ..memory.argument import arguments_of
@@ -24,16 +23,14 @@ from .command import (
     JSON,
     Command,
     CommandError,
-    Option,
     fleet_of,
     limit,
     named_fleet,
     open_memory,
     option,
+    request_option,
     show,
     table,
-    time_ns,
-    whole,
 )
 from .listing import LISTING, show_list
 
@@ -218,35 +215,6 @@ def _data(arguments: argparse.Namespace) -> None:
     show(arguments, fields, f"{record.perception_type}, {size}\nmetadata: {record.metadata_json}\n")
 
 
-def request_option(argument: dataclasses.Field[object]) -> Option:
-    """Declare the option for an argument of a request."""
-    settings = dict(_OPTIONS[str(argument.type)])
-    if argument.type in {"int", "float", "str"}:
-        settings["default"] = argument.default
-    if argument.type == "int":
-        settings["type"] = whole(*argument.metadata["range"])
-    about = argument.metadata["about"]
-    if argument.default is True:
-        return option(f"--no-{argument.name}", dest=argument.name, action="store_false", help=f"not: {about}")
-    if settings.get("action") == "append":
-        about += "; may be given several times"
-    return option(f"--{argument.name.replace('_', '-')}", help=about, **settings)
-
-
-_OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "int": {"metavar": "N"},
-    "float": {"type": float, "metavar": "NUMBER"},
-    "str": {"metavar": "TEXT"},
-    "float | None": {"type": float, "metavar": "NUMBER"},
-    "bool": {"action": "store_true"},
-    "Time | None": {"type": time_ns, "metavar": "TIME"},
-    "str | None": {"metavar": "NAME"},
-    "Names": {"action": "append", "metavar": "NAME"},
-    "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},
-    "Json": {"metavar": "JSON"},
-    "Where": {"metavar": "JSON"},
-}
-"""Settings of an option by the type of its argument in a request."""
 NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
 RECALL = (
     *map(request_option, arguments_of(RecallRequest)[1:]),

@@ -11,10 +11,22 @@ from ..memory import MemoryDetails, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
 from ..memory.search.counts import DEFAULT_N, MAX_N, CountField
 from ..memory.search.request import TimelineRequest
-from .command import DATABASE, FLEET_URL, JSON, Command, fleet_of, limit, open_memory, option, show, table
+from .command import (
+    DATABASE,
+    FLEET_URL,
+    JSON,
+    Command,
+    fleet_of,
+    limit,
+    open_memory,
+    option,
+    request_option,
+    show,
+    table,
+)
 from .listing import LISTING, show_list
 from .output import write_notice
-from .reading import change_rows, request_option
+from .reading import change_rows
 
 _LINES = 100
 _SCOPE = ("scope", "deadline")

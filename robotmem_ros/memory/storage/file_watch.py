@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import NamedTuple
 
 from ..errors import MALFORMED, StorageError
@@ -58,11 +57,3 @@ class FileWatch:
         except (sqlite3.Error, *MALFORMED) as cause:
             raise StorageError("watch the database", cause) from cause
         return self._state
-
-    def __enter__(self) -> FileWatch:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

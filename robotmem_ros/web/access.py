@@ -21,6 +21,8 @@ _MIN_LENGTH = 16
 _MAX_LENGTH = 1024
 _WINDOW = 60.0
 """Seconds for which a wrong attempt counts."""
+_ATTEMPTS = 10
+"""Wrong tokens of an address in that time that are answered as wrong; the others have to wait."""
 _ADDRESSES = 1024
 COOKIE_SECONDS = 7 * 86_400
 """Duration of a login."""
@@ -44,13 +46,11 @@ class Access:
 
     Args:
         token: The token that callers must have; empty if they need none.
-        attempts: How many wrong tokens of an address in a minute are answered as wrong; the others have to wait.
         clock: Gives seconds.
     """
 
-    def __init__(self, token: str, *, attempts: int = 10, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, token: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._token = token.encode()
-        self._attempts = attempts
         self._clock = clock
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
         self._logins: OrderedDict[bytes, float] = OrderedDict()
@@ -87,11 +87,11 @@ class Access:
         if self.is_open or hmac.compare_digest(hashlib.sha256(self._token).digest(), _digest(token)):
             return True
         failures = self._recent(address)
-        if len(failures) >= self._attempts:
+        if len(failures) >= _ATTEMPTS:
             raise TooManyAttemptsError(max(1, round(failures[0] + _WINDOW - self._clock())))
         failures.append(self._clock())
-        if len(failures) == self._attempts:
-            _LOG.warning("%d wrong tokens came from %s within a minute", self._attempts, address)
+        if len(failures) == _ATTEMPTS:
+            _LOG.warning("%d wrong tokens came from %s within a minute", _ATTEMPTS, address)
         return False
 
     def _recent(self, address: str) -> deque[float]:

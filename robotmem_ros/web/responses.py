@@ -64,19 +64,18 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 class ConflictError(RobotMemoryError):
     """The request cannot be fulfilled as things are."""
 
+    status = 409
+
     def __init__(self, field: str, value: object, reason: str) -> None:
         super().__init__(f"{field}: {shown(value)} {reason}")
         self.field = field
         self.value = value
 
 
-class NotThereError(RobotMemoryError):
+class NotThereError(ConflictError):
     """The thing that a request names does not exist."""
 
-    def __init__(self, field: str, value: object, reason: str) -> None:
-        super().__init__(f"{field}: {shown(value)} {reason}")
-        self.field = field
-        self.value = value
+    status = 404
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -145,10 +144,8 @@ async def _of_memory(request: Request, error: RobotMemoryError) -> SafeJSONRespo
         return _answer(404, str(error), "id", error.memory_id)
     if isinstance(error, SessionNotFoundError):
         return _answer(404, str(error), "session_id", error.session_id)
-    if isinstance(error, NotThereError):
-        return _answer(404, str(error), field, value)
     if isinstance(error, ConflictError):
-        return _answer(409, str(error), field, value)
+        return _answer(error.status, str(error), field, value)
     if isinstance(error, TooManyAttemptsError):
         return _answer(429, str(error), "token", headers={"Retry-After": str(error.seconds)})
     _LOG.error("%s %s: %s", request.method, request.url.path, error)

@@ -27,12 +27,11 @@ class Reranker:
 
     Args:
         parameters: Give its address and its model.
-        cooldown: The pauses after its failures.
     """
 
-    def __init__(self, parameters: Parameters, cooldown: Cooldown | None = None) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         self._url, self._model = parameters.rerank_url.strip().rstrip("/"), parameters.rerank_model
-        self._cooldown = cooldown or Cooldown()
+        self._cooldown = Cooldown()
         self._service: HttpService | None = None
         self._lock = threading.Lock()
 

@@ -34,15 +34,11 @@ class LogWatch:
     Args:
         database: The memory's, not read-only.
         limit: Gives the bytes that file and log may have together, 0 for any.
-        clock: Gives seconds.
     """
 
-    def __init__(
-        self, database: Database, limit: Callable[[], int], clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, database: Database, limit: Callable[[], int]) -> None:
         self._database = database
         self._limit = limit
-        self._clock = clock
         self._log = Path(f"{database.path}-wal")
         self._held_since: float | None = None
         self._marked_at = 0
@@ -59,8 +55,8 @@ class LogWatch:
         if is_large and self._database.write_alone(is_read_elsewhere).result():
             self._database.gather(_GATHERED)
             if self._held_since is None:
-                self._held_since = self._clock()
-            duration = self._clock() - self._held_since
+                self._held_since = time.monotonic()
+            duration = time.monotonic() - self._held_since
             raise LogHeldError(self._log, self._log.stat().st_size, readers(self._database.path), duration)
         self._held_since = None
         self._database.gather(0.0)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TypeVar
 
 from .. import validation
 from ..areas import Area
@@ -37,6 +38,8 @@ from ..validation import ALL_COLLECTIONS
 from .filters import parse_filter
 from .places import parse_corners, parse_place, pose_field
 from .request import MAX_N, NEARBY, Names, RecallRequest
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -201,13 +204,17 @@ class Reader:
         condition = parse_filter(self.request.context_filter, self.decay, limit=MAX_CONTEXT)
         return condition if condition.conditions else None
 
-    def names(self, field: str) -> tuple[str, ...]:
-        """Return the names in a field, in alphabetical order."""
-        return _names(field, getattr(self.request, field))
+    def names(self, field: str, single: object = None) -> tuple[str, ...]:
+        """Return the names in a field, and that in the field of its singular, in alphabetical order."""
+        return _names(field, getattr(self.request, field), field.removesuffix("s"), single)
 
-    def tags(self, field: str) -> tuple[str, ...]:
-        """Return the tags in a field, as they are stored."""
-        return tuple(sorted({tag_key(name) for name in self.names(field)} - {""}))
+    def keys(self, field: str, key: Callable[[str], str]) -> tuple[str, ...]:
+        """Return the names in a field as they are stored."""
+        return tuple(sorted({key(name) for name in self.names(field)} - {""}))
+
+    def flag(self, field: str) -> bool:
+        """Return whether a field is true."""
+        return validation.flag(field, getattr(self.request, field))
 
     def place(self, field: str) -> Place | None:
         """Return the place in a field, if there is one."""
@@ -245,61 +252,20 @@ def _kinds(reader: Reader) -> Condition | None:
     return None if reader.kinds == {*Kind} else Kinds(tuple(sorted(reader.kinds)), suffices=suffices)
 
 
-def _representatives(reader: Reader) -> Condition | None:
-    is_set = validation.flag("representatives_only", reader.request.representatives_only)
-    return Representatives() if is_set else None
-
-
 def _confirmed_objects(reader: Reader) -> Condition | None:
-    is_all = validation.flag("include_unconfirmed", reader.request.include_unconfirmed)
+    is_all = reader.flag("include_unconfirmed")
     leaves = reader.context_filter.leaves() if reader.context_filter else ()
     is_compared = any(isinstance(leaf, Compare) and leaf.path == "confirmed" for leaf in leaves)
     return None if is_all or is_compared else ConfirmedObjects()
 
 
-def _sessions(reader: Reader) -> Condition | None:
-    names = _names("session_ids", reader.request.session_ids, "session_id", reader.request.session_id)
-    return OneOf("session_id", names) if names else None
-
-
-def _excluded_sessions(reader: Reader) -> Condition | None:
-    names = reader.names("excluded_session_ids")
-    return Not(OneOf("session_id", names)) if names else None
-
-
-def _categories(reader: Reader) -> Condition | None:
-    names = reader.names("categories")
-    return OneOf("category", names) if names else None
-
-
-def _labels(reader: Reader) -> Condition | None:
-    keys = {label_key(name) for name in reader.names("labels")}
-    return OneOf("label", tuple(sorted(keys))) if keys else None
-
-
-def _ids(reader: Reader) -> Condition | None:
-    ids = validation.ids("ids", reader.request.ids)
-    return Ids(ids) if ids else None
+def _ids(reader: Reader) -> tuple[int, ...]:
+    return validation.ids("ids", reader.request.ids)
 
 
 def _window(reader: Reader) -> Condition | None:
     after, before = validation.window(reader.request.after, reader.request.before)
     return None if after is None and before is None else Window(after, before)
-
-
-def _tags(reader: Reader) -> Condition | None:
-    names = reader.tags("tags")
-    return Tags(names) if names else None
-
-
-def _any_tags(reader: Reader) -> Condition | None:
-    names = reader.tags("any_tags")
-    return Tags(names, is_any=True) if names else None
-
-
-def _near(reader: Reader) -> Condition | None:
-    place = reader.place_with_radius("near")
-    return Circle(place) if place else None
 
 
 def _within(reader: Reader) -> Condition | None:
@@ -319,21 +285,25 @@ def _since_last_visit(reader: Reader) -> Condition | None:
     return SinceLastVisit(place, gap, reader.decay.now, reader.collections) if place else None
 
 
+def _if_any(read: Callable[[Reader], T | None], make: Callable[[T], Condition]) -> Callable[[Reader], Condition | None]:
+    return lambda reader: make(value) if (value := read(reader)) else None
+
+
 CONDITIONS: tuple[Callable[[Reader], Condition | None], ...] = (
     lambda reader: reader.collections,
     _confidence,
     _kinds,
-    _representatives,
+    _if_any(lambda reader: reader.flag("representatives_only"), lambda _: Representatives()),
     _confirmed_objects,
-    _sessions,
-    _excluded_sessions,
-    _categories,
-    _labels,
-    _ids,
+    _if_any(lambda reader: reader.names("session_ids", reader.request.session_id), partial(OneOf, "session_id")),
+    _if_any(lambda reader: reader.names("excluded_session_ids"), lambda names: Not(OneOf("session_id", names))),
+    _if_any(lambda reader: reader.names("categories"), partial(OneOf, "category")),
+    _if_any(lambda reader: reader.keys("labels", label_key), partial(OneOf, "label")),
+    _if_any(_ids, Ids),
     _window,
-    _tags,
-    _any_tags,
-    _near,
+    _if_any(lambda reader: reader.keys("tags", tag_key), Tags),
+    _if_any(lambda reader: reader.keys("any_tags", tag_key), partial(Tags, is_any=True)),
+    _if_any(lambda reader: reader.place_with_radius("near"), Circle),
     _within,
     _areas,
     _since_last_visit,

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ..background import MaintenanceLoop, Step
 from ..models import Kind, NewMemory
 from ..robot_memory import RobotMemory
-from ..storage.note_rows import FolderRow, KnownFile, NoteFile
+from ..storage.note_rows import FolderRow, NoteFile
 from ..validation import compact_json
 from .files import FileError, FoundFile, Seen, decode, list_folder, read
 from .keeper_lock import KeeperLock
@@ -44,7 +44,7 @@ class _Change(NamedTuple):
     """A file that is to be stored or removed."""
 
     path: str
-    stored_file: KnownFile | None
+    stored_file: NoteFile | None
     """The file as the memory has it; None for a new one."""
     folder_file: FoundFile | None
     """The file as the folder has it; None to remove it."""
@@ -141,7 +141,7 @@ class NotesIngestor:
         self._queue.extend(self._differences(known_notes.files, seen, grace))
         self._due_at = time.monotonic() + (_GRACE if self._missing_since else _INTERVAL)
 
-    def _differences(self, known_files: Mapping[str, KnownFile], seen: Seen, grace: float) -> Iterator[_Change]:
+    def _differences(self, known_files: Mapping[str, NoteFile], seen: Seen, grace: float) -> Iterator[_Change]:
         for path, file in sorted(seen.files.items()):
             before = known_files.get(path)
             if before is None or before.stamp != self._stamp(file) or before.collection != file.folder.collection:
@@ -174,7 +174,7 @@ class NotesIngestor:
             self._memory.notes.delete_file(path)
             self._missing_since.pop(path, None)
 
-    def _read(self, stored_file: KnownFile | None, folder_file: FoundFile) -> None:
+    def _read(self, stored_file: NoteFile | None, folder_file: FoundFile) -> None:
         file = NoteFile(folder_file.path, folder_file.folder.collection, self._stamp(folder_file))
         try:
             content, as_read = read(folder_file)
@@ -222,7 +222,7 @@ class NotesIngestor:
             decay_rate=0.0,
         )
 
-    def _renamed_from(self, stored_file: KnownFile | None, digest: str) -> str:
+    def _renamed_from(self, stored_file: NoteFile | None, digest: str) -> str:
         # The path of a missing file with the same content; empty for none.
         if stored_file is not None or not self._missing_since:
             return ""
@@ -231,4 +231,4 @@ class NotesIngestor:
         return next(paths, "")
 
     def _digest(self, content: bytes, collection: str) -> str:
-        return hashlib.blake2b(content, digest_size=16, key=f"{self._scheme}".encode()).hexdigest() + f" {collection}"
+        return hashlib.blake2b(content, digest_size=16, key=self._scheme.encode()).hexdigest() + f" {collection}"

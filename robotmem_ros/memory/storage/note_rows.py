@@ -27,7 +27,7 @@ _PARTS = """
     SELECT m.id, m.content, m.human_summary, m.context, m.collection
     FROM note_chunks AS c CROSS JOIN memories AS m ON m.id = c.memory_id WHERE c.file_id = ? ORDER BY m.id
 """
-_KNOWN_FILES = "SELECT id, path, collection, stamp, digest, error FROM note_files"
+_KNOWN_FILES = "SELECT path, collection, stamp, digest, error FROM note_files"
 _FOLDERS = """
     SELECT o.name, o.path, o.collection, o.error, count(f.id), coalesce(sum(
         (SELECT count(*) FROM note_chunks AS c WHERE c.file_id = f.id)
@@ -46,17 +46,6 @@ _ORPHANS = """
 """
 
 
-class KnownFile(NamedTuple):
-    """A file as it was read last."""
-
-    id: int
-    path: str
-    collection: str
-    stamp: str
-    digest: str
-    error: str
-
-
 class FolderRow(NamedTuple):
     """A folder as it was seen last."""
 
@@ -68,26 +57,27 @@ class FolderRow(NamedTuple):
     error: str
 
 
-class KnownNotes(NamedTuple):
-    """Folders and files as they were read last."""
-
-    folders: dict[str, FolderRow]
-    """Folders by name, in alphabetical order."""
-    files: dict[str, KnownFile]
-    """Files by path."""
-    has_orphans: bool
-    """Whether there are notes without a file, as when a purge was interrupted."""
-
-
 class NoteFile(NamedTuple):
-    """A file as it was read now."""
+    """A file as it is read now, or as it was read last."""
 
     path: str
     collection: str
     stamp: str = ""
     digest: str = ""
-    text: str = ""
     error: str = ""
+    text: str = ""
+    """Its text; empty of a file that was read before."""
+
+
+class KnownNotes(NamedTuple):
+    """Folders and files as they were read last."""
+
+    folders: dict[str, FolderRow]
+    """Folders by name, in alphabetical order."""
+    files: dict[str, NoteFile]
+    """Files by path."""
+    has_orphans: bool
+    """Whether there are notes without a file, as when a purge was interrupted."""
 
 
 class FolderState(NamedTuple):
@@ -135,7 +125,7 @@ def check_changeable(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
 
 def known_notes(snapshot: Snapshot) -> KnownNotes:
     """Return what was read of folders and files."""
-    known_files = {row[1]: KnownFile(*row) for row in snapshot.rows(_KNOWN_FILES)}
+    known_files = {row[0]: NoteFile(*row) for row in snapshot.rows(_KNOWN_FILES)}
     return KnownNotes(folder_rows(snapshot), known_files, _has_orphans(snapshot))
 
 
@@ -166,7 +156,7 @@ def save_file(
         "INSERT INTO note_files (path, collection, stamp, digest, error) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (path) DO UPDATE SET (collection, stamp, digest, error) = "
         "(excluded.collection, excluded.stamp, excluded.digest, excluded.error) RETURNING id",
-        (*file[:4], file.error),
+        file[:5],
     ).fetchone()
     if parts is not None:
         text = zlib.compress(file.text.encode())

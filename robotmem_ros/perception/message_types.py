@@ -22,8 +22,6 @@ _RCLPY = re.compile(
 )
 _EMPTY = "structure_needs_at_least_one_member"
 """Field of a message without fields."""
-_EMPTY = "structure_needs_at_least_one_member"
-"""Field of a message without fields."""
 _RCLPY_NAMES = {"boolean": "bool", "octet": "byte", "float": "float32", "double": "float64"}
 
 BYTES = frozenset({"uint8", "int8", "byte", "char"})

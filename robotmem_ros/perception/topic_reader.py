@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..frames import Transform, strip_slash
+from ..memory.clocks import possible_stamp
 from ..memory.config.parameters import Parameters
 from ..memory.models import ImportKey
 from ..memory.objects.field_of_view import FieldOfView
@@ -23,8 +24,6 @@ from .topic_config import TopicConfig
 
 _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
-_MAX_AHEAD_NS = 10 * _NS
-"""Largest lead of a stamp over the receipt; beyond it, the stamp is wrong."""
 _UNREAD = {DropReason.MIN_INTERVAL: 1}
 _COMPLETE = frozenset({DropReason.EMPTY_ARRAY, DropReason.NOT_SELECTED})
 """Reasons for which elements may be dropped, although the message still holds all that its detector detected."""
@@ -129,7 +128,7 @@ class TopicReader:
 
 
 def _is_ahead(stamp_ns: int, receipt_ns: int) -> bool:
-    return 0 < receipt_ns < stamp_ns - _MAX_AHEAD_NS
+    return possible_stamp(stamp_ns, receipt_ns) < stamp_ns
 
 
 class Detector:

@@ -52,8 +52,8 @@ def check_positions(field: str, value: object) -> None:
     if isinstance(value, dict):
         for name, inner in value.items():
             check_positions(f"{field}.{name}", inner)
-    elif isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value):
-        validation.check_coordinates(field, value)
+    elif (numbers := validation.position_numbers(value)) is not None:
+        validation.check_coordinates(field, numbers)
 
 
 def _metadata(name: str, value: object, parameters: Parameters) -> str | None:

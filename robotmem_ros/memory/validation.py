@@ -233,6 +233,15 @@ def check_coordinates(field: str, position: Iterable[float]) -> None:
             raise InvalidFieldError(f"{field}[{index}]", part, rule)
 
 
+def position_numbers(value: object) -> list[float] | None:
+    """Return the two or three numbers of a position in a context; None for what is none."""
+    if not isinstance(value, (list, tuple)) or len(value) not in {2, 3}:
+        return None
+    if not all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in value):
+        return None
+    return [float(part) for part in value]
+
+
 def _are_finite_floats(values: tuple[object, ...], low: float, high: float) -> bool:
     # Poses are checked with every perception. A sum that overflows is checked number by number.
     if set(map(type, values)) != {float}:

@@ -23,7 +23,6 @@ _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
 SPATIAL = "spatial"
 """The part of a context that holds positions, and the name of their frame."""
-_PLANE, _SPACE = 2, 3
 Frame = tuple[str, int]
 """A frame at a time in nanoseconds, from which a transform is needed."""
 Origin = tuple[int, int, int]
@@ -188,7 +187,7 @@ def _transform_values(field: str, values: Mapping[str, object], transform: Trans
     for key, value in values.items():
         if isinstance(value, Mapping):
             new_values[key] = _transform_values(f"{field}.{key}", value, transform)
-        elif (numbers := _numbers(value)) is not None:
+        elif (numbers := validation.position_numbers(value)) is not None:
             x, y, z = (*numbers, 0.0)[:3]
             new_values[key] = place = list(transform.apply((x, y, z))[: len(numbers)])
             validation.check_coordinates(f"{field}.{key}", place)
@@ -200,13 +199,4 @@ def _transform_values(field: str, values: Mapping[str, object], transform: Trans
 def _holds_position(value: object) -> bool:
     if isinstance(value, Mapping):
         return any(_holds_position(inner) for inner in value.values())
-    return _numbers(value) is not None
-
-
-def _numbers(value: object) -> list[float] | None:
-    """Return the numbers of a position (two or three) as the database recognises it; None if it is none."""
-    if not isinstance(value, (list, tuple)) or len(value) not in {_PLANE, _SPACE}:
-        return None
-    if not all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in value):
-        return None
-    return [float(part) for part in value]
+    return validation.position_numbers(value) is not None

@@ -51,13 +51,6 @@ def totals(snapshot: Snapshot) -> dict[str, int]:
     return kinds | {"vector": int(vectors), "memory": sum(kinds.values())}
 
 
-def size(snapshot: Snapshot, collection: str) -> int:
-    """Return how many active memories a collection has."""
-    sql = "SELECT facts + perceptions + notes FROM collections WHERE name = ?"
-    row = snapshot.row(sql, (collection,))
-    return int(row[0]) if row else 0
-
-
 def sizes(snapshot: Snapshot, names: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Return how many active memories some collections have, and how many of them are notes; it is read once."""
     key = json.dumps([*names])

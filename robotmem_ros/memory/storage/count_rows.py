@@ -103,4 +103,5 @@ def of_conditions(snapshot: Snapshot, conditions: Mapping[str, Condition], colle
 
 def _is_small(snapshot: Snapshot, collection: str) -> bool:
     (limit,) = snapshot.row("SELECT sum(memories) / 2 FROM collections")
-    return collection_rows.size(snapshot, collection) < (limit or 0)
+    size, _ = collection_rows.sizes(snapshot, [collection]).get(collection, (0, 0))
+    return size < (limit or 0)

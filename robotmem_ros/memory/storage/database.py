@@ -96,7 +96,7 @@ class Database:
     @property
     def queue_length(self) -> int:
         """Return how many write jobs wait, about."""
-        return self._writer.queue_length() if self._writer else 0
+        return len(self._writer.queue) if self._writer else 0
 
     @property
     def trouble(self) -> str:
@@ -124,7 +124,7 @@ class Database:
 
     def gather(self, seconds: float) -> None:
         """Let jobs in the background wait for `seconds`, to be committed together."""
-        self._writing().gather(seconds)
+        self._writing().queue.gathered = seconds
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Give a job to the writer that must not run in a transaction; the future holds its result."""

@@ -69,7 +69,8 @@ class Writer:
         self._query_priority = query_priority
         self._busy_timeout = busy_timeout
         self._guard = guard
-        self._queue = WriteQueue()
+        self.queue = WriteQueue()
+        """Jobs that wait."""
         self._jobs: Sequence[Job[Any]] = ()
         self._locked_since: float | None = None
         self._flood_ends = 0.0
@@ -104,29 +105,21 @@ class Writer:
         """Queue a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
         return self._put(Job(work, alone=True))
 
-    def queue_length(self) -> int:
-        """Return how many jobs wait, about."""
-        return len(self._queue)
-
     def floods(self) -> bool:
         """Return whether many jobs were committed together a moment ago."""
         return time.monotonic() < self._flood_ends
 
-    def gather(self, seconds: float) -> None:
-        """Let background jobs wait for `seconds`, to be committed together."""
-        self._queue.gathered = seconds
-
     def close(self) -> None:
         """Commit all that was submitted, then end the thread."""
-        self._queue.close()
+        self.queue.close()
         self._thread.join()
 
     def _put(self, job: Job[T]) -> Future[T]:
-        self._queue.put(job)
+        self.queue.put(job)
         return job.future
 
     def _run(self) -> None:
-        while self._queue.wait():
+        while self.queue.wait():
             self._turn()
         if self._guard is not None:
             self._guard.check(self._connection, at_once=True)
@@ -143,10 +136,10 @@ class Writer:
             self._resolve(self._jobs, error)
 
     def _write_next(self) -> None:
-        if (alone := self._queue.take_alone()) is not None:
+        if (alone := self.queue.take_alone()) is not None:
             self._run_alone(alone)
             return
-        if self.floods() and not self._queue.has_calls:
+        if self.floods() and not self.queue.has_calls:
             self._query_priority.yield_to_queries()
         with self._lock:
             # `loss` of the file, `error` of the group, and `refusal` of jobs that free no room.
@@ -198,10 +191,10 @@ class Writer:
     def _next_jobs(self, error: BaseException | None) -> list[Job[Any]]:
         # While the file is locked, only jobs past their deadline.
         if error is None or not _is_locked(error) or self._locked_since is None:
-            jobs = self._queue.take()
+            jobs = self.queue.take()
         else:
             deadline = time.monotonic() - self._busy_timeout
-            jobs = self._queue.take_older(deadline) if self._locked_since <= deadline else []
+            jobs = self.queue.take_older(deadline) if self._locked_since <= deadline else []
         return [job for job in jobs if job.begin()]
 
     def _committed(self, jobs: Sequence[Job[Any]]) -> BaseException | None:

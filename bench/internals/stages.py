@@ -90,7 +90,7 @@ class Stages:
 
     def shared_words(self, query: str, memory_id: int) -> int:
         """Count the words of the query that a memory holds."""
-        row = self._snapshot.row("SELECT content FROM memories_fts WHERE rowid = ?", (memory_id,))
+        row = self._snapshot.row("SELECT content FROM memory_texts WHERE id = ?", (memory_id,))
         return len(set(tokens.query_words(query)) & set(row[0].split()))
 
     def max_score(self, query: str) -> float:

@@ -158,6 +158,14 @@ class Parts:
                 scripts.load_chinese()
         return False
 
+    def _index_texts(self) -> bool:
+        # The last texts, after a while in which too few came to be indexed with them.
+        with self.database.snapshot() as snapshot:
+            has_waiting = any(text_rows.waiting(snapshot))
+        if has_waiting:
+            self.database.write(text_rows.index_waiting).result()
+        return False
+
     def _follow(self, follower: Follower, **rest: float) -> Step:
         return Step(follower.name, partial(feed, self.database, follower), period=10.0, **rest)
 
@@ -181,6 +189,7 @@ class Parts:
             self._follow(self.facts, rest=0.25),
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("keep the areas", self.area_keeper.update, period=1.0, rest=1.0),
+            Step("index the last texts", self._index_texts, period=60.0, rest=60.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
             Step("look after the log", self.log_watch.update, period=10.0, rest=10.0),

@@ -53,7 +53,7 @@ def test_each_check_has_a_line(db: Path, capsys: Out) -> None:
 
 def test_what_is_broken_is_an_error_until_it_is_mended(db: Path, capsys: Out) -> None:
     with closing(sqlite3.connect(db, isolation_level=None)) as connection:
-        connection.execute("DELETE FROM memories_fts_content WHERE id = 2")
+        connection.execute("DELETE FROM memory_texts WHERE id = 2")
     before = db.read_bytes()
     code, findings = examine(db, capsys)
     assert (code, findings["indexes"]["remedy"]) == (2, "robotmem doctor --fix")

@@ -69,8 +69,8 @@ def test_a_sound_memory_has_an_ok_for_each_check(open_memory: OpenMemory, db: Pa
 
 
 BROKEN = {
-    "texts": "DELETE FROM memories_fts_content WHERE id = 5",
-    "other texts": "UPDATE memories_fts_content SET c0 = 'zeppelin' WHERE id = 5",
+    "texts": "DELETE FROM memory_texts WHERE id = 5",
+    "other texts": "UPDATE memory_texts SET content = 'zeppelin' WHERE id = 5",
     "words": "UPDATE words SET memories = memories + 1 WHERE word = 'mug'",
     "vectors": "DELETE FROM memories_vec WHERE memory_id = 5",
     "values": "DELETE FROM json_values WHERE memory_id = 6",
@@ -105,7 +105,7 @@ def test_an_index_out_of_step_is_seen_and_rebuilt(open_memory: OpenMemory, db: P
 
 
 def test_a_search_finds_again_what_an_index_had_lost(open_memory: OpenMemory, db: Path) -> None:
-    alter(db, "DELETE FROM memories_fts_content WHERE id = 6")
+    alter(db, "DELETE FROM memory_texts WHERE id = 6")
     memory = open_memory(db)
     memory.doctor(fix=True)
     assert 6 in {hit.id for hit in memory.recall("Red_mug 2 杯子", n=40, kinds="perceptions")}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from robotmem_ros.memory.storage import collection_rows, vector_rows
+from robotmem_ros.memory.storage import collection_rows, text_rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.fact_index import fact_terms
 from robotmem_ros.memory.storage.snapshot import Transaction
@@ -57,8 +57,15 @@ def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> Non
         for row in memories
     ]
     assert found == expected
-    held = [(row["collection"], " ".join(texts).split()) for row, (_, *texts) in zip(memories, expected, strict=True)]
+    last = text_rows.indexed(transaction)
+    held = [
+        (row["collection"], " ".join(texts).split() if row["id"] <= last else [])
+        for row, (_, *texts) in zip(memories, expected, strict=True)
+    ]
     frequencies = Counter((collection, word) for collection, words in held for word in set(words))
+    waiting = {memory_id: " | ".join(texts) for memory_id, *texts in expected if memory_id > last}
+    ids, _, waiting_texts = text_rows.waiting(transaction)
+    assert dict(zip(ids, waiting_texts, strict=True)) == waiting
     sql = "SELECT c.name, w.word, w.memories FROM words AS w LEFT JOIN collections AS c ON c.id = w.collection_id"
     assert {(name, word): n for name, word, n in transaction.execute(sql)} == frequencies
     assert transaction.execute("SELECT count(*) FROM words").fetchone() == (len(frequencies),)

@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..models import Kind
+from . import text_rows
 from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction
 
 _ADD = """
-    UPDATE collections SET (facts, perceptions, notes) = (facts + ?2, perceptions + ?3, notes + ?4) WHERE name = ?1
+    INSERT INTO collections (name, facts, perceptions, notes, memories) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (name) DO UPDATE SET (facts, perceptions, notes, memories)
+    = (facts + ?2, perceptions + ?3, notes + ?4, memories + ?5)
 """
 _TOTALS = "SELECT total(facts), total(perceptions), total(notes), total(vectors) FROM collections"
 _KINDS = (Kind.FACT, Kind.PERCEPTION, Kind.NOTE)
@@ -33,15 +36,19 @@ _OF_ALL = _STATISTICS.format(these="true")
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Count rows as they are instead of rows as they were."""
-    counts = Counter((row.collection, row.type) for row in new if row.status == "active")
-    counts.subtract((row.collection, row.type) for row in old if row.status == "active")
+    counts = Counter[tuple[str, str]]()
+    for sign, rows in ((-1, old), (1, new)):
+        for row in rows:
+            counts[row.collection, ""] += sign
+            counts[row.collection, row.type] += sign * (row.status == "active")
     names = {collection for (collection, _), number in counts.items() if number}
-    transaction.executemany(_ADD, [(name, *(counts[name, kind.value] for kind in _KINDS)) for name in names])
+    columns = *(kind.value for kind in _KINDS), ""
+    transaction.executemany(_ADD, [(name, *(counts[name, column] for column in columns)) for name in names])
 
 
 def clear(transaction: Transaction) -> None:
-    """Set all counts of active memories to 0."""
-    transaction.execute("UPDATE collections SET (facts, perceptions, notes) = (0, 0, 0)")
+    """Set all counts of memories to 0."""
+    transaction.execute("UPDATE collections SET (facts, perceptions, notes, memories) = (0, 0, 0, 0)")
 
 
 def totals(snapshot: Snapshot) -> dict[str, int]:
@@ -69,6 +76,14 @@ def frequencies(
     snapshot: Snapshot, words: Iterable[str], collections: Sequence[str]
 ) -> tuple[int, int, dict[str, int]]:
     """Count over some collections, or over all: memories, words, and the memories that hold each of some words."""
-    arguments = (json.dumps(list(words)), *((json.dumps(collections),) if collections else ()))
+    words = {*words}
+    arguments = (json.dumps([*words]), *((json.dumps(collections),) if collections else ()))
     memories, total, counts = snapshot.row(_OF_THESE if collections else _OF_ALL, arguments)
-    return memories, total, json.loads(counts)
+    frequencies = Counter[str](json.loads(counts))
+    _, names, texts = text_rows.waiting(snapshot)
+    for name, text in zip(names, texts, strict=True):
+        if name in collections or not collections:
+            text_words = text.split()
+            total += len(text_words) - text_rows.BARS
+            frequencies.update(words.intersection(text_words))
+    return memories, total, frequencies

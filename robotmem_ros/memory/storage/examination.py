@@ -25,7 +25,7 @@ _LARGE = ("perception_metadata", "perception_data")
 _IN_SAMPLE = "IN (SELECT value FROM json_each(?))"
 _STRAY = "NOT IN (SELECT id FROM memories)"
 _COUNTS = (
-    ("texts", "count(*) FROM memories_fts_content", "count(*) FROM memories"),
+    ("texts", "count(*) FROM memory_texts", "count(*) FROM memories"),
     ("positions", "count(*) FROM positions_rtree", "count(*) FROM positions"),
     ("boxes", "count(*) FROM objects_rtree", "count(*) FROM objects"),
 )

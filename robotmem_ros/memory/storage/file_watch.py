@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..errors import MALFORMED, StorageError
-from . import revisions
+from . import revisions, rows
 from .snapshot import Snapshot
 
 
@@ -51,8 +51,8 @@ class FileWatch:
         try:
             data_version = self._connection.execute("PRAGMA data_version").fetchone()[0]
             if data_version != self._data_version:
-                newest = self._connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'memories'").fetchone()
-                self._state = FileState(revisions.latest(Snapshot(self._connection)), newest[0] if newest else 0)
+                snapshot = Snapshot(self._connection)
+                self._state = FileState(revisions.latest(snapshot), rows.last_id(snapshot))
                 self._data_version = data_version
         except (sqlite3.Error, *MALFORMED) as cause:
             raise StorageError("watch the database", cause) from cause

@@ -96,7 +96,6 @@ def rebuild(transaction: Transaction, target: Index) -> None:
 
 def rebuild_all(transaction: Transaction) -> None:
     """Rebuild all indexes, whatever is in them."""
-    text_rows.repair(transaction)
     for target in INDEXES:
         if target.clear is not None:
             rebuild(transaction, target)
@@ -105,10 +104,9 @@ def rebuild_all(transaction: Transaction) -> None:
 
 
 INDEXES = (
-    TEXTS,  # first, because it adds new collections
-    Index(
-        "counts", attrgetter("type", "collection", "status"), collection_rows.exchange, collection_rows.clear
-    ),
+    # First, because it adds new collections.
+    Index("counts", attrgetter("type", "collection", "status"), collection_rows.exchange, collection_rows.clear),
+    TEXTS,
     Index(
         "vectors", attrgetter("type", "collection", "status", "content", "human_summary"), vector_rows.exchange,
         vector_rows.clear_links, vector_rows.ENTRIES,

@@ -38,6 +38,11 @@ _ASSIGNED = {
 """SQL for columns that are not simply set to the value."""
 ACTIVE = {"status": "active", "status_reason": "", "superseded_by": None, "superseded_at": None}
 """Columns that make a memory active again."""
+# AUTOINCREMENT would write another page with each memory. The setting is the greatest id that was deleted as such.
+_LAST_ID = """
+    SELECT max(coalesce((SELECT max(id) FROM memories), 0), CAST(value AS INTEGER)) FROM settings
+    WHERE name = 'last_memory'
+"""
 _NO_POSE = (None,) * len(Pose._fields)
 
 _SIMILAR_IDS = """(
@@ -113,7 +118,7 @@ def has_simulated_times(snapshot: Snapshot) -> bool:
 
 def last_id(snapshot: Snapshot) -> int:
     """Return the greatest id that a memory ever had; 0 if there never was one."""
-    return int(snapshot.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'memories'")[0] or 0)
+    return int(snapshot.row(_LAST_ID)[0])
 
 
 def exists(snapshot: Snapshot, memory_id: int) -> bool:
@@ -151,7 +156,9 @@ def write(transaction: Transaction, memory_id: int, columns: Mapping[str, object
 
 def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
     """Delete memories for good, with all rows derived from them; return their number."""
-    ids = list(memory_ids)
+    ids, last = list(memory_ids), last_id(transaction)
+    if last in ids:
+        transaction.execute("UPDATE settings SET value = ? WHERE name = 'last_memory'", (last,))
     indexing.unindex(transaction, ids)
     return revisions.bury(transaction, "memories", "id IN (SELECT value FROM json_each(?))", (json_array(ids),))
 

@@ -14,7 +14,7 @@
 -- One row is one fact, one perception or one note. An object is a perception with a label, see "Objects".
 -- A note is a part of a file, see "Notes".
 CREATE TABLE memories (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again, so a deleted memory is never mistaken for a new one
+    id INTEGER PRIMARY KEY,  -- never used again, so a deleted memory is never mistaken for a new one: see rows.py
     type TEXT NOT NULL CHECK (type IN ('fact', 'perception', 'note')),
     collection TEXT NOT NULL,  -- its namespace
     session_id TEXT NOT NULL DEFAULT '',  -- sessions.external_id; '' if stored outside of a session
@@ -158,12 +158,21 @@ CREATE TABLE recalls (
 
 -- Text index ----------------------------------------------------------------------------------------------------------
 
--- Words are cut, folded and stemmed before FTS5 gets them, which takes them as they are: its tokenizer `ascii` knows all
--- characters outside of ASCII as parts of words. So a search can count them in the text that FTS5 keeps, and rank without
--- bm25() of FTS5, which reads all memories that hold a word of the query.
+-- The words of each memory, cut, folded and stemmed. So a search can count them in the text, and rank without bm25() of
+-- FTS5, which reads all memories that hold a word of the query.
+CREATE TABLE memory_texts (
+    id INTEGER PRIMARY KEY,  -- that of the memory
+    content TEXT NOT NULL,
+    human_summary TEXT NOT NULL,
+    scope_files TEXT NOT NULL,
+    scope_entities TEXT NOT NULL  -- the label is among them
+);
+-- FTS5 takes the words as they are: its tokenizer `ascii` knows all characters outside of ASCII as parts of words. It
+-- gets the texts of some dozen memories at once: those up to `indexed_texts` of the settings, and the rest within a
+-- minute. The same holds for `words`, and for `collections.words`.
 CREATE VIRTUAL TABLE memories_fts USING fts5(
-    content, human_summary, scope_files, scope_entities,  -- the label is among the entities
-    tokenize = 'ascii', columnsize = 0
+    content, human_summary, scope_files, scope_entities,
+    content = 'memory_texts', content_rowid = 'id', tokenize = 'ascii', columnsize = 0
 );
 -- In how many memories of each collection a word stands, inactive ones included, as in `collections`. By collection
 -- first: what is stored together changes the same few pages.
@@ -592,12 +601,13 @@ CREATE TABLE openings (
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of this
 -- file, see schema.py), `embedding_model`, `next_model`, `tokens` and `statements` (how its indexes read texts, see
--- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file).
+-- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file),
+-- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
-INSERT INTO settings VALUES ('robot', lower(hex(randomblob(16))));
+INSERT INTO settings VALUES ('robot', lower(hex(randomblob(16)))), ('indexed_texts', '0'), ('last_memory', '0');
 
 -- A number that is `log` of the settings, unless the file was parted from its write-ahead log: see log_loss.py. It has a
 -- page of its own.

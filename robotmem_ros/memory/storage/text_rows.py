@@ -1,12 +1,16 @@
-"""Write and read the texts of the text index and their changes; keep postings; merge segments."""
+"""Write and read the texts of the text index and their changes; keep postings.
+
+A text is stored with its memory. FTS5 gets it, and its words are counted, together with the next ones: the words of one
+text alone change five pages. Who searches reads the few texts that are behind.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,16 +25,17 @@ from .snapshot import Snapshot, Transaction, json_array
 
 _Texts = tuple[str, str, str, str]
 """Texts of a memory as they are indexed, in the order of the columns."""
-_TEXT_COLUMNS = "memories_fts (rowid, content, human_summary, scope_files, scope_entities)"
-_READ_TEXTS = """
-    SELECT c.id, c0, c1, c2, c3 FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
-"""
-ENTRIES = "SELECT id, c0, c1, c2, c3 FROM memories_fts_content WHERE id {ids}"
+_Entry = tuple[Any, ...]
+"""The collection, the id and the texts of a memory."""
+_COLUMNS = "content, human_summary, scope_files, scope_entities"
+_READ_TEXTS = f"SELECT t.id, {_COLUMNS} FROM json_each(?) AS j CROSS JOIN memory_texts AS t ON t.id = j.value"
+ENTRIES = f"SELECT id, {_COLUMNS} FROM memory_texts WHERE id {{ids}}"
 """The texts of memories, see `indexing.Index`."""
-_SIZES = """
-    INSERT INTO collections (name, memories, words) VALUES (?1, ?2, ?3)
-    ON CONFLICT (name) DO UPDATE SET (memories, words) = (memories + ?2, words + ?3)
-"""
+_WAITING = 64
+"""Number of texts that are indexed together; fewer are read by a search in a tenth of a millisecond."""
+_INDEXED = "(SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'indexed_texts')"
+"""The last memory that FTS5 has, in SQL."""
+_SIZES = "UPDATE collections SET words = words + ?2 WHERE name = ?1"
 # One statement for all collections: SQLite copies the pages that a statement of many rows changes, and with each of
 # them goes through all copies of the transaction.
 _WORDS = """
@@ -53,17 +58,18 @@ _CHANGED_TEXTS = """
     WHERE text_revision > 0 AND text_revision > ?
 """
 
-_TEXT = "c.c0 || ' | ' || c.c1 || ' | ' || c.c2 || ' | ' || c.c3 AS text"
+_TEXT = "t.content || ' | ' || t.human_summary || ' | ' || t.scope_files || ' | ' || t.scope_entities AS text"
 _TEXTS = f"""
-    SELECT c.id, {_TEXT}, CASE WHEN m.type = 'perception' THEN json_array(m.collection, m.perception_type, m.label_key)
-    ELSE m.id END AS kind FROM memories_fts_content AS c CROSS JOIN memories AS m ON m.id = c.id
-    WHERE c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?
+    SELECT t.id, {_TEXT}, CASE WHEN m.type = 'perception' THEN json_array(m.collection, m.perception_type, m.label_key)
+    ELSE m.id END AS kind FROM memory_texts AS t CROSS JOIN memories AS m ON m.id = t.id
+    WHERE t.id > ? AND t.id <= ? ORDER BY t.id LIMIT ?
 """
-_TEXTS_OF = f"SELECT c.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value"
+_TEXTS_OF = f"SELECT t.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memory_texts AS t ON t.id = j.value"
+_BEHIND = f"FROM memory_texts AS t CROSS JOIN memories AS m ON m.id = t.id WHERE t.id > {_INDEXED}"
 BARS = 3
 """Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
 _IN_STEP = """
-    {memories} = (SELECT count(*) FROM memories_fts_content WHERE id > {low} AND id <= {high}) AND NOT EXISTS (
+    {memories} = (SELECT count(*) FROM memory_texts WHERE id > {low} AND id <= {high}) AND NOT EXISTS (
         SELECT 1 FROM memories INDEXED BY idx_mem_text_revision
         WHERE text_revision > 0 AND text_revision > {revision} AND +id > {low} AND +id <= {high}
     )
@@ -73,37 +79,52 @@ _KEEP = f"""
     WHERE {_IN_STEP.format(low="?1", high="?2", revision="?3", memories="?4")}
     AND NOT EXISTS (SELECT 1 FROM text_blocks WHERE low < ?2 AND high > ?1)
 """
-_TOTAL_CHANGES = "SELECT total_changes()"
-_MERGED_PAGES = 16
-"""Number of pages of 4 kB merged at a time."""
-_MERGING = 2
-"""Least changes of rows by a merge that did work; see "The 'merge' command" in SQLite's documentation of FTS5."""
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Replace the texts of old rows in the index by those of new rows, and count their words."""
+    """Replace the texts of old rows by those of new rows, in the index too if it has them."""
     outdated = {memory_id: (c0, c1, c2, c3) for memory_id, c0, c1, c2, c3 in _read_texts(transaction, old)}
     texts = {row.id: _texts(row) for row in new}
-    transaction.delete("memories_fts", "rowid", outdated.keys())
-    rows = [(memory_id, *columns) for memory_id, columns in texts.items()]
-    transaction.insert(_TEXT_COLUMNS, "(?, ?, ?, ?, ?)", rows)
-    _count(transaction, _alike(old, outdated), _alike(new, texts))
+    transaction.delete("memory_texts", "id", outdated.keys())
+    transaction.insert(f"memory_texts (id, {_COLUMNS})", "(?, ?, ?, ?, ?)", [(key, *texts[key]) for key in texts])
+    last = indexed(transaction)
+    before, after = (
+        [(row.collection, row.id, *of[row.id]) for row in rows if row.id <= last and row.id in of]
+        for rows, of in ((old, outdated), (new, texts))
+    )
+    _exchange_indexed(transaction, before, after)
+    if max(texts, default=0) - last >= _WAITING:
+        index_waiting(transaction)
     if changed_ids := texts.keys() & outdated.keys():
         transaction.execute(_NOTE_CHANGE, (json_array(changed_ids),))
 
 
+def index_waiting(transaction: Transaction) -> None:
+    """Index the texts that the index lacks, and count their words."""
+    waiting = transaction.rows(f"SELECT m.collection, t.id, t.{_COLUMNS.replace(', ', ', t.')} {_BEHIND} ORDER BY t.id")
+    if waiting:
+        _exchange_indexed(transaction, (), waiting)
+        transaction.execute("UPDATE settings SET value = ? WHERE name = 'indexed_texts'", (waiting[-1][1],))
+
+
+def indexed(snapshot: Snapshot) -> int:
+    """Return the id of the last memory whose text is indexed."""
+    return int(snapshot.row(f"SELECT {_INDEXED}")[0])
+
+
+def waiting(snapshot: Snapshot) -> list[list[Any]]:
+    """Return the memories whose texts are not indexed yet, by id, their collections and texts; they are read once."""
+    return snapshot.read_once(_read_waiting)
+
+
 def clear(transaction: Transaction) -> None:
-    """Empty the text index."""
+    """Empty the text index, whatever is in it."""
     for sql in (
-        *("DELETE FROM memories_fts", "DELETE FROM words", "DELETE FROM text_blocks"),
-        "UPDATE collections SET (memories, words) = (0, 0)",
-    ):
+        "DELETE FROM memory_texts", "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
+        "DELETE FROM words", "DELETE FROM text_blocks", "UPDATE collections SET words = 0",
+        "UPDATE settings SET value = 0 WHERE name = 'indexed_texts'",
+    ):  # fmt: skip
         transaction.execute(sql)
-
-
-def repair(transaction: Transaction) -> None:
-    """Make the index of words anew from the texts that FTS5 keeps, so that these can be deleted without a rest."""
-    transaction.execute("INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')")
 
 
 def note_changes(transaction: Transaction) -> None:
@@ -124,25 +145,27 @@ def _texts(row: IndexedRow) -> _Texts:
     )
 
 
-def _alike(rows: Rows, texts: Mapping[int, _Texts]) -> Counter[tuple[str, _Texts]]:
-    # Memories of one collection with the same texts are counted together.
-    return Counter((row.collection, texts[row.id]) for row in rows)
+def _read_waiting(snapshot: Snapshot) -> list[list[Any]]:
+    sql = f"SELECT t.id, m.collection, {_TEXT} {_BEHIND} ORDER BY t.id"
+    return snapshot.columns(sql, (), "id", "collection", "text")
 
 
-def _count(transaction: Transaction, old: Counter[tuple[str, _Texts]], new: Counter[tuple[str, _Texts]]) -> None:
-    memories, sizes = Counter[str](), Counter[str]()
-    frequencies: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for sign, texts in ((-1, old), (1, new)):
-        for (collection, columns), number in texts.items():
+def _exchange_indexed(transaction: Transaction, old: Sequence[_Entry], new: Sequence[_Entry]) -> None:
+    delete, insert = f"memories_fts (memories_fts, rowid, {_COLUMNS})", f"memories_fts (rowid, {_COLUMNS})"
+    transaction.insert(delete, "('delete', ?, ?, ?, ?, ?)", [columns for _, *columns in old])
+    transaction.insert(insert, "(?, ?, ?, ?, ?)", [columns for _, *columns in new])
+    sizes, frequencies = Counter[str](), defaultdict[str, Counter[str]](Counter)
+    for sign, entries in ((-1, old), (1, new)):
+        # Memories of one collection with the same texts are counted together.
+        for (collection, *columns), number in Counter((name, *texts) for name, _, *texts in entries).items():
             words = " ".join(columns).split()
-            memories[collection] += sign * number
             sizes[collection] += sign * number * len(words)
-            counts = frequencies[collection]
             for word in {*words}:
-                counts[word] += sign * number
-    transaction.executemany(_SIZES, [(name, memories[name], sizes[name]) for name in memories])
+                frequencies[collection][word] += sign * number
+    transaction.executemany(_SIZES, sizes.items())
     changes = {name: {word: n for word, n in counts.items() if n} for name, counts in frequencies.items()}
-    transaction.execute(_WORDS, (json.dumps(changes, ensure_ascii=False),))
+    if any(changes.values()):
+        transaction.execute(_WORDS, (json.dumps(changes, ensure_ascii=False),))
     fewer = {name: [word for word, n in counts.items() if n < 0] for name, counts in changes.items()}
     transaction.executemany(
         _UNUSED_WORDS, [(name, json.dumps(words, ensure_ascii=False)) for name, words in fewer.items() if words]
@@ -201,18 +224,26 @@ def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:
 
 
 def with_all(snapshot: Snapshot, terms: Iterable[str], behind: int) -> npt.NDArray[np.int64]:
-    """Return the memories behind an id that contain all of some words and phrases, by FTS5, ascending."""
-    sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
-    return snapshot.array(sql, (tokens.all_of(terms), behind))
+    """Return the memories behind an id that contain all of some words and phrases, ascending."""
+    sql, terms = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?", [*terms]
+    ids, _, texts = waiting(snapshot)
+    hits = [key for key, text in zip(ids, texts, strict=True) if key > behind and tokens.holds_all(terms, text)]
+    return np.concatenate((snapshot.array(sql, (tokens.all_of(terms), behind)), np.array(hits, np.int64)))
 
 
 def newest_with(snapshot: Snapshot, expression: str, behind: int, check: Sql, limit: int) -> list[int]:
-    """Return the newest memories behind an id that meet an expression of FTS5 and a condition, newest first."""
+    """Return the newest memories behind an id that meet an expression of FTS5 and a condition, newest first.
+
+    Those whose texts are not indexed yet are returned whatever they say.
+    """
     sql = f"""
         SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid
         WHERE memories_fts MATCH ? AND memories_fts.rowid > ? AND {check.sql} ORDER BY memories_fts.rowid DESC LIMIT ?
     """
-    return snapshot.ids(sql, (expression, behind, *check.arguments, limit))
+    late_ids = [memory_id for memory_id in reversed(waiting(snapshot)[0]) if memory_id > behind]
+    late = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql} LIMIT ?"
+    ids = snapshot.ids(late, (json_array(late_ids), *check.arguments, limit)) if late_ids else []
+    return ids + snapshot.ids(sql, (expression, behind, *check.arguments, limit - len(ids)))
 
 
 def text_changes(snapshot: Snapshot, since: int) -> list[tuple[int, int]]:
@@ -259,11 +290,3 @@ def drop_blocks(transaction: Transaction, *, only_outdated: bool = False) -> Non
     """Drop the kept blocks, or only those with traces of deleted or changed texts."""
     outdated = f"NOT ({_IN_STEP.format(low='low', high='high', revision='text_blocks.revision', memories='memories')})"
     transaction.execute(f"DELETE FROM text_blocks WHERE {outdated if only_outdated else 'true'}")
-
-
-def merge(transaction: Transaction, *, whole: bool = False) -> bool:
-    """Merge a few pages of the segments of FTS5, all of them with `whole`; return whether more may be left."""
-    before = transaction.row(_TOTAL_CHANGES)[0]
-    pages = -_MERGED_PAGES if whole else _MERGED_PAGES
-    transaction.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)", (pages,))
-    return bool(transaction.row(_TOTAL_CHANGES)[0] - before >= _MERGING)

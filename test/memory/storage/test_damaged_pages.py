@@ -33,7 +33,7 @@ def damaged(path: Path, table: str) -> Path:
 @pytest.mark.parametrize(
     ("table", "mode"),
     [
-        ("memories_fts_content", Mode.VEC_ONLY),
+        ("memory_texts", Mode.VEC_ONLY),
         ("words", Mode.VEC_ONLY),
         ("memories_vec", Mode.BM25_ONLY),
         ("vectors", Mode.BM25_ONLY),

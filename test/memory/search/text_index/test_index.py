@@ -39,7 +39,7 @@ def stale(database: Database, blocks: tuple[Block, ...]) -> list[int]:
 
 def skip_ids(database: Database, last: int) -> None:
     """Lets the next memory have the id behind `last`."""
-    sql = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'memories'"
+    sql = "UPDATE settings SET value = ? WHERE name = 'last_memory'"
     database.write(lambda transaction: transaction.execute(sql, (last,))).result()
 
 

@@ -54,7 +54,7 @@ def content(memory: RobotMemory) -> dict[str, list[Any]]:
             name: sorted(map(repr, snapshot.rows(f"SELECT {columns} FROM {name}"))) for name, columns in TABLES.items()
         }
         rows["vectors"] = [*snapshot.rows("SELECT memory_id FROM memories_vec ORDER BY memory_id")]
-        rows["tags"] = sorted(map(repr, snapshot.rows("SELECT * FROM memory_tags")))
+        rows["tags"] = sorted(map(repr, snapshot.rows("SELECT memory_id, tag FROM memory_tags")))
         return rows
 
 

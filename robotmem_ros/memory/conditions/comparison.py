@@ -186,7 +186,7 @@ class Compare(Condition):
     def _of_own_list(self, field: OwnField) -> Sql:
         is_tags = self.path == "tags"
         if self.operator == "$exists":
-            has_any = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)" if is_tags else f"{field.sql} <> ''"
+            has_any = "m.tags <> '{}'" if is_tags else f"{field.sql} <> ''"
             return Sql(has_any if self.operand else f"NOT {has_any}")
         if is_tags:
             return Tags((str(self.operand),)).sql()

@@ -179,7 +179,6 @@ def store_or_merge(
         )  # fmt: skip
     memory_id = rows.insert(transaction, new)
     facts.add(memory_id, new.collection, new.content)
-    fact_rows.add_decisions(transaction, memory_id, new.decisions)
     if near.vector is not None:
         vector_rows.add(transaction, memory_id, new.content, vector=near.vector, of=near.model)
     similar = alike[:_MAX_LINKS]

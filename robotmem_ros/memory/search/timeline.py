@@ -184,9 +184,10 @@ def _behind(last: TimelineEntry, query: TimelineQuery) -> str:
 
 
 def _entry(row: tuple[Any, ...]) -> TimelineEntry:
-    memory_id, observed_at, kind, category, label, tags, content, *values = row
+    memory_id, observed_at, kind, category, label, tag_sources, content, *values = row
+    tags = tuple(sorted(json.loads(tag_sources)))
     collection, session_id, confidence, status, frame_id, map_id, *pose = values
     return TimelineEntry(
-        memory_id, observed_at, Kind(kind), category, label, tuple(json.loads(tags)), beginning(content, SNIPPET),
+        memory_id, observed_at, Kind(kind), category, label, tags, beginning(content, SNIPPET),
         collection, session_id, confidence, status, frame_id, map_id, None if pose[0] is None else Pose(*pose),
     )  # fmt: skip

@@ -157,6 +157,7 @@ class _Writer:
         memory_id, is_new = self._id(row["uuid"]), row["uuid"] in self._new
         assert memory_id is not None
         values: dict[str, object] = {name: row[name] for name in _LATER}
+        values |= {name: units.as_stored(name, row[name]) for name in ("tags", "decisions")}
         if is_new:
             values |= {"uuid": bytes.fromhex(row["uuid"]), "adopted": 1}
         else:
@@ -175,7 +176,6 @@ class _Writer:
 
     def _store_parts(self, row: Row, memory_id: int, *, is_new: bool) -> None:
         parts = {part.table: row[name] for name, part in units.PARTS.items()}
-        parts["memory_tags"] = [{"tag": tag, "source": source} for tag, source in row["tags"].items()]
         for table, part_rows in parts.items():
             if not is_new:
                 self._transaction.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))

@@ -49,7 +49,7 @@ _VALUES = {
     "sessions": _column("session_id", "idx_mem_session"),
     "tags": _Values(
         "SELECT tag AS value FROM memory_tags",
-        "(SELECT memory_id, tag AS value FROM memory_tags) AS v ON memory_id = s.id",
+        "(SELECT m.id, t.key AS value FROM memories AS m CROSS JOIN json_each(m.tags) AS t) AS v ON v.id = s.id",
     ),
     "areas": _Values(
         "SELECT value FROM json_values WHERE typeof(value) = 'text' "

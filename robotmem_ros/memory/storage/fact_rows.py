@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Iterable
 
@@ -14,20 +15,22 @@ from .snapshot import Snapshot, Transaction, json_array
 
 def set_decisions(transaction: Transaction, memory_id: int, decisions: Iterable[Decision]) -> None:
     """Replace the decisions of a memory."""
-    transaction.execute("DELETE FROM decisions WHERE memory_id = ?", (memory_id,))
-    add_decisions(transaction, memory_id, decisions)
-
-
-def add_decisions(transaction: Transaction, memory_id: int, decisions: Iterable[Decision]) -> None:
-    """Store the decisions about a memory without decisions."""
-    rows = [(memory_id, place, *decision) for place, decision in enumerate(decisions)]
-    transaction.insert("decisions (memory_id, place, field, value, rule)", "(?, ?, ?, ?, ?)", rows)
+    transaction.execute("UPDATE memories SET decisions = ? WHERE id = ?", (as_json([*decisions]), memory_id))
 
 
 def decisions_of(snapshot: Snapshot, memory_id: int) -> tuple[Decision, ...]:
     """Return the decisions about a memory, in the order in which they were made."""
-    rows = snapshot.rows("SELECT field, value, rule FROM decisions WHERE memory_id = ? ORDER BY place", (memory_id,))
-    return tuple(Decision(*row) for row in rows)
+    return decisions_in(snapshot.row("SELECT decisions FROM memories WHERE id = ?", (memory_id,))[0])
+
+
+def as_json(decisions: Collection[Decision]) -> str | None:
+    """Return decisions as `memories` has them."""
+    return json.dumps(decisions, ensure_ascii=False) if decisions else None
+
+
+def decisions_in(value: str | None) -> tuple[Decision, ...]:
+    """Return the decisions that a value of `memories` holds."""
+    return tuple(Decision(*decision) for decision in json.loads(value or "[]"))
 
 
 def reinforce(transaction: Transaction, memory_id: int, confidence: float, observed_at: int) -> None:

@@ -20,6 +20,7 @@ class IndexedRow(NamedTuple):
     scope_files: str
     scope_entities: str
     label: str
+    tags: str
     context: str
     frame_id: str
     map_id: str

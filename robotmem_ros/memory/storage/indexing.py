@@ -111,6 +111,7 @@ INDEXES = (
         "vectors", attrgetter("type", "collection", "status", "content", "human_summary"), vector_rows.exchange,
         vector_rows.clear_links, vector_rows.ENTRIES,
     ),
+    Index("tags", attrgetter("tags"), value_rows.exchange_tags, value_rows.clear_tags, value_rows.TAGS),
     Index("values", attrgetter("context"), value_rows.exchange, value_rows.clear, value_rows.ENTRIES),
     Index(
         "positions", attrgetter("context", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange,

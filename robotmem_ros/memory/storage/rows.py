@@ -26,8 +26,8 @@ COLUMNS = tuple(field.name for field in fields(NewMemory) if field.name not in _
 """Fields of NewMemory that are columns of `memories`."""
 _column_values = attrgetter(*COLUMNS)
 _OTHER_COLUMNS = (
-    "evidence_day", "type", "text_key", "label_key", "content_hash", *Pose._fields, "created_at", "updated_at", "uuid",
-    "revision",
+    "evidence_day", "type", "text_key", "label_key", "content_hash", "tags", "decisions", *Pose._fields, "created_at",
+    "updated_at", "uuid", "revision",
 )  # fmt: skip
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_OTHER_COLUMNS))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_OTHER_COLUMNS)))})"
@@ -63,19 +63,21 @@ _SOURCES = {
 }
 """Fields of Memory that are no columns of `memories` of the same name."""
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
+    "created_at": nanoseconds,
     "int": lambda value: 0 if value is None else int(value),
     "str": lambda value: "" if value is None else str(value),
     "float": float,
     "bool": bool,
     "Kind": Kind,
     "tuple[str, ...]": lambda value: tuple(str(value).splitlines()),
+    "tags": lambda value: tuple(sorted(json.loads(value))),
     "tuple[int, ...]": lambda value: tuple(sorted(json.loads(value))),
 }
-"""Conversions of column values, which have any type in a damaged file, to fields."""
+"""Conversions of column values, which have any type in a damaged file, to fields: of one, or of a type."""
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    field.name: nanoseconds if field.name == "created_at" else _CONVERSIONS.get(str(field.type), lambda value: value)
+    field.name: _CONVERSIONS.get(field.name) or _CONVERSIONS.get(str(field.type), lambda value: value)
     for field in fields(Memory)
-    if field.name not in {"tags", "pose"}
+    if field.name != "pose"
 }
 _MEMORY_COLUMNS = ", ".join(
     [
@@ -104,9 +106,6 @@ def insert_all(transaction: Transaction, new: Sequence[NewMemory]) -> Sequence[i
     ]
     transaction.insert(_NEW, _NEW_ROW, values)
     indexing.index(transaction, ids)
-    for memory_id, memory in pairs:
-        if memory.tags:
-            set_tags(transaction, memory_id, memory.tags, by_user=not memory.decisions or "tags" in memory.given)
     return ids
 
 
@@ -183,22 +182,15 @@ def read(
     *,
     include_inactive: bool = False,
 ) -> dict[int, Memory]:
-    """Read the active memories with these ids and their decayed confidence, in two queries whatever their number."""
-    ids = json.dumps(list(memory_ids))
-    tags: dict[int, list[str]] = {}
-    for memory_id, tag in snapshot.rows(
-        "SELECT memory_id, tag FROM memory_tags WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY tag",
-        (ids,),
-    ):
-        tags.setdefault(memory_id, []).append(tag)
+    """Read the active memories with these ids and their decayed confidence, in one query whatever their number."""
     confidence, faded = decay.confidence(), decay.has_faded()
     rows = snapshot.rows(
         f"SELECT {_MEMORY_COLUMNS.format(confidence=confidence.sql, faded=faded.sql)} FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
-        (*confidence.arguments, *faded.arguments, ids, include_inactive),
+        (*confidence.arguments, *faded.arguments, json.dumps(list(memory_ids)), include_inactive),
     )
-    return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
+    return {row[0]: _memory(row) for row in rows}
 
 
 def newest(snapshot: Snapshot, n: int) -> list[int]:
@@ -247,22 +239,28 @@ def statuses(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[s
 
 def stored_fact(snapshot: Snapshot, memory_id: int) -> NewMemory | None:
     """Return a fact as it would be stored again, with its decisions; None for other memories."""
-    sql = f"SELECT {', '.join(COLUMNS)} FROM memories WHERE id = ? AND type = 'fact'"
+    sql = f"SELECT {', '.join(COLUMNS)}, tags, decisions FROM memories WHERE id = ? AND type = 'fact'"
     row = snapshot.row(sql, (memory_id,))
     if row is None:
         return None
+    *values, tags, decisions = row
     return NewMemory(
         kind=Kind.FACT,
-        **dict(zip(COLUMNS, row, strict=True)),
-        tags=tags_of(snapshot, memory_id),
-        decisions=fact_rows.decisions_of(snapshot, memory_id),
+        **dict(zip(COLUMNS, values, strict=True)),
+        tags=tuple(sorted(json.loads(tags))),
+        decisions=fact_rows.decisions_in(decisions),
     )
 
 
 def tags_of(snapshot: Snapshot, memory_id: int) -> tuple[str, ...]:
     """Return the tags of a memory, in alphabetical order."""
-    tags = snapshot.rows("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
-    return tuple(tag for (tag,) in tags)
+    return tuple(sorted(tag_sources(snapshot, memory_id)))
+
+
+def tag_sources(snapshot: Snapshot, memory_id: int) -> dict[str, str]:
+    """Return the tags of a memory, each with its source: `user` or `auto`."""
+    sources: dict[str, str] = json.loads(snapshot.row("SELECT tags FROM memories WHERE id = ?", (memory_id,))[0])
+    return sources
 
 
 def perception_data(snapshot: Snapshot, memory_id: int) -> PerceptionData:
@@ -304,15 +302,7 @@ def check_active(snapshot: Snapshot, memory_id: int) -> None:
 
 def replace_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], user_tags: Collection[str]) -> None:
     """Replace the tags of a memory; those in `user_tags` are of its callers, the others of rules."""
-    transaction.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
-    for tag in tags:
-        set_tags(transaction, memory_id, [tag], by_user=tag in user_tags)
-
-
-def set_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], *, by_user: bool) -> None:
-    """Add tags to a memory; `by_user` tells those of callers from those of rules."""
-    source = "user" if by_user else "auto"
-    transaction.insert("memory_tags (memory_id, tag, source)", "(?, ?, ?)", [(memory_id, tag, source) for tag in tags])
+    write(transaction, memory_id, {"tags": _tags_json(tags, user_tags)})
 
 
 def _inactive_reason(status: str, reason: str, replacement: int | None) -> str:
@@ -333,14 +323,19 @@ def _derived(columns: Mapping[str, object]) -> dict[str, object]:
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:
     content_hash = digest(new.content) if new.kind is Kind.FACT else None
     pose = new.pose or _NO_POSE
-    derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash
-    return (memory_id, *_column_values(new), *derived, *pose, now, "")
+    tags = _tags_json(new.tags, new.tags if not new.decisions or "tags" in new.given else ())
+    derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash, tags
+    return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *pose, now, "")
 
 
-def _memory(row: Sequence[Any], tags: Iterable[str]) -> Memory:
+def _tags_json(tags: Iterable[str], user_tags: Collection[str]) -> str:
+    return json.dumps({tag: "user" if tag in user_tags else "auto" for tag in tags}, ensure_ascii=False)
+
+
+def _memory(row: Sequence[Any]) -> Memory:
     try:
         values = {name: convert(value) for (name, convert), value in zip(_READ.items(), row, strict=False)}
         pose = row[len(_READ) :]
-        return Memory(**values, pose=None if pose[0] is None else Pose(*pose), tags=tuple(tags))
+        return Memory(**values, pose=None if pose[0] is None else Pose(*pose))
     except MALFORMED as cause:
         raise StorageError(f"read memory {row[0]}", cause) from cause

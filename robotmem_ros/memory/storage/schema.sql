@@ -23,6 +23,7 @@ CREATE TABLE memories (
     text_key INTEGER NOT NULL,  -- of the content, the same for all contents of the same normal form, see normal_form.py
     context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
     source TEXT NOT NULL DEFAULT '',  -- who said it, such as `topic` or `agent`; '' if a program did not tell
+    tags TEXT NOT NULL DEFAULT '{}',  -- a JSON object: each tag to its source, `auto` (a rule) or `user` (the caller)
     label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
     label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see normal_form.py
     perception_type TEXT,  -- NULL for facts and notes
@@ -62,6 +63,9 @@ CREATE TABLE memories (
     adopted INTEGER NOT NULL DEFAULT 0,  -- whether another file made it: then its UUID does not have this id in it
     created_at TEXT NOT NULL,  -- when it was stored
     updated_at TEXT NOT NULL,  -- '' until the memory is changed
+    -- What rules decided when a fact was learned or corrected, a JSON array of arrays: the field, the value, and the name
+    -- of the rule or `caller`; NULL if there is none
+    decisions TEXT,
     -- Last, so that the columns before them are read without the pages of a large value
     perception_metadata TEXT,  -- a JSON object; NULL if there is none
     perception_data BLOB  -- NULL if there is none
@@ -104,13 +108,12 @@ CREATE TABLE lived_days (
     day INTEGER NOT NULL UNIQUE  -- whole days since the epoch, by the robot's clock
 );
 
+-- The memories with each tag, as `memories.tags` has them: in the form by which tags are compared, see normal_form.py.
 CREATE TABLE memory_tags (
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    tag TEXT NOT NULL,  -- in the form by which tags are compared: see normal_form.py
-    source TEXT NOT NULL DEFAULT 'user' CHECK (source IN ('auto', 'user')),  -- by a rule, or by the caller
-    PRIMARY KEY (memory_id, tag)
+    tag TEXT NOT NULL,
+    memory_id INTEGER NOT NULL,
+    PRIMARY KEY (tag, memory_id)
 ) WITHOUT ROWID;
-CREATE INDEX idx_memory_tags_tag ON memory_tags (tag);
 
 -- The tree of tags: those of the taxonomy, and those that callers added. A tag without a row stands at the top.
 CREATE TABLE tag_meta (
@@ -426,16 +429,6 @@ CREATE TABLE fact_terms (
     words BLOB NOT NULL,   -- of the subject
     claims BLOB NOT NULL
 );
-
--- What rules decided about a fact when it was learned or corrected.
-CREATE TABLE decisions (
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    place INTEGER NOT NULL,  -- its number in the order of the decisions
-    field TEXT NOT NULL,
-    value TEXT NOT NULL,
-    rule TEXT NOT NULL,  -- the name of the rule, or `caller`
-    PRIMARY KEY (memory_id, place)
-) WITHOUT ROWID;
 
 -- Each learning of a fact that was learned more than once: `memories` has what they come to together.
 CREATE TABLE contributions (

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ..clocks import iso
 from ..conditions.attributes import UNDER
 from ..models import Decision
-from . import changes, contribution_rows, count_rows, revisions, rows
-from .snapshot import Snapshot, Transaction, json_array
+from . import changes, contribution_rows, count_rows, fact_rows, revisions, rows
+from .snapshot import Snapshot, Transaction
 
 _ABOVE = """
     WITH RECURSIVE above (tag) AS (
@@ -110,21 +110,15 @@ def exchange(transaction: Transaction, tag: str, new_tag: str | None, reason: st
     now, ids = iso(time.time_ns()), memories_with(transaction, tag)
     _exchange_in_tree(transaction, tag, new_tag, now)
     for memory_id in ids:
-        before = {"tags": rows.tags_of(transaction, memory_id)}
+        sources = rows.tag_sources(transaction, memory_id)
+        before = {"tags": sorted(sources)}
         changes.record(transaction, memory_id, "update", changed_at=now, reason=reason, before=before)
+        source = sources.pop(tag)
+        if new_tag is not None:
+            sources.setdefault(new_tag, source)
+        columns = {"tags": json.dumps(sources, ensure_ascii=False), "updated_at": now}
+        rows.write(transaction, memory_id, columns, revisions.SET_REVISION)
         _exchange_in_learnings(transaction, memory_id, tag, new_tag)
-    if new_tag is not None:
-        transaction.execute(
-            "INSERT OR IGNORE INTO memory_tags SELECT memory_id, ?, source FROM memory_tags WHERE tag = ?",
-            (new_tag, tag),
-        )
-    transaction.execute("DELETE FROM memory_tags WHERE tag = ?", (tag,))
-    # An empty tag stands for none.
-    transaction.execute("UPDATE decisions SET value = ? WHERE field = 'tag' AND value = ?", (new_tag or "", tag))
-    transaction.execute(
-        "UPDATE memories SET updated_at = ? WHERE id IN (SELECT value FROM json_each(?))", (now, json_array(ids))
-    )
-    revisions.touch(transaction, ids)
 
 
 def _exchange_in_tree(transaction: Transaction, tag: str, new_tag: str | None, now: str) -> None:
@@ -141,7 +135,10 @@ def _exchange_in_tree(transaction: Transaction, tag: str, new_tag: str | None, n
 
 def _exchange_in_learnings(transaction: Transaction, memory_id: int, tag: str, new_tag: str | None) -> None:
     fact = rows.stored_fact(transaction, memory_id)
-    learnings = contribution_rows.of(transaction, memory_id, fact) if fact else []
+    if fact is None:
+        return
+    fact_rows.set_decisions(transaction, memory_id, _decided(fact.decisions, tag, new_tag))
+    learnings = contribution_rows.of(transaction, memory_id, fact)
     contribution_rows.rewrite(transaction, [
         replace(learning, fact=replace(
             learning.fact,
@@ -157,6 +154,7 @@ def _exchanged(tags: Collection[str], tag: str, new_tag: str | None) -> set[str]
 
 
 def _decided(decisions: Collection[Decision], tag: str, new_tag: str | None) -> Iterator[Decision]:
+    # An empty tag stands for none.
     for decision in decisions:
         is_of_tag = decision.field == "tag" and decision.value == tag
         yield decision._replace(value=new_tag or "") if is_of_tag else decision

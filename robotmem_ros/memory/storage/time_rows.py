@@ -59,9 +59,8 @@ _SIGHTED = """
     WHERE o.last_seen >= ?1 AND o.first_seen < ?2 AND m.status = 'active'
     GROUP BY m.id ORDER BY max(s.observed_at) DESC, m.id LIMIT ?3
 """
-_TAGS = "(SELECT json_group_array(tag) FROM (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY tag))"
 _ENTRY = f"""
-    m.id, m.observed_at, m.type, m.category, m.label, {_TAGS}, substr(m.content, 1, {{length}}), m.collection,
+    m.id, m.observed_at, m.type, m.category, m.label, m.tags, substr(m.content, 1, {{length}}), m.collection,
     m.session_id, {{confidence}}, m.status, m.frame_id, m.map_id, {", ".join(f"m.{axis}" for axis in Pose._fields)}
 """
 

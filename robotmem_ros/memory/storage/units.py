@@ -11,11 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..conditions.decay import LATEST_DAY
+from ..models import Decision
 from . import revisions
 from .snapshot import Snapshot
 
 Row = dict[str, Any]
-JSON_COLUMNS = frozenset({"context", "perception_metadata", "before", "votes", "sources", "fact", "polygons"})
+JSON_COLUMNS = frozenset({
+    "context", "tags", "decisions", "perception_metadata", "before", "votes", "sources", "fact", "polygons",
+})  # fmt: skip
 """Columns that hold JSON."""
 BINARY_COLUMNS = frozenset({"perception_data", "cells"})
 
@@ -31,7 +34,6 @@ PARTS = {
     "object": Part("objects", "memory_id"),
     "sightings": Part("sightings"),
     "history": Part("memory_history"),
-    "decisions": Part("decisions", "place"),
     "contributions": Part("contributions"),
     "outcomes": Part("memory_outcomes", "memory_id"),
 }
@@ -72,11 +74,7 @@ def memories(snapshot: Snapshot, memory_ids: Sequence[int], max_data: int | None
         )
     }  # fmt: skip
     for row in units.values():
-        row |= {"tags": {}, "group": None, **{name: [] for name in (*PARTS, *LINKS)}}
-    for memory_id, tag, source in snapshot.rows(
-        f"SELECT memory_id, tag, source FROM memory_tags WHERE memory_id {_IN_IDS} ORDER BY memory_id, tag", (ids,)
-    ):
-        units[memory_id]["tags"][tag] = source
+        row |= {"group": None, **{name: [] for name in (*PARTS, *LINKS)}}
     for name, (table, order) in PARTS.items():
         for part in _read(snapshot, f"SELECT * FROM {table} WHERE memory_id {_IN_IDS} ORDER BY {order}", (ids,)):
             part.pop("id", None)
@@ -172,8 +170,12 @@ def as_stored(name: str, value: Any) -> Any:
     if value is None:
         return None
     if name in JSON_COLUMNS:
-        if not isinstance(value, Mapping):
+        if name == "decisions":
+            value = [Decision(*decision) for decision in value]
+        elif not isinstance(value, Mapping):
             raise TypeError(f"{name} is no JSON object")
+        elif name == "tags" and not {*value.values()} <= {"auto", "user"}:
+            raise ValueError("tags have a source that is neither auto nor user")
         return json.dumps(value, ensure_ascii=False)
     if name in BINARY_COLUMNS:
         return base64.b64decode(value, validate=True)

@@ -22,6 +22,8 @@ ENTRIES = """
     WHERE v.memory_id {ids}
 """
 """The values of memories, see `indexing.Index`."""
+TAGS = "SELECT memory_id, tag FROM memory_tags WHERE memory_id {ids}"
+"""The tags of memories, see `indexing.Index`."""
 _Values = Sequence[tuple[str, object]]
 
 
@@ -42,6 +44,18 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
 def clear(transaction: Transaction) -> None:
     """Empty the index of values."""
     transaction.execute("DELETE FROM json_values")
+
+
+def exchange_tags(transaction: Transaction, old: Rows, new: Rows) -> None:
+    """Replace the tags of old rows in their index by those of new rows."""
+    before, after = ({(tag, row.id) for row in rows for tag in json.loads(row.tags)} for rows in (old, new))
+    transaction.executemany("DELETE FROM memory_tags WHERE tag = ? AND memory_id = ?", before - after)
+    transaction.insert("memory_tags (tag, memory_id)", "(?, ?)", sorted(after - before))
+
+
+def clear_tags(transaction: Transaction) -> None:
+    """Empty the index of tags."""
+    transaction.execute("DELETE FROM memory_tags")
 
 
 @lru_cache(maxsize=64)  # values and positions follow from the same context

@@ -16,7 +16,7 @@ COLD = "The cup slipped because the fingers were wet at 5 N"
 
 def tags(memory: RobotMemory) -> set[tuple[str, str]]:
     with sqlite3.connect(memory.path) as connection:
-        found = set(connection.execute("SELECT tag, source FROM memory_tags"))
+        found = set(connection.execute("SELECT t.key, t.value FROM memories, json_each(tags) AS t"))
     connection.close()
     return found
 
@@ -105,7 +105,8 @@ def test_a_perception_that_is_corrected_keeps_its_history_and_is_not_classified(
 def test_a_fact_that_was_never_classified_keeps_its_values_when_corrected(memory: RobotMemory) -> None:
     memory_id = memory.learn(COLD, category="old").memory_id
     with sqlite3.connect(memory.path) as connection:
-        connection.execute("DELETE FROM decisions")
+        connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1)
+        connection.execute("UPDATE memories SET decisions = NULL")
     connection.close()
     memory.update(memory_id, "Mr. Okafor prefers 5 N")
     found = memory.recall("okafor")[0]

@@ -26,7 +26,6 @@ FRIEND = f"{MARK}friend"
 NO_TEXT = {
     "memories": {"type", "perception_type", "status", "content_hash", "last_accessed", "created_at", "updated_at",
                  "superseded_at", "uuid", "origin"},
-    "memory_tags": {"source"},
     "tag_meta": {"tag", "parent", "display_name", "updated_at", "uuid", "origin"},
     "sessions": {"external_id", "status", "client_type", "end_reason", "uuid", "origin"},
     "session_outcomes": {"session_id"},
@@ -39,7 +38,6 @@ NO_TEXT = {
     "removed": {"reason", "kind"},
     "recalls": {"caller", "digest", "mode"},
     "imports": {"recording", "topic", "configuration", "path", "started_at", "finished_at"},
-    "decisions": {"field", "rule"},
     "contributions": {"learned_at", "method"},
     "similar_facts": {"method"},
     "contradictions": {"reason"},

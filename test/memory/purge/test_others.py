@@ -97,6 +97,7 @@ def test_readers_of_the_same_program_do_not_stand_in_the_way(open_memory: OpenMe
 def test_a_purge_that_was_cut_off_is_finished_by_the_next(open_memory: OpenMemory) -> None:
     memory = open_memory()
     ids = [memory.learn(f"qzxjvsecret {number}").memory_id for number in range(3)]
+    memory.flush()  # until then only the table of texts has the words, which keeps no trace of them
     memory.parts.database.write(lambda connection: delete_batch(connection, Selection(ids=tuple(ids)), 250)).result()
     memory.close()
     assert found(memory.path, of_words(["qzxjvsecret"]))

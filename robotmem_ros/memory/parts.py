@@ -163,7 +163,7 @@ class Parts:
         with self.database.snapshot() as snapshot:
             has_waiting = any(text_rows.waiting(snapshot))
         if has_waiting:
-            self.database.write(text_rows.index_waiting).result()
+            self.database.write(text_rows.index_waiting, background=True).result()
         return False
 
     def _follow(self, follower: Follower, **rest: float) -> Step:

@@ -19,8 +19,8 @@ from ..storage.fact_index import Candidate, FactTerms, Terms
 from ..storage.followers import Place
 from ..storage.snapshot import Snapshot
 
-_RATIO = 4
-"""A segment is taken into the next one if it is less than this many times as large."""
+_RATIO, _SMALL = 4, 256
+"""A segment is taken into the next one if it is less than this many times as large, or has fewer facts than this."""
 _LOOKED_AT = 1024
 """Number of similar facts, those that lack the fewest terms, among which active ones are looked for."""
 _GONE = 1 << 30
@@ -70,20 +70,21 @@ class Segment(NamedTuple):
 
         By the Jaccard similarity of all terms, or of the words of the subject where one fact has all of the other's.
         """
-        size, words = len(query.words) + len(query.claims), len(query.words)
-        shared_words = self._count(query.words)
-        shared = shared_words + self._count(query.claims)
+        size, words, terms = len(query.words) + len(query.claims), len(query.words), np.concatenate(query)
+        starts, ends = (self.terms.searchsorted(terms, side).tolist() for side in ("left", "right"))
+        runs = list(map(slice, starts, ends))
+        shared_words = self._count(runs[:words])
+        shared = shared_words + self._count(runs[words:])
         is_similar = shared >= similarity * (size + self.words + self.claims - shared) - _ROUNDING
         fewer, more = np.minimum(self.words, words), np.maximum(self.words, words)
         is_similar |= (shared_words == fewer) & (fewer >= similarity * more - _ROUNDING)
         is_similar &= (shared > 0) & (self.words < _GONE)
         return self.ids[is_similar], size - shared[is_similar]
 
-    def _count(self, terms: Terms) -> Numbers:
-        # For each fact the number of these terms that it has.
-        starts, ends = (np.searchsorted(self.terms, terms, side).tolist() for side in ("left", "right"))
-        runs = [self.places[start:end] for start, end in zip(starts, ends, strict=True) if start < end]
-        return np.bincount(np.concatenate(runs) if runs else _NO_PLACES, minlength=len(self.ids))
+    def _count(self, runs: Sequence[slice]) -> Numbers:
+        # For each fact in how many runs of `places` it is: each is of one term.
+        places = np.concatenate([_NO_PLACES, *(self.places[run] for run in runs)])
+        return np.bincount(places, minlength=len(self.ids))
 
 
 _NO_PLACES = np.zeros(0, np.int32)
@@ -95,11 +96,12 @@ class AlikeFacts:
 
     def __init__(self, segments: Segments) -> None:
         self._segments = segments
+        self._added: list[tuple[int, bytes, bytes]] = []
 
     def add(self, memory_id: int, collection: str, content: str) -> None:
         """Add a fact that was stored since."""
         terms = fact_index.fact_terms(collection, content)
-        self._segments = _extended(self._segments, [(memory_id, terms.words.tobytes(), terms.claims.tobytes())])
+        self._added.append((memory_id, terms.words.tobytes(), terms.claims.tobytes()))
 
     def find(
         self, snapshot: Snapshot, collection: str, content: str, *, similarity: float, but: int = 0
@@ -108,6 +110,7 @@ class AlikeFacts:
 
         At most 64, those that lack the fewest terms; of equal ones the newest. `but` is the id of a fact to leave out.
         """
+        self._segments, self._added = _extended(self._segments, self._added), []
         query = fact_index.fact_terms(collection, content)
         matches = [segment.similar(query, similarity) for segment in self._segments]
         if not any(len(ids) for ids, _ in matches):
@@ -142,14 +145,15 @@ class FactIndex:
     def apply(self, snapshot: Snapshot, place: Place) -> bool:
         """Take in the facts that have changed; return that nothing is left to do."""
         with self._updating:
-            (revision, _), segments = self._state
-            self._state = place, _extended(segments, fact_index.changed_since(snapshot, revision))
+            last, segments = self._state
+            changes = fact_index.changed(snapshot, last.revision, place.revision)
+            self._state = Place(*map(max, last, place)), _extended(segments, changes)
         return False
 
     def now(self, snapshot: Snapshot) -> AlikeFacts:
         """Return the facts as they are in a snapshot, or in a transaction."""
         (revision, _), segments = self._state
-        return AlikeFacts(_extended(segments, fact_index.changed_since(snapshot, revision)))
+        return AlikeFacts(_extended(segments, fact_index.changed(snapshot, revision)))
 
 
 def _extended(segments: Segments, rows: Sequence[tuple[int, bytes, bytes]]) -> Segments:
@@ -157,7 +161,7 @@ def _extended(segments: Segments, rows: Sequence[tuple[int, bytes, bytes]]) -> S
         return segments
     segment = _segment(rows)
     earlier = [other.without(segment.ids) for other in segments]
-    while earlier and len(earlier[-1].ids) < _RATIO * len(segment.ids):
+    while earlier and len(earlier[-1].ids) < max(_RATIO * len(segment.ids), _SMALL):
         segment = earlier.pop().join(segment)
     return *earlier, segment
 

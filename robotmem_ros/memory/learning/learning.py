@@ -17,7 +17,7 @@ from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_rows, object_rows, rows, tag_rows, vector_rows
-from ..storage.followers import catch_up
+from ..storage.followers import Place, catch_up
 from ..storage.snapshot import Transaction
 from ..text.statement import statement
 from .alike import AlikeFacts, FactIndex
@@ -149,7 +149,10 @@ class Learning:
         if not self._knows_taxonomy:
             tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
         # What others stored meanwhile is looked up once for all.
-        later = rows.behind(transaction, max((near.last_id for near in neighbours), default=0), _MAX_LATER)
+        last_id = max((near.last_id for near in neighbours if near.vector is not None), default=_NO_ID)
+        later = rows.behind(transaction, last_id, _MAX_LATER) if last_id < _NO_ID else []
+        # What was committed before need not be read again.
+        self._facts.apply(transaction, Place(transaction.revision - 1))
         facts, results = self._facts.now(transaction), list[Learned]()
         for fact, near in zip(new, neighbours, strict=True):
             mates = (results[index].memory_id for index in near.mates)

@@ -30,7 +30,8 @@ _TERM = np.dtype("<u4")
 _ALL = "SELECT memory_id, words, claims FROM fact_terms"
 _CHANGED = """
     SELECT t.memory_id, t.words, t.claims FROM collections AS c
-    CROSS JOIN memories AS m INDEXED BY idx_mem_collection ON m.collection = c.name AND m.revision > ?
+    CROSS JOIN memories AS m INDEXED BY idx_mem_collection
+    ON m.collection = c.name AND m.revision > ? AND m.revision <= ?
     CROSS JOIN fact_terms AS t ON t.memory_id = m.id
 """
 
@@ -50,7 +51,8 @@ class Candidate(NamedTuple):
 _CANDIDATE = ", ".join(f"m.{name}" for name in Candidate._fields)
 _FIRST_ACTIVE = f"""
     SELECT {_CANDIDATE} FROM json_each(?) AS j
-    CROSS JOIN memories AS m ON m.id = j.value AND m.status = 'active' AND m.collection = ? AND m.id <> ? LIMIT ?
+    CROSS JOIN memories AS m ON m.id = j.value AND m.type = 'fact' AND m.status = 'active' AND m.collection = ?
+    AND m.id <> ? LIMIT ?
 """
 _NEAR = f"""
     SELECT {_CANDIDATE}, v.embedding FROM (
@@ -104,9 +106,9 @@ def clear(transaction: Transaction) -> None:
     transaction.execute("DELETE FROM fact_terms")
 
 
-def changed_since(snapshot: Snapshot, revision: int) -> Sequence[tuple[int, bytes, bytes]]:
-    """Return the ids and terms of the facts that changed after a revision, of all facts after 0."""
-    rows: Sequence[Any] = snapshot.rows(_CHANGED, (revision,)) if revision else snapshot.rows(_ALL)
+def changed(snapshot: Snapshot, after: int, until: int = 2**63 - 1) -> Sequence[tuple[int, bytes, bytes]]:
+    """Return the ids and terms of the facts of which the last change has a revision in (after, until]; all after 0."""
+    rows: Sequence[Any] = snapshot.rows(_CHANGED, (after, until)) if after else snapshot.rows(_ALL)
     return rows
 
 

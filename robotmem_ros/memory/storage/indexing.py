@@ -56,11 +56,6 @@ FACTS = Index(
 )
 
 
-def index(transaction: Transaction, memory_ids: Iterable[int]) -> None:
-    """Add new memories to all indexes."""
-    exchange(transaction, {}, indexed_row.read(transaction, memory_ids))
-
-
 def unindex(transaction: Transaction, memory_ids: Iterable[int]) -> None:
     """Remove memories from all indexes, before they are deleted."""
     exchange(transaction, indexed_row.read(transaction, memory_ids), {})

@@ -78,12 +78,8 @@ def prepare(transaction: Transaction) -> None:
 
 def begin(transaction: Transaction) -> None:
     """Choose the revision of the transaction that has begun."""
-    transaction.execute(f"UPDATE temp.feed SET next = ({_LATEST}) + 1")
-
-
-def upcoming(snapshot: Snapshot) -> int:
-    """Return the revision of the open transaction."""
-    return int(snapshot.row(f"SELECT {NEXT}")[0])
+    transaction.revision = latest(transaction) + 1
+    transaction.execute("UPDATE temp.feed SET next = ?", (transaction.revision,))
 
 
 def latest(snapshot: Snapshot) -> int:
@@ -93,7 +89,7 @@ def latest(snapshot: Snapshot) -> int:
 
 def note_epoch(transaction: Transaction) -> bool:
     """Begin an epoch at the end of a transaction, if it has changed a unit; return whether it has."""
-    has_changes = latest(transaction) == upcoming(transaction)
+    has_changes = latest(transaction) == transaction.revision
     if has_changes:
         (last,) = transaction.row("SELECT max(epoch) FROM epochs")
         # The clock may have been set back.

@@ -15,6 +15,7 @@ from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
 from . import fact_rows, group_rows, indexed_row, indexing, lived_days, revisions
+from .indexed_row import IndexedRow
 from .snapshot import Snapshot, Transaction, json_array
 from .traits import CONTRADICTED_BY
 
@@ -99,13 +100,13 @@ def insert_all(transaction: Transaction, new: Sequence[NewMemory]) -> Sequence[i
     now = iso(time.time_ns())
     pairs = list(zip(ids, new, strict=True))
     days = lived_days.numbers(transaction, (max(memory.observed_at, memory.received_at) for memory in new))
-    revision = revisions.upcoming(transaction)
+    revision = transaction.revision
     values = [
         (*_values(memory_id, memory, day, now), revisions.uuid7(memory_id), revision)
         for (memory_id, memory), day in zip(pairs, days, strict=True)
     ]
     transaction.insert(_NEW, _NEW_ROW, values)
-    indexing.index(transaction, ids)
+    indexing.exchange(transaction, {}, {memory_id: _indexed_row(memory_id, memory) for memory_id, memory in pairs})
     return ids
 
 
@@ -323,9 +324,19 @@ def _derived(columns: Mapping[str, object]) -> dict[str, object]:
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:
     content_hash = digest(new.content) if new.kind is Kind.FACT else None
     pose = new.pose or _NO_POSE
-    tags = _tags_json(new.tags, new.tags if not new.decisions or "tags" in new.given else ())
-    derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash, tags
+    derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash, _new_tags(new)
     return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *pose, now, "")
+
+
+def _indexed_row(memory_id: int, new: NewMemory) -> IndexedRow:
+    # As it would be read: a new memory is active, and no object yet.
+    texts = new.content, new.human_summary, new.scope_files, new.scope_entities, new.label, _new_tags(new), new.context
+    place = new.frame_id, new.map_id, *(new.pose or _NO_POSE)[:3]
+    return IndexedRow._make((memory_id, new.kind.value, new.collection, "active", *texts, *place, 0))
+
+
+def _new_tags(new: NewMemory) -> str:
+    return _tags_json(new.tags, new.tags if not new.decisions or "tags" in new.given else ())
 
 
 def _tags_json(tags: Iterable[str], user_tags: Collection[str]) -> str:

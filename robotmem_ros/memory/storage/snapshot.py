@@ -105,6 +105,8 @@ class Transaction(Snapshot):
 
     def __init__(self, connection: sqlite3.Connection, action: str = "read the database") -> None:
         super().__init__(connection, action)
+        self.revision = 0
+        """The revision of the open transaction, see `revisions.begin`."""
         self.execute = connection.execute
         self.executemany = connection.executemany
 

@@ -92,7 +92,8 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
         [(row.collection, row.id, *of[row.id]) for row in rows if row.id <= last and row.id in of]
         for rows, of in ((old, outdated), (new, texts))
     )
-    _exchange_indexed(transaction, before, after)
+    if before or after:
+        _exchange_indexed(transaction, before, after)
     if max(texts, default=0) - last >= _WAITING:
         index_waiting(transaction)
     if changed_ids := texts.keys() & outdated.keys():

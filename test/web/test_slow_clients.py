@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.web.server import bound
 
 from ..support.waiting import until
 from ..support.web import Server, console, with_limits
@@ -28,6 +29,13 @@ def is_closed(connection: socket.socket) -> bool:
         while connection.recv(65536):
             pass
     return True
+
+
+def test_the_end_of_a_response_waits_for_no_client() -> None:
+    with bound("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_who_sends_no_headers_or_sends_them_slowly_is_cut_off(db: Path) -> None:

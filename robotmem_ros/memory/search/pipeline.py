@@ -97,8 +97,9 @@ class Pipeline:
         analysis = analyse(query.text)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as snapshot:
-            query = query.including(overview(snapshot).others)
-            if embedder is not (embedder := self.embedders.of(overview(snapshot).model)) and embeds:
+            summary = overview(snapshot)
+            query = query.including(summary.others)
+            if embedder is not (embedder := self.embedders.of(summary.model)) and embeds:
                 embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
             text = TextReader(snapshot, blocks, analysis, parameters, searched(snapshot, query.collections))
             relevance = Relevance(

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from builtin_interfaces.msg import Duration, Time
 
 from robotmem_ros.msg import MemoryStatus, Perception
-from robotmem_ros.srv import Doctor, EndSession, Learn, List, ObjectHistory, Update
+from robotmem_ros.srv import EndSession, Learn, List, Update
 
-from ..memory import BriefMemory, Finding, Hit, Mode, Sighting, Status
+from ..memory import BriefMemory, Hit, Mode, Status
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
@@ -78,19 +78,9 @@ def update_fields(request: Update.Request) -> dict[str, Any]:
     return {name: value for name, value in fields_of(request).items() if value not in _EMPTY}
 
 
-def fill_history(response: ObjectHistory.Response, sightings: tuple[Sighting, ...]) -> None:
-    """Fill a response with the sightings of an object."""
-    fill(response, sightings=sightings)
-
-
 def fill_counts(response: List.Response, counts: Counts) -> None:
     """Fill a response with the numbers of memories that have each value."""
     fill(response, counts=dict(counts), reason=counts.reason)
-
-
-def fill_findings(response: Doctor.Response, findings: tuple[Finding, ...]) -> None:
-    """Fill a response with what the doctor saw."""
-    fill(response, findings=findings)
 
 
 def fill_report(response: EndSession.Response, report: SessionReport) -> None:

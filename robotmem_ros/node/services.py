@@ -15,7 +15,7 @@ from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from robotmem_ros import srv
 
 from ..memory import Learned, RobotMemory, Sighting, Stored
-from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError
+from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError, encodable
 from . import conversions
 from .executors import CallbackThread
 from .fields import fields_of, fill
@@ -70,19 +70,19 @@ class Services:
             (srv.Timeline, "~/timeline", self._calling("timeline"), fill),
             (srv.GetMemories, "~/get_memories", self._calling("get_memories"), fill),
             (srv.List, "~/list", self._calling("counts"), conversions.fill_counts),
-            (srv.ListTags, "~/list_tags", self._calling("tags.all"), lambda response, tags: fill(response, tags=tags)),
+            (srv.ListTags, "~/list_tags", self._calling("tags.all"), _into("tags")),
             (srv.AddTag, "~/add_tag", self._calling("tags.add"), fill),
             (srv.RenameTag, "~/rename_tag", self._calling("tags.rename"), fill),
             (srv.RemoveTag, "~/remove_tag", self._calling("tags.remove"), fill),
             (srv.Forget, "~/forget", self._calling("forget"), fill),
             (srv.Restore, "~/restore", self._calling("restore"), fill),
             (srv.Update, "~/update", self._update, fill),
-            (srv.ObjectHistory, "~/object_history", self._object_history, conversions.fill_history),
+            (srv.ObjectHistory, "~/object_history", self._object_history, _into("sightings")),
             (srv.GetData, "~/get_data", self._calling("data"), fill),
             (srv.StartSession, "~/start_session", self._calling("sessions.start"), fill),
             (srv.EndSession, "~/end_session", self._calling("sessions.end"), conversions.fill_report),
             (srv.Consolidate, "~/consolidate", self._calling("sessions.consolidate"), fill),
-            (srv.Doctor, "~/doctor", self._calling("doctor"), conversions.fill_findings),
+            (srv.Doctor, "~/doctor", self._calling("doctor"), _into("findings")),
         )
 
     def close(self) -> None:
@@ -149,6 +149,11 @@ class Services:
         return self._submit(lambda memory: memory.object_history(int(request.memory_id), n))
 
 
+def _into(field: str) -> Callable[[Any, Any], object]:
+    # Fills a response with a result that is the value of a single field.
+    return lambda response, result: fill(response, **{field: result})
+
+
 def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.RecallResponse:
     """Recall memories in full or in brief, with the arguments of the core; raise the same errors."""
     result = memory.recall(caller="service", **query)
@@ -182,10 +187,10 @@ def serve(
             response.success = True
         except RobotMemoryError as error:
             _LOG.debug("%s rejected: %s", name, error)
-            response = kind.Response(success=False, error=_encodable(str(error)))
+            response = kind.Response(success=False, error=encodable(str(error)))
         except Exception as error:
             _complain(node, f"a request of {name} failed: {error!r}")
-            response = kind.Response(success=False, error=_encodable(f"internal error: {error!r}"))
+            response = kind.Response(success=False, error=encodable(f"internal error: {error!r}"))
         try:
             send(response, header)
         except RuntimeError as error:
@@ -198,10 +203,6 @@ def serve(
     # coroutine would need turns of the executor, and keeps EventsExecutor of Kilted busy while it waits.
     service.send_response = lambda result, header: result.add_done_callback(partial(answer, header))
     thread.add(service)
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _complain(node: Node, trouble: str) -> None:

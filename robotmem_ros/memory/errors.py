@@ -30,9 +30,14 @@ def shown(value: object) -> str:
     except (RecursionError, ValueError):
         # Nested too deeply, or a number of more digits than Python writes.
         text = f"<{type(value).__name__}>"
-    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    text = encodable(text)
     cut = len(text) > _MAX_SHOWN_LENGTH or (isinstance(value, (str, bytes)) and len(value) > _MAX_SHOWN_LENGTH)
     return text[:_MAX_SHOWN_LENGTH] + "..." if cut else text
+
+
+def encodable(text: str) -> str:
+    """Return a text with an escape for each half of a character (a lone surrogate), which UTF-8 does not have."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _duration(seconds: float) -> str:

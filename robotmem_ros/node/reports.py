@@ -12,6 +12,7 @@ from robotmem_ros.msg import MemoryStatus
 
 from ..memory import Finding, Severity, Status
 from ..memory.doctor import worst
+from ..memory.errors import encodable
 from ..perception import DropReason, TopicCounts
 from . import subscriptions as qos
 from .conversions import Clock, fill_status
@@ -159,9 +160,9 @@ class Diagnostics:
         return DiagnosticStatus(
             level=level,
             name=f"{self._node.get_fully_qualified_name().lstrip('/')}: {name}",
-            message=_text(words),
+            message=encodable(words),
             hardware_id="",
-            values=[KeyValue(key=key, value=_text(value)) for key, value in values],
+            values=[KeyValue(key=key, value=encodable(str(value))) for key, value in values],
         )
 
 
@@ -170,7 +171,3 @@ def _verdict(findings: Sequence[Finding]) -> str:
         return "not examined yet"
     trouble = [f"{finding.name}: {finding.seen}" for finding in findings if finding.severity is not Severity.OK]
     return "; ".join(trouble) or "ok"
-
-
-def _text(value: object) -> str:
-    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from ..config.notes_folders import NotesFolder
+from ..errors import encodable
 
 MARKDOWN = frozenset({".md", ".markdown"})
 TEXT = frozenset({".txt", ".text", ".rst"})
@@ -207,8 +208,7 @@ def _why_refused(folder: NotesFolder, entry: os.DirEntry[str], path: str, listin
 
 
 def _printable(path: str) -> str:
-    readable = path.encode("utf-8", "backslashreplace").decode()
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in readable)
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in encodable(path))
 
 
 def _check_size(size: int) -> None:

@@ -44,6 +44,7 @@ class Backfill:
         self._on_current = on_current
         self._is_adopted = on_current is None
         self._last_id = 0
+        self._has_leftovers = True  # of an earlier model, for all that is known
         self._refusals = Refusals()
         self._retries_all = False
         self.update = piecewise(self._embed_missing)
@@ -89,10 +90,11 @@ class Backfill:
             if not self._database.write(lambda transaction: replace_model(transaction, name, refused)).result():
                 return
             _LOG.info("all vectors are now those of the embedding model %s", name)
-            tables = CURRENT
+            tables, self._has_leftovers = CURRENT, True
         if tables is CURRENT:
             on_current()
-            while self._database.write(vector_rows.delete_leftovers).result():
+            while self._has_leftovers:
+                self._has_leftovers = self._database.write(vector_rows.delete_leftovers).result()
                 yield
 
     def _embed_after(self, position: int) -> Generator[None, None, bool]:

@@ -54,8 +54,8 @@ class Neighbours:
     model: str = ""
     ids: tuple[int, ...] = ()
     """Facts that may be similar enough."""
-    last_id: int = 0
-    """Greatest id when they were found; later facts must be compared, too."""
+    last_id: int = 2**63 - 1
+    """Greatest id when they were found; later facts must be compared, too, if there is a vector."""
     mates: tuple[int, ...] = ()
     """Indices of facts before it that are stored with it and may be similar enough."""
     reason: str = ""
@@ -143,10 +143,7 @@ def candidates_of(
         )
     }
     if near.vector is not None:
-        close = fact_index.near(
-            snapshot, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
-            cosine=SIMILAR_COSINE,
-        )  # fmt: skip
+        close = fact_index.near(snapshot, new.collection, {*near.ids}, vector=near.vector, cosine=SIMILAR_COSINE)
         counterparts |= {fact.id: Compared(fact, cosine) for fact, cosine in close}
     counterparts.pop(but, None)
     return counterparts

@@ -42,8 +42,6 @@ _REINFORCEMENT_GAIN = 0.1
 """Part of the distance to 1 that a repetition adds to a confidence, times its own confidence."""
 _MAX_LATER = 512
 """Memories at most that others stored while a fact was prepared, and it is compared with."""
-_NO_ID = 2**63 - 1
-"""Greatest number that an id may have: no memory comes after it."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -149,19 +147,20 @@ class Learning:
         if not self._knows_taxonomy:
             tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
         # What others stored meanwhile is looked up once for all.
-        last_id = max((near.last_id for near in neighbours if near.vector is not None), default=_NO_ID)
-        later = rows.behind(transaction, last_id, _MAX_LATER) if last_id < _NO_ID else []
+        later = rows.behind(transaction, min((near.last_id for near in neighbours), default=0), _MAX_LATER)
         # What was committed before need not be read again.
         self._facts.apply(transaction, Place(transaction.revision - 1))
         facts, results = self._facts.now(transaction), list[Learned]()
         for fact, near in zip(new, neighbours, strict=True):
             mates = (results[index].memory_id for index in near.mates)
-            complete = replace(near, ids=(*near.ids, *later, *mates), last_id=_NO_ID)
+            complete = replace(near, ids=(*near.ids, *later, *mates))
             results.append(store_or_merge(transaction, fact, complete, facts, self._parameters()))
         return results
 
     def _correct(self, transaction: Transaction, correction: Correction, near: Neighbours | None) -> None:
         correct(transaction, self._classifier(), self._areas, correction)
+        if near is not None:
+            near = replace(near, ids=(*near.ids, *rows.behind(transaction, near.last_id, _MAX_LATER)))
         if "confidence" in correction.columns:
             object_rows.confirm(transaction, correction.memory_id, self._parameters().object_min_existence)
         link_again(transaction, correction.memory_id, near, self._facts.now(transaction), self._parameters())

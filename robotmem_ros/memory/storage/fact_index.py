@@ -55,11 +55,7 @@ _FIRST_ACTIVE = f"""
     AND m.id <> ? LIMIT ?
 """
 _NEAR = f"""
-    SELECT {_CANDIDATE}, v.embedding FROM (
-        SELECT value AS id FROM json_each(?)
-        UNION SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512)
-    ) AS j
-    CROSS JOIN memories AS m ON m.id = j.id
+    SELECT {_CANDIDATE}, v.embedding FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id
     CROSS JOIN vectors AS v ON v.id = mv.vector_id AND length(v.embedding) = ?
     WHERE m.collection = ? AND m.type = 'fact' AND m.status = 'active'
@@ -134,11 +130,11 @@ def first_active(snapshot: Snapshot, collection: str, ids: Sequence[int], *, but
 
 
 def near(
-    snapshot: Snapshot, collection: str, ids: Iterable[int], *, after_id: int, vector: bytes, cosine: float
+    snapshot: Snapshot, collection: str, ids: Iterable[int], *, vector: bytes, cosine: float
 ) -> list[tuple[Candidate, float]]:
-    """Return the similar facts among some facts and the facts stored after an id, nearest first."""
+    """Return the similar facts among some memories, nearest first."""
     query = np.frombuffer(vector, np.float32)
-    rows = snapshot.rows(_NEAR, (json.dumps(list(ids)), after_id, codec.size(len(query)), collection))
+    rows = snapshot.rows(_NEAR, (json.dumps(list(ids)), codec.size(len(query)), collection))
     similarities = 1.0 - codec.distances([code for *_, code in rows], query)
     close = [
         (Candidate(*row), similarity)

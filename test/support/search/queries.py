@@ -102,14 +102,14 @@ def _names_of(name: str) -> st.SearchStrategy[list[str]]:
 
 
 def _bounds(world: World) -> st.SearchStrategy[float | None]:
-    decayed = st.sampled_from(world.memories).map(lambda memory: memory.confidence(world.oracle.lived_days))
+    decayed = world.any_memory.map(lambda memory: memory.confidence(world.oracle.lived_days))
     return st.sampled_from((None, 0.3, 0.30000000000000004, 0.5, 1.0)) | decayed
 
 
 @st.composite
 def _times(draw: st.DrawFn, world: World) -> int:
     # To the nanosecond a whole number of days after some memory, or just before; or by the clock of a simulation.
-    some = draw(st.sampled_from(world.memories)).new
+    some = draw(world.any_memory).new
     days = draw(st.sampled_from((0, 1, 30, 100)) | st.integers(0, 500))
     days_later = max(some.observed_at, some.received_at) + days * DAY + draw(st.sampled_from((-1, 0, 1)))
     return draw(st.sampled_from((START, days_later, days_later, SIMULATED + 1000 * SECOND)))
@@ -177,7 +177,7 @@ def _about_lists(operands: st.SearchStrategy[object]) -> tuple[st.SearchStrategy
 
 @st.composite
 def _comparisons(draw: st.DrawFn, world: World) -> Mapping[str, object]:
-    some = draw(st.sampled_from(world.memories))
+    some = draw(world.any_memory)
     row = some.row(world.oracle.lived_days)
     own = {name: value for name, field in OWN_FIELDS.items() if name not in _UNKNOWN and (value := field.value(row))}
     paths = ("context.label", "objects.name", "params.unheard", "task", "env", "confidence")

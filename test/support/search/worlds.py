@@ -9,6 +9,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
+from hypothesis import strategies as st
+
 from robotmem_ros.memory import Kind, Pose, RecallResult, RobotMemory
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
@@ -66,6 +68,11 @@ class World:
     areas: Mapping[str, Polygon] = field(default_factory=dict)
     lived_days: Sequence[int] = ()
     """Before the first query, in their order."""
+
+    @cached_property
+    def any_memory(self) -> st.SearchStrategy[ReferenceMemory]:
+        """Return the strategy that draws one of the memories; to make it takes as long as a query of many memories."""
+        return st.sampled_from(self.memories)
 
     @cached_property
     def oracle(self) -> Oracle:

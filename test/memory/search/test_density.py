@@ -97,7 +97,7 @@ def test_without_memories_there_are_bins_of_none(open_memory: OpenMemory) -> Non
         ({"bins": 1001}, "bins"),
         ({"after": -1}, "after"),
         ({"before": "noon"}, "before"),
-        ({"after": 5, "before": 5}, "before"),
+        ({"after": 5, "before": 5}, "after"),
         ({"collection": 5}, "collection"),
     ],
 )

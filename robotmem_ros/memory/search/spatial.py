@@ -53,8 +53,9 @@ def find_matches(
     bound = ranking.best_relevance - _EQUAL
     best = [evidence.words for evidence in ranking.evidence.values() if evidence.relevance > bound]
     if word_sets := {tuple(word for word in words if word in subject) for words in best} - {()}:
-        ids = np.unique(np.concatenate([relevance.text.with_all(words) for words in word_sets]))
-        return only(candidates.filter(relevance.snapshot, ids.tolist())), ranking
+        with suppress(StorageError):  # the ranking can do without the index that finds these
+            ids = np.unique(np.concatenate([relevance.text.with_all(words) for words in word_sets]))
+            return only(candidates.filter(relevance.snapshot, ids.tolist())), ranking
     return _nearly_as_relevant(relevance, candidates, ranking, depth), ranking
 
 

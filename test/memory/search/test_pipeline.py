@@ -126,6 +126,15 @@ def test_a_broken_text_index_leaves_the_vector_search(
 
 @pytest.mark.parametrize("query", ["the red mug", "red mug blue mug plant"])
 @pytest.mark.parametrize("spatial_sort", [None, HERE])
+def test_texts_are_read_where_the_index_of_words_is_broken(
+    three_mugs: RobotMemory, query: str, spatial_sort: dict[str, object] | None
+) -> None:
+    damage(three_mugs, "DROP TABLE memories_fts")
+    assert three_mugs.recall(query, spatial_sort=spatial_sort)[0].memory.content == "red mug"
+
+
+@pytest.mark.parametrize("query", ["the red mug", "red mug blue mug plant"])
+@pytest.mark.parametrize("spatial_sort", [None, HERE])
 def test_broken_vectors_leave_the_text_search(
     three_mugs: RobotMemory, query: str, spatial_sort: dict[str, object] | None
 ) -> None:

@@ -19,13 +19,13 @@ from robotmem_ros.memory.embedding import Vector, Vectors
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.storage import Database, codec, collection_rows, rows
-from robotmem_ros.memory.storage.schema import SCHEMA
+from robotmem_ros.memory.storage.migrations import MIGRATIONS
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.storage.vector_rows import text_digest
 
 __all__ = ["SCHEMA_VERSION", "NewMemory", "fill", "perception", "save", "vectors_by_text"]
 
-SCHEMA_VERSION = f"{zlib.crc32(SCHEMA.encode()):08x}"
+SCHEMA_VERSION = f"{zlib.crc32(chr(0).join(MIGRATIONS).encode()):08x}"
 """Differs for every schema, for the names of cached databases."""
 
 

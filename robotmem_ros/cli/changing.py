@@ -267,8 +267,9 @@ COMMANDS = (
     ),
     Command(
         "purge", "delete memories without a trace",
-        "Delete memories, active or forgotten, and every trace of them in the file. This cannot be undone, so it asks "
-        "first. Of several conditions, all must hold. Files that retention exported are left alone.", _purge,
+        "Delete memories, active or forgotten, and every trace of them in the file and in the backups of migrations "
+        "beside it. This cannot be undone, so it asks first. Of several conditions, all must hold. Files that "
+        "retention exported are left alone.", _purge,
         (
             DATABASE,
             option("--id", type=int, nargs="+", metavar="ID", help="these memories"),

@@ -1,4 +1,4 @@
-"""One SQLite file: its schema, its connections, and the one writer."""
+"""One SQLite file: its schema and migrations, its connections, and the one writer."""
 
 from .database import Database
 

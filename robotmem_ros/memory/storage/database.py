@@ -39,7 +39,7 @@ from .connection import (
 from .file_guard import FileGuard
 from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
-from .schema import check, create_or_check, schema_version
+from .migrations import check_version, migrate, schema_version
 from .snapshot import Snapshot, Transaction
 from .writer import Writer
 
@@ -52,11 +52,11 @@ class Database:
 
     In memory there is a single connection that all share, one at a time. `on_insert` is called when memories that were
     given to `insert` are stored, once for many. `clock` is the robot's, in nanoseconds. With `read_only` nothing is
-    written.
+    written, not even an older schema brought up to date.
 
     Raises:
-        DatabaseUnusableError: the file is a directory, not writable, damaged, of another schema, locked, or of another
-            program; or another program has it open that indexes words in another way.
+        DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program; or
+            another program has it open that indexes words in another way.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class Database:
     def _open_to_write(self, log: log_loss.Log) -> sqlite3.Connection:
         with self._close_on_error(self._connect(read_only=False)) as connection:
             self._note_loss(connection, log)
-            create_or_check(connection, self.path)
+            migrate(connection, self.path)
             log_loss.settle(connection)
             index_schemes.note_in_new(connection)
             if index_schemes.are_current(connection):
@@ -248,7 +248,7 @@ class Database:
 
     def _open_to_read(self, log: log_loss.Log) -> sqlite3.Connection:
         with self._close_on_error(self._connect(read_only=True)) as connection:
-            check(connection, self.path)
+            check_version(connection, self.path)
             self._note_loss(connection, log)
             self.tokens_missing = index_schemes.tokens_missing(connection)
             return connection

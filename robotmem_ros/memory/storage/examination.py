@@ -14,7 +14,7 @@ from ..clocks import DAY, nanoseconds
 from . import indexed_row, vector_rows
 from .connection import IN_MEMORY, connect
 from .indexing import INDEXES, exchange
-from .schema import create_or_check
+from .migrations import migrate
 from .snapshot import Snapshot, Transaction, json_array
 
 _MOST = 5
@@ -120,7 +120,7 @@ def _wrong_counts(snapshot: Snapshot) -> Iterator[str]:
 def _scratch() -> Iterator[Transaction]:
     path = Path(IN_MEMORY)
     with closing(connect(path, busy_timeout=0.0, synchronous="normal", read_only=False)) as connection:
-        create_or_check(connection, path)
+        migrate(connection, path)
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("BEGIN")
         yield Transaction(connection)

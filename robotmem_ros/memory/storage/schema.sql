@@ -1,4 +1,4 @@
--- The database, version 1.
+-- The database, version 1. Later versions are steps in migrations.py.
 --
 -- Units: times of the robot's clock are whole nanoseconds (observed_at, first_seen, ...), times of the wall clock are
 -- ISO 8601 texts in UTC (created_at, changed_at, ...), lengths are metres. Booleans are 0 and 1.
@@ -592,8 +592,8 @@ CREATE TABLE openings (
     at INTEGER NOT NULL  -- by the wall clock as it stands now
 );
 
--- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of this
--- file, see schema.py), `embedding_model`, `next_model`, `tokens` and `statements` (how its indexes read texts, see
+-- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
+-- migrations.py that made it), `embedding_model`, `next_model`, `tokens` and `statements` (how its indexes read texts, see
 -- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one).
 CREATE TABLE settings (

@@ -4,7 +4,7 @@ A deleted row is gone from every table, and SQLite zeroes its bytes (PRAGMA secu
 keeps the words of deleted texts in its segments until they are merged, the nodes of an R*Tree keep the cells they
 had, the gaps inside of pages keep cells that were moved, and the write-ahead log keeps pages as they were. So the text
 index is merged into one segment, the nodes are cleared behind their cells, the log is emptied, and the gaps are zeroed
-where they are.
+where they are. Copies beside the file go as well: backups of migrations.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ _CHECKPOINTS, _PAUSE = 50, 0.02
 _NODE_HEADER = 4
 _TREES = {"positions_rtree": 32, "objects_rtree": 40}
 """R*Trees, and the bytes of a cell: 8 of a rowid, and 4 of each coordinate. See "file format" in SQLite's rtree.c."""
+COPIES = ("{name}.v*.bak",)
+"""Patterns of files beside a database that hold parts of it and are not needed."""
 
 
 def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
@@ -43,6 +45,8 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
     try:
         purge_rows.delete_names(transaction)
         text_rows.drop_blocks(transaction, only_outdated=True)
+        for copy in copies(path):
+            copy.unlink(missing_ok=True)
         _merge_and_shrink(connection)
         if str(path) == IN_MEMORY:
             purge_rows.note_finished(Transaction(connection))
@@ -78,6 +82,13 @@ def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
         return _empty_log(connection)
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
+
+
+def copies(path: Path) -> list[Path]:
+    """Return the files beside a database that hold parts of it and are not needed."""
+    if str(path) == IN_MEMORY:
+        return []
+    return sorted(file for pattern in COPIES for file in path.parent.glob(pattern.format(name=_escape(path.name))))
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
@@ -144,3 +155,8 @@ def _run(path: Path) -> None:
 def _cleared_node(data: bytes, cell: int) -> bytes:
     cells = int.from_bytes(data[2:_NODE_HEADER], "big")
     return data[: _NODE_HEADER + cells * cell].ljust(len(data), b"\0")
+
+
+def _escape(name: str) -> str:
+    # In a pattern, brackets of a name stand for themselves.
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -117,6 +118,17 @@ def sighting(memory: RobotMemory, place: tuple[float, ...], when: int) -> NewMem
         NewPerception(description="a zqvtoothbrush", label="zqvtoothbrush", pose=place, observed_at=when),
         now=lambda: 1,
     )
+
+
+def test_backups_beside_the_database_go_too(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory(tmp_path / "my[1].db")
+    names = ("my[1].db.v1.bak", "my[1].db.v12.bak")
+    strangers = ("my1.db.v1.bak", "my[1].db2", "my[1].db.notes.txt", "other.db.v1.bak")
+    for name in (*names, *strangers):
+        (tmp_path / name).write_bytes(b"copy")
+    memory.purge(ids=[memory.learn("mug").memory_id])
+    left = {file.name for file in tmp_path.iterdir()} - {"my[1].db", "my[1].db-wal", "my[1].db-shm"}
+    assert left == set(strangers)
 
 
 LETTERS = "qxzjvkwy"

@@ -126,6 +126,7 @@ class Backfill:
                 return [], False
             is_complete = tables is CURRENT and not vector_rows.lacking(snapshot)
             rows = [] if is_complete else vector_rows.without_vector(snapshot, last_id, _BATCH, tables)
+            rows = [row for row in rows if row[0] > last_id]  # a damaged file may give others for ever
             if not rows and (is_complete or not vector_rows.lacking(snapshot, tables)):
                 self._last_id = vector_rows.newest_memory(snapshot)
                 self._refusals.clear()

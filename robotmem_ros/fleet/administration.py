@@ -94,10 +94,10 @@ def add_robot(connection: Connection, name: str, password_file: Path) -> str:
     """
     role = _role("robot", name)
     with fleet_errors(), _new_password(password_file, role) as password, connection.transaction():
-        added = connection.execute(
+        robots = connection.execute(
             "INSERT INTO robotmem.robots (name, role) VALUES (%s, %s) ON CONFLICT DO NOTHING RETURNING id", (name, role)
         )
-        if added.fetchone() is None:
+        if robots.fetchone() is None:
             raise FleetError(f"the fleet has a robot {name!r} already; take another name, or `robot renew {name}`")
         _set_login(connection, role, "robotmem_robots", password)
     return role
@@ -166,16 +166,16 @@ def load(connection: Connection, batches: Iterable[Batch], name: str) -> int:
     Raises:
         FleetError: a file belongs to no robot, or the login may not store it.
     """
-    stored = 0
+    count = 0
     for batch in batches:
         with fleet_errors(), connection.transaction():
             robot, policy = _robot_of(connection, batch.robot, name)
-            stored += apply(connection, robot, batch, policy)
+            count += apply(connection, robot, batch, policy)
             connection.execute(
                 "UPDATE robotmem.robots SET lived_days = greatest(lived_days, %s) WHERE id = %s",
                 (batch.lived_days, robot),
             )
-    return stored
+    return count
 
 
 def rebuild(connection: Connection) -> int:
@@ -186,20 +186,20 @@ def rebuild(connection: Connection) -> int:
     Raises:
         FleetError: the login may not do that, or somebody holds a lock for a minute.
     """
-    changed, place = 0, [-1, UUID(int=0)]
+    count, place = 0, [-1, UUID(int=0)]
     with fleet_errors():
         while place:
             with connection.transaction(), connection.cursor() as cursor:
                 page = cursor.execute(_PAGE, place).fetchall()
                 cursor.executemany(_DERIVE, [values for row in page for values in _derived(*row)])
-                changed += max(cursor.rowcount, 0)
+                count += max(cursor.rowcount, 0)
             place = [*page[-1][:2]] if page else []
         with connection.transaction():
             connection.execute(_COUNT_WORDS)
         # An index of words and the statistics keep the words of what was deleted, and pages its bytes.
         connection.execute("ANALYZE")
         connection.execute("VACUUM (FULL, ANALYZE)")
-    return changed
+    return count
 
 
 def _derived(robot: int, uuid: UUID, body: Any) -> Iterator[dict[str, object]]:

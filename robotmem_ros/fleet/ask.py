@@ -12,7 +12,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import MALFORMED
 from ..memory.models import Kind, Memory, Pose, Vector
 from ..memory.validation import compact_json
-from .conditions import ACTIVE, Parents, Sql, all_of, joined, sql
+from .conditions import ACTIVE, Parents, Sql, all_of, join, sql
 from .connection import Connection
 
 ROBOTS = "JOIN robotmem.robots AS r ON r.id = m.robot "
@@ -26,7 +26,7 @@ class Asker:
 
     parameters: Parameters
     vector: Vector | None = None
-    """Of the text of the query; None without a model that reads it."""
+    """Vector of the text of the query; None without a model that reads it."""
     model: str = ""
     """The model of the vector."""
     reason: str = ""
@@ -64,7 +64,7 @@ def ask(connection: Connection, *parts: Sql | str) -> list[Any]:
     Raises:
         psycopg.Error: the fleet cannot be asked.
     """
-    statement = joined(*parts)
+    statement = join(*parts)
     return connection.execute(statement.sql.encode(), statement.arguments).fetchall()
 
 

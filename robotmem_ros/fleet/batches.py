@@ -55,7 +55,7 @@ _STORE_UNITS = f"""
     {_NEWER.format(columns="s.unit, s.body", condition="s.unit <> 'memory'")}
     {_IS_NEWER}
 """
-_REFUSED = re.compile(r"\\u(0000|d[89a-f])|NaN|Infinity")
+_UNSTORABLE = re.compile(r"\\u(0000|d[89a-f])|NaN|Infinity")
 """Signs of a character that is NUL or half of one, or of a number that is none; a text may have them, too."""
 _MAX_WORDS, _MAX_LETTERS, _MAX_BYTES = 16_000, 500, 500_000
 """Limits of a tsvector, with room to spare."""
@@ -112,7 +112,7 @@ def _staged(row: Row, lived_days: int) -> tuple[object, ...]:
 
 def _json(body: Row) -> str:
     text = json.dumps(body)
-    return json.dumps(_storable(body)) if _REFUSED.search(text) else text
+    return json.dumps(_storable(body)) if _UNSTORABLE.search(text) else text
 
 
 def _storable(value: Any) -> Any:
@@ -143,10 +143,10 @@ def lexeme(word: str) -> str:
     return text
 
 
-def quoted(word: str) -> str:
+def quote(word: str) -> str:
     """Return a word as the text of a tsvector or a tsquery."""
-    escaped = lexeme(word).replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
+    text = lexeme(word).replace("\\", "\\\\").replace("'", "''")
+    return f"'{text}'"
 
 
 def vector_text(vector: Vector) -> str:
@@ -168,4 +168,4 @@ def _lexemes(text: str) -> Iterator[str]:
         size += len(lexeme(word).encode()) + 8
         if size > _MAX_BYTES:
             return
-        yield f"{quoted(word)}:{place}"
+        yield f"{quote(word)}:{place}"

@@ -76,8 +76,8 @@ class FleetClient:
             except TimeoutError:
                 raise RobotMemoryError(f"the fleet did not answer within {deadline:g} s") from None
             except ImportError as cause:
-                missing = cause.name or "libpq"  # without its library psycopg names none
-                raise RobotMemoryError(f"{missing} is not installed (pip install 'robotmem_ros[fleet]')") from cause
+                package = cause.name or "libpq"  # without its library psycopg names none
+                raise RobotMemoryError(f"{package} is not installed (pip install 'robotmem_ros[fleet]')") from cause
 
         threading.Thread(target=run, name="robotmem-ask", daemon=True).start()
         return answer

@@ -32,7 +32,7 @@ from ..memory.conditions.spatial import NEVER, Box, Circle, InAreas, SinceLastVi
 
 Parents = Mapping[str, str]
 """Tags, and the tag above each; empty for none."""
-_OWN = {
+_FIELDS = {
     "id": "to_jsonb(m.memory_id)",
     "tags": "m.body -> 'tags'",
     "confirmed": "to_jsonb(m.confirmed)",
@@ -66,7 +66,7 @@ class Sql(NamedTuple):
     arguments: tuple[object, ...] = ()
 
 
-def joined(*parts: Sql | str) -> Sql:
+def join(*parts: Sql | str) -> Sql:
     """Return parts of a statement as one."""
     pieces = [Sql(part) if isinstance(part, str) else part for part in parts]
     return Sql("".join(piece.sql for piece in pieces), tuple(value for piece in pieces for value in piece.arguments))
@@ -84,7 +84,7 @@ def sql(condition: Condition, parents: Parents) -> Sql:
 
 def all_of(conditions: Iterable[Sql]) -> Sql:
     """Require all of some conditions."""
-    return _joined("AND", [*conditions], "true")
+    return _combine("AND", [*conditions], "true")
 
 
 def confidence(decay: Decay) -> Sql:
@@ -122,8 +122,8 @@ def within(place: Place) -> Sql:
         return all_of((_in_space(place.field), Sql(f"{position.sql} IS NOT NULL", position.arguments)))
     square = square_from(place)
     near = Sql(f"{square.sql} <= %s", (*square.arguments, greatest_square(radius)))
-    (x, y), more = place.target[:2], radius * (1 + _MARGIN) + _MARGIN
-    return all_of((_in_space(place.field), *_in_box(place.field, (x - more, y - more), (x + more, y + more)), near))
+    (x, y), reach = place.target[:2], radius * (1 + _MARGIN) + _MARGIN
+    return all_of((_in_space(place.field), *_in_box(place.field, (x - reach, y - reach), (x + reach, y + reach)), near))
 
 
 @sql.register
@@ -133,7 +133,7 @@ def _(condition: And, parents: Parents) -> Sql:
 
 @sql.register
 def _(condition: Or, parents: Parents) -> Sql:
-    return _joined("OR", [sql(part, parents) for part in condition.conditions], "false")
+    return _combine("OR", [sql(part, parents) for part in condition.conditions], "false")
 
 
 @sql.register
@@ -225,11 +225,11 @@ def _(condition: Box, parents: Parents) -> Sql:
 
 @sql.register
 def _(condition: InAreas, parents: Parents) -> Sql:
-    named = _at(AREA_PATH)
-    tests = [Sql(f"{named.sql} = ANY (%s::jsonb[])", (*named.arguments, [*map(json.dumps, condition.names)]))]
+    area = _at(AREA_PATH)
+    tests = [Sql(f"{area.sql} = ANY (%s::jsonb[])", (*area.arguments, [*map(json.dumps, condition.names)]))]
     polygons = [condition.polygons[name] for name in condition.names if name in condition.polygons]
     tests += [all_of((_in_space(condition.field), *_inside(condition.field, polygon))) for polygon in polygons]
-    return _joined("OR", tests, "false")
+    return _combine("OR", tests, "false")
 
 
 @sql.register
@@ -248,8 +248,8 @@ def _(condition: Compare, parents: Parents) -> Sql:
         return sql(Tags((str(operand),)), parents)
     if path == "tags":
         return _compared(Sql("nullif(m.body -> 'tags', '{}')"), operator, operand)
-    if path in _OWN:
-        return _compared(Sql(_OWN[path]), operator, operand)
+    if path in _FIELDS:
+        return _compared(Sql(_FIELDS[path]), operator, operand)
     context_path = condition.context_path
     is_scalar = not isinstance(operand, list)
     if is_scalar and operator in ("$eq", "$contains") and not isinstance(operand, dict):
@@ -310,7 +310,7 @@ def _inside(field: Field, area: Area) -> Iterable[Sql]:
     x, y = "m.position[1]", "m.position[2]"
     crossed = f"(({y} < %s) <> ({y} < %s) AND {x} < %s + ({y} - %s) / %s * %s)::integer"
     edges = [Sql(crossed, (ay, by, ax, ay, by - ay, bx - ax)) for (ax, ay), (bx, by) in area.edges() if ay != by]
-    count = _joined("+", edges, "0")
+    count = _combine("+", edges, "0")
     yield Sql(f"({count.sql}) %% 2 = 1", count.arguments)
 
 
@@ -326,7 +326,7 @@ def _under(tags: Sequence[str], parents: Parents) -> list[str]:
     return sorted(under)
 
 
-def _joined(operator: str, conditions: Sequence[Sql], neutral: str) -> Sql:
+def _combine(operator: str, conditions: Sequence[Sql], neutral: str) -> Sql:
     if not conditions:
         return Sql(neutral)
     text = f" {operator} ".join(condition.sql for condition in conditions)

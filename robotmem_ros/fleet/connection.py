@@ -103,10 +103,10 @@ def connect(url: str) -> Connection:
 
 
 def _check_version(version: int) -> None:
-    own = len(MIGRATIONS)
-    if version != own:
-        way_out = "run `robotmem fleet init`" if version < own else "use a newer robotmem"
-        raise FleetError(f"the fleet has version {version} and this program version {own}; {way_out}")
+    latest = len(MIGRATIONS)
+    if version != latest:
+        way_out = "run `robotmem fleet init`" if version < latest else "use a newer robotmem"
+        raise FleetError(f"the fleet has version {version} and this program version {latest}; {way_out}")
 
 
 def open_database(url: str) -> Connection:

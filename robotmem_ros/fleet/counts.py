@@ -21,7 +21,7 @@ _VALUES = {
     CountField.SESSIONS: "m.session_id",
     CountField.KINDS: "m.type",
 }
-"""What memories are counted by."""
+"""Expressions by which memories are counted."""
 
 
 def counts(connection: Connection, query: CountQuery, asker: Asker, areas: Mapping[str, Area]) -> list[Count]:
@@ -31,9 +31,9 @@ def counts(connection: Connection, query: CountQuery, asker: Asker, areas: Mappi
         psycopg.Error: the fleet cannot be asked.
     """
     conditions = [Collections((query.collection,), suffices=True)] if query.collection else []
-    where = asker.candidates(conditions)
+    condition = asker.candidates(conditions)
     rows = ask(
-        connection, f"SELECT value, count(*) FROM (SELECT {_VALUES[query.field]} AS value{FROM}WHERE ", where,
+        connection, f"SELECT value, count(*) FROM (SELECT {_VALUES[query.field]} AS value{FROM}WHERE ", condition,
         ") AS v WHERE value <> '' GROUP BY value",
     )  # fmt: skip
     entries = [Count(*row) for row in rows]

@@ -17,14 +17,14 @@ from ..memory.config.parameters import Parameters
 from ..memory.search.pipeline import MAX_FOLDED_IDS
 from ..memory.search.query import Query
 from .ask import FROM, NEWEST_FIRST
-from .conditions import Sql, all_of, joined, position_at
+from .conditions import Sql, all_of, join, position_at
 
 _PLACES = """jsonb_build_array(
     m.frame_id, m.map_id, m.position IS NULL, CASE WHEN m.confirmed IS NOT NULL THEN m.uuid END,
     CASE WHEN m.position IS NULL OR jsonb_typeof(m.body #> '{{context,spatial}}') <> 'object'
     THEN m.body #> '{{context,spatial}}' ELSE (m.body #> '{{context,spatial}}') - 'area' END, {more}
 )::text"""
-"""What must be the same of two places. An object is a thing at a place of its own."""
+"""Places as texts that must be the same. An object is a thing at a place of its own."""
 
 
 class Twin(NamedTuple):
@@ -37,11 +37,11 @@ class Twin(NamedTuple):
     reach: float
     """Metres."""
 
-    def is_for(self, other: Twin) -> bool:
+    def is_for(self, twin: Twin) -> bool:
         """Tell whether the memory stands for another one."""
-        if self[:3] != other[:3] or self.position is None or other.position is None:
-            return self[:3] == other[:3]
-        return math.dist(self.position, other.position) <= self.reach
+        if self[:3] != twin[:3] or self.position is None or twin.position is None:
+            return self[:3] == twin[:3]
+        return math.dist(self.position, twin.position) <= self.reach
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Folding:
         position = "m.position" if self.query.compares_places else "NULL::double precision[]"
         reach = "coalesce((%s::jsonb ->> m.label_key)::double precision, %s::double precision)"
         metres = Sql(reach, (json.dumps(rules.radii), rules.default_radius))
-        return joined(f"{self._twin}, ", self._places, f", {position}, ", metres)
+        return join(f"{self._twin}, ", self._places, f", {position}, ", metres)
 
     def apart_from(self, heads: Sequence[Twin], before: str = "true") -> Sql:
         """Require a memory that none of some others stands for."""
-        alike = joined("(SELECT bool_or(", self._alike("e"), ") FROM ", _table(heads, "e"), f" WHERE {before})")
-        return joined("NOT coalesce(", alike, ", false)")
+        alike = join("(SELECT bool_or(", self._alike("e"), ") FROM ", _table(heads, "e"), f" WHERE {before})")
+        return join("NOT coalesce(", alike, ", false)")
 
-    def groups(self, heads: Sequence[Twin], where: Sql) -> Sql:
+    def groups(self, heads: Sequence[Twin], condition: Sql) -> Sql:
         """Number the memories, and tell of each the newest that it stands for, how many, and their ids, newest first.
 
         What an earlier one stands for is left out.
@@ -73,11 +73,11 @@ class Folding:
         newest = f"ORDER BY {NEWEST_FIRST}"
         # Of one text alone, no two of the memories stand for the same one.
         apart = [self.apart_from(heads, "e.n < h.n")] if self.query.compares_places else []
-        return joined(
+        return join(
             "SELECT h.n, h.robot, g.* FROM ", _table(heads, "h"),
             f" CROSS JOIN LATERAL (SELECT (array_agg(m.uuid {newest}))[1] AS uuid, count(*) AS size, "
             f"(array_agg(m.memory_id {newest}))[2:{MAX_FOLDED_IDS + 1}] AS others{FROM}WHERE ",
-            all_of((where, self._alike("h"), *apart)), ") AS g",
+            all_of((condition, self._alike("h"), *apart)), ") AS g",
         )  # fmt: skip
 
     def _alike(self, head: str) -> Sql:
@@ -99,8 +99,8 @@ class Folding:
         if not self.query.compares_places:
             return Sql("''")
         place = self.query.spatial_sort
-        more = Sql("NULL") if place is None or place.field.name == POSITION else position_at(place.field)
-        return Sql(_PLACES.format(more=more.sql), more.arguments)
+        extra = Sql("NULL") if place is None or place.field.name == POSITION else position_at(place.field)
+        return Sql(_PLACES.format(more=extra.sql), extra.arguments)
 
 
 def _table(heads: Sequence[Twin], alias: str) -> Sql:

@@ -17,7 +17,7 @@ from .conditions import Sql, confidence, has_faded
 from .connection import Connection
 
 _LAST_SEEN = "m.body #> '{object,0,last_seen}'"
-_KEPT = 100
+_LIMIT = 100
 """Changes and sightings of a memory that are read, as of one in the robot's own file."""
 
 
@@ -29,10 +29,10 @@ def objects(
     Raises:
         psycopg.Error: the fleet cannot be asked.
     """
-    where = asker.candidates([] if include_unconfirmed else [ConfirmedObjects()])
+    condition = asker.candidates([] if include_unconfirmed else [ConfirmedObjects()])
     rows = ask(
         connection, "SELECT r.name, m.memory_id, m.body, ", confidence(decay), FROM,
-        "WHERE m.confirmed IS NOT NULL AND ", where, Sql(f" ORDER BY {_LAST_SEEN} DESC, m.uuid LIMIT %s", (limit,)),
+        "WHERE m.confirmed IS NOT NULL AND ", condition, Sql(f" ORDER BY {_LAST_SEEN} DESC, m.uuid LIMIT %s", (limit,)),
     )  # fmt: skip
     things = []
     for row in rows:
@@ -67,10 +67,10 @@ def _object(robot: str, memory_id: int, body: Mapping[str, Any], confidence_now:
 
 
 def _details(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> MemoryDetails:
-    sightings = sorted(body["sightings"], key=lambda sighting: -sighting["observed_at"])[:_KEPT]
+    sightings = sorted(body["sightings"], key=lambda sighting: -sighting["observed_at"])[:_LIMIT]
     return MemoryDetails(
         memory_of(memory_id, body, confidence_now, faded), body["status"], body["status_reason"],
-        tuple(Change(**change) for change in body["history"][: -_KEPT - 1 : -1]),
+        tuple(Change(**change) for change in body["history"][: -_LIMIT - 1 : -1]),
         tuple(_sighting(sighting) for sighting in sightings), None,
     )  # fmt: skip
 

@@ -22,14 +22,14 @@ _ROWS = 256
 _ROBOTS = "SELECT id, name, stored FROM robotmem.robots WHERE role <> current_user ORDER BY name"
 _GRANTS = "SELECT collection FROM robotmem.grants ORDER BY collection"
 _IS_SHARED = "(type = 'fact' OR body #>> '{object,0,confirmed}' = '1' AND body ->> 'map_id' = ANY (%(maps)s))"
-_CHANGED = f"""
+_CHANGES = f"""
     SELECT stored, uuid, CASE WHEN {_IS_SHARED} THEN body END FROM robotmem.memories
     WHERE robot = %(robot)s AND (stored, uuid) > (%(after)s, %(uuid)s) AND stored <= %(last)s
     AND (%(collections)s::text[] IS NULL OR collection = ANY (%(collections)s)) AND (status = 'active' OR %(after)s > 0)
     ORDER BY stored, uuid LIMIT %(n)s
 """
 _BODIES = "SELECT uuid, body FROM robotmem.memories WHERE robot = %s AND uuid = ANY (%s)"
-_DELETED = "SELECT uuid FROM robotmem.deleted WHERE robot = %(robot)s AND stored > %(after)s AND stored <= %(last)s"
+_DELETIONS = "SELECT uuid FROM robotmem.deleted WHERE robot = %(robot)s AND stored > %(after)s AND stored <= %(last)s"
 _FIRST = "00000000-0000-0000-0000-000000000000"
 _LOG = logging.getLogger(__name__)
 
@@ -89,19 +89,19 @@ class Pull:
             "robot": robot, "after": after, "uuid": _FIRST, "last": last, "maps": maps, "n": _ROWS,
             "collections": None if "*" in self._collections else self._collections,
         }  # fmt: skip
-        deleted = tuple(uuid.hex for (uuid,) in connection.execute(_DELETED, values))
+        deletions = tuple(uuid.hex for (uuid,) in connection.execute(_DELETIONS, values))
         has_more = True
         while has_more:
-            page = connection.execute(_CHANGED, values).fetchall()
+            page = connection.execute(_CHANGES, values).fetchall()
             has_more = len(page) == _ROWS
-            bodies = {uuid.hex: (stored, body) for stored, uuid, body in page}
+            bodies = {uuid.hex: (stamp, body) for stamp, uuid, body in page}
             bodies |= self._gone(connection, robot, bodies)
             rows = [row for uuid, value in bodies.items() if (row := _row(name, uuid, *value)) is not None]
             if page:
                 values["after"], values["uuid"] = page[-1][:2]
             # Rows of one stamp may be on two pages.
-            self._store(name, scope, rows, deleted, values["after"] - 1 if has_more else last)
-            deleted = ()
+            self._store(name, scope, rows, deletions, values["after"] - 1 if has_more else last)
+            deletions = ()
             yield
 
     def _gone(self, connection: Connection, robot: int, bodies: dict[str, tuple[int, Any]]) -> dict[str, Any]:
@@ -111,20 +111,20 @@ class Pull:
         rows = connection.execute(_BODIES, (robot, uuids)).fetchall() if uuids else []
         return {uuid.hex: (bodies[uuid.hex][0], body) for uuid, body in rows}
 
-    def _store(self, name: str, scope: str, rows: Sequence[Any], deleted: tuple[str, ...], place: int) -> None:
-        batch = Batch(name, "", 0, place, tuple(rows), deleted)
+    def _store(self, name: str, scope: str, rows: Sequence[Any], deletions: tuple[str, ...], place: int) -> None:
+        batch = Batch(name, "", 0, place, tuple(rows), deletions)
         database, store = self._memory.parts.database, subscriptions.store
         try:
             self.stored += (
                 database.write(lambda transaction: store(transaction, name, scope, batch, place)).result().stored
             )
         except InvalidFieldError as cause:
-            if len(rows) + len(deleted) <= 1:
+            if len(rows) + len(deletions) <= 1:
                 _LOG.warning("fleet: a memory of %s is left out: %s", name, cause)
                 self._store(name, scope, (), (), place)
                 return
             # What somebody put into the fleet by hand must not keep the rest from coming.
-            parts = [((row,), ()) for row in rows] + [((), (uuid,)) for uuid in deleted]
+            parts = [((row,), ()) for row in rows] + [((), (uuid,)) for uuid in deletions]
             with self._memory.parts.database.snapshot() as snapshot:
                 before = subscriptions.place(snapshot, name, scope)
             for part_rows, part_deleted in parts:
@@ -133,12 +133,12 @@ class Pull:
         self._memory.parts.maintenance.notify()
 
 
-def _row(name: str, uuid: str, stored: int, body: Any) -> dict[str, Any] | None:
+def _row(name: str, uuid: str, stamp: int, body: Any) -> dict[str, Any] | None:
     # A row that was put there by hand may hold anything: what cannot be read here is found when it is stored.
     if not isinstance(body, dict):
         return None
     try:
-        shared = as_of_another(name, {**body, "unit": "memory", "uuid": uuid})
+        row = as_of_another(name, {**body, "unit": "memory", "uuid": uuid})
     except MALFORMED:
         return None
-    return shared and {**shared, "revision": stored}
+    return row and {**row, "revision": stamp}

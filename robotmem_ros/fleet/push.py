@@ -32,7 +32,7 @@ _CONTACT_PERIOD = 10.0
 """Seconds after which a robot without changes is in contact: so it notices a server that was restored."""
 _PATIENCE = 2.0
 """Seconds that a robot waits at its end for a network that does not answer."""
-_OWN = """
+_ROBOT = """
     SELECT id, name, file, policy, epoch, revision, latest_epoch, latest FROM robotmem.robots WHERE role = current_user
     FOR UPDATE
 """
@@ -106,7 +106,7 @@ class Push:
         self._complete: _File | None = None
         self._contact_due = 0.0
         self.acknowledged = BEGINNING
-        """What the server has of the file, as far as is known here."""
+        """Cursor of what the server has of the file, as far as is known here."""
         self.sent = 0
         """Memories that the server stored."""
         self._has_answer = False
@@ -150,7 +150,7 @@ class Push:
 
     def _send_batch(self, connection: Connection) -> bool:
         with connection.transaction():
-            robot_row = connection.execute(_OWN).fetchone()
+            robot_row = connection.execute(_ROBOT).fetchone()
             if robot_row is None:
                 raise FleetError("the fleet has no robot of this login; `robotmem fleet robot add NAME` makes one")
             robot, name, known_file, known_policy, *cursor = robot_row
@@ -163,9 +163,9 @@ class Push:
                     f"the robot {name!r} of the fleet is the file {known_file}, and this is the file {file.robot}: two "
                     f"robots have one name; if the other file is lost, run `robotmem fleet robot renew {name}`"
                 )
-            stored = 0
+            count = 0
             if batch is not None:
-                stored, acknowledged = apply(connection, robot, batch, policy), batch.cursor
+                count, acknowledged = apply(connection, robot, batch, policy), batch.cursor
             values = {
                 "id": robot,
                 "file": file.robot,
@@ -181,7 +181,7 @@ class Push:
                     f"robot {name!r} a file of its own"
                 ) from None
         self.acknowledged, self._has_answer = acknowledged, True
-        self.sent += stored
+        self.sent += count
         return batch is not None
 
     def _read(self, cursor: Cursor, *, again: bool) -> tuple[_File, Batch | None]:

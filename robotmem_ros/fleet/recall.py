@@ -37,7 +37,7 @@ from ..memory.storage.traits import Traits
 from ..memory.text.analysis import Analysis, analyse
 from . import searches
 from .ask import FROM, NEWEST_FIRST, ROBOTS, Asker, ask, memory
-from .batches import lexeme, quoted, vector_text
+from .batches import lexeme, quote, vector_text
 from .conditions import Sql, all_of, confidence, has_faded, within
 from .connection import Connection
 from .folding import Folding, Twin
@@ -51,7 +51,7 @@ _CONTRADICTED_BY = """(
     ))
 )"""
 _TRAITS = f"m.is_real, CASE m.type WHEN 'fact' THEN {_CONTRADICTED_BY} END, m.outcome, "
-"""Those of `storage/traits.py`, in the order of its fields, but for the last."""
+"""Traits of `storage/traits.py`, in the order of its fields, but for the last."""
 _TWIN = slice(10, None)
 """Where a row has the fields of `Twin`."""
 
@@ -108,13 +108,13 @@ class _Recall:
     asker: Asker
 
     def result(self) -> RecallResult:
-        where, place = self.asker.candidates(self.query.conditions), self.query.spatial_sort
+        condition, place = self.asker.candidates(self.query.conditions), self.query.spatial_sort
         if place:
-            where = all_of((where, within(place)))
+            condition = all_of((condition, within(place)))
         if not self.query.text:
-            heads = self._nearest(where, place) if place else self._newest(where)
-            return RecallResult(self._hits(where, heads), Mode.STRUCTURED, "", bool(heads))
-        matches = self._ranked(where)
+            heads = self._nearest(condition, place) if place else self._newest(condition)
+            return RecallResult(self._hits(condition, heads), Mode.STRUCTURED, "", bool(heads))
+        matches = self._ranked(condition)
         mode, reason = self._mode(matches)
         best = max((match.relevance for match in matches), default=0.0)
         is_relevant = bool(matches) and best >= self.query.min_relevance
@@ -123,15 +123,15 @@ class _Recall:
         if not is_relevant and not self.query.takes_best:
             return RecallResult((), mode, reason, words=self._rarities)
         if place:
-            heads = self._nearest_match(where, place, matches)
+            heads = self._nearest_match(condition, place, matches)
         else:
-            heads = self._best(where, matches) or self._newest(where)
-        return RecallResult(self._hits(where, heads), mode, reason, bool(heads) and is_relevant, self._rarities)
+            heads = self._best(condition, matches) or self._newest(condition)
+        return RecallResult(self._hits(condition, heads), mode, reason, bool(heads) and is_relevant, self._rarities)
 
-    def _newest(self, where: Sql) -> Sequence[_Match]:
-        return self._first(lambda n, rest: self._matches(searches.newest(rest, n)), where)
+    def _newest(self, condition: Sql) -> Sequence[_Match]:
+        return self._first(lambda n, rest: self._matches(searches.newest(rest, n)), condition)
 
-    def _nearest(self, where: Sql, place: Place) -> Sequence[_Match]:
+    def _nearest(self, condition: Sql, place: Place) -> Sequence[_Match]:
         def search(n: int, rest: Sql) -> Sequence[_Match]:
             if place.field.name == POSITION and math.isinf(place.max_distance):
                 matches = self._matches(searches.surely_nearest(rest, n, place))
@@ -139,32 +139,32 @@ class _Recall:
                     return matches
             return self._matches(searches.nearest(rest, n, place))
 
-        return self._first(search, where)
+        return self._first(search, condition)
 
-    def _nearest_match(self, where: Sql, place: Place, ranking: Sequence[_Match]) -> Sequence[_Match]:
+    def _nearest_match(self, condition: Sql, place: Place, ranking: Sequence[_Match]) -> Sequence[_Match]:
         # Those with all words, else those that the searches found.
-        whole = Sql("m.words @@ %s::tsquery", (" & ".join(map(quoted, self._analysis.subject)),))
-        ranked = {match.key: match for match in ranking}
-        heads = self._nearest(all_of((where, whole)), place)
-        if ranked and not heads:
-            heads = self._nearest(all_of((where, _among(ranked))), place)
-        return [ranked.get(match.key, match)._replace(distance=match.distance) for match in heads]
+        whole = Sql("m.words @@ %s::tsquery", (" & ".join(map(quote, self._analysis.subject)),))
+        by_key = {match.key: match for match in ranking}
+        heads = self._nearest(all_of((condition, whole)), place)
+        if by_key and not heads:
+            heads = self._nearest(all_of((condition, _among(by_key))), place)
+        return [by_key.get(match.key, match)._replace(distance=match.distance) for match in heads]
 
-    def _first(self, search: Callable[[int, Sql], Sequence[_Match]], where: Sql) -> Sequence[_Match]:
+    def _first(self, search: Callable[[int, Sql], Sequence[_Match]], condition: Sql) -> Sequence[_Match]:
         # What is folded leaves places: look further until they are taken.
         heads: list[_Match] = []
         while True:
             n = self.query.n - len(heads)
-            matches = search(n, self._apart(where, heads))
+            matches = search(n, self._apart(condition, heads))
             heads += self._heads(matches)
             if len(matches) < n or len(heads) == self.query.n:
                 return heads
 
-    def _best(self, where: Sql, matches: Sequence[_Match]) -> Sequence[_Match]:
+    def _best(self, condition: Sql, matches: Sequence[_Match]) -> Sequence[_Match]:
         heads = self._heads(matches)
         is_one_search = True
         while len(heads) < self.query.n and len(matches) >= self._depth:
-            matches, is_one_search = self._ranked(self._apart(where, heads)), False
+            matches, is_one_search = self._ranked(self._apart(condition, heads)), False
             heads += self._heads(matches)[: self.query.n - len(heads)]
         # Ranks of several searches say nothing of each other.
         return heads if is_one_search else self._scored(self._search(_among(head.key for head in heads), is_wide=True))
@@ -176,30 +176,30 @@ class _Recall:
                 heads.append(match)
         return heads
 
-    def _apart(self, where: Sql, heads: Sequence[_Match]) -> Sql:
-        return all_of((where, self._folding.apart_from([head.twin for head in heads]))) if heads else where
+    def _apart(self, condition: Sql, heads: Sequence[_Match]) -> Sql:
+        return all_of((condition, self._folding.apart_from([head.twin for head in heads]))) if heads else condition
 
-    def _ranked(self, where: Sql) -> Sequence[_Match]:
+    def _ranked(self, condition: Sql) -> Sequence[_Match]:
         # What common words and the index of vectors did not find under the conditions is looked for among all.
-        matches = self._search(where, is_wide=False)
-        return self._scored(matches if self._is_full(matches) else self._search(where, is_wide=True))
+        matches = self._search(condition, is_wide=False)
+        return self._scored(matches if self._is_full(matches) else self._search(condition, is_wide=True))
 
-    def _search(self, where: Sql, *, is_wide: bool) -> Sequence[_Match]:
+    def _search(self, condition: Sql, *, is_wide: bool) -> Sequence[_Match]:
         vector, _ = self._vector
         finding = searches.anyof(self._words) if is_wide else self._finding
-        is_exact = is_wide or (vector is not None and self._leaves_few(where))
-        return self._matches(searches.ranked(
-            searches.by_words(where, self._words, finding, self._depth) if self._words else None,
+        is_exact = is_wide or (vector is not None and self._leaves_few(condition))
+        return self._matches(searches.fuse(
+            searches.by_words(condition, self._words, finding, self._depth) if self._words else None,
             None if vector is None
-            else searches.by_meaning(where, self.asker.model, vector, self._depth, is_exact=is_exact),
+            else searches.by_meaning(condition, self.asker.model, vector, self._depth, is_exact=is_exact),
         ))  # fmt: skip
 
-    def _leaves_few(self, where: Sql) -> bool:
+    def _leaves_few(self, condition: Sql) -> bool:
         # The index visits depth * memories / left to find enough of what is left. To visit there takes five times as
         # long as to compare, and three times as many are left as is estimated, since few have faded.
         if not any(condition.is_evidence for condition in self.query.conditions):
             return False
-        (((plan,),),) = ask(self.connection, f"EXPLAIN (FORMAT JSON) SELECT{FROM}WHERE ", where)
+        (((plan,),),) = ask(self.connection, f"EXPLAIN (FORMAT JSON) SELECT{FROM}WHERE ", condition)
         rows: int = 3 * plan["Plan"]["Plan Rows"]
         return rows * rows <= 5 * self._depth * self._statistics.memories
 
@@ -241,7 +241,7 @@ class _Recall:
         asker, words = self.asker, self._analysis.words
         vector = None if asker.vector is None else vector_text(asker.vector)
         cosine = Sql("CASE m.model WHEN %s THEN 1 - (m.embedding <=> %s::halfvec) END, ", (asker.model, vector))
-        holds = Sql(", ".join(["m.words @@ %s::tsquery"] * len(words)), tuple(map(quoted, words)))
+        holds = Sql(", ".join(["m.words @@ %s::tsquery"] * len(words)), tuple(map(quote, words)))
         rows = ask(
             self.connection, "SELECT m.uuid, f.by_words, f.by_meaning, f.square, ", cosine, "ARRAY[", holds,
             f"]::boolean[], {_TRAITS}", Sql("r.file IS DISTINCT FROM %s, m.robot, ", (asker.file,)),
@@ -254,9 +254,9 @@ class _Recall:
         return [
             _Match(
                 Twin(*row[_TWIN]), row[0], row[1] or 0, row[2] or 0, math.nan if row[3] is None else math.sqrt(row[3]),
-                cosine, held, Traits(*row[6:_TWIN.start]), probable,
+                cosine, hit_words, Traits(*row[6:_TWIN.start]), probable,
             )
-            for row, (cosine, held, probable) in zip(rows, measures, strict=True)
+            for row, (cosine, hit_words, probable) in zip(rows, measures, strict=True)
         ]  # fmt: skip
 
     def _relevance(self, cosines: Sequence[float], words: Sequence[Sequence[str]]) -> Sequence[float]:
@@ -265,16 +265,16 @@ class _Recall:
         subject, statistics = self._analysis.subject, self._statistics
         shares = statistics.shares(subject)
         is_unknown = statistics.frequencies.keys().isdisjoint(subject)
-        sums = [sum(shares.get(word, 0.0) for word in held) for held in words]
+        sums = [sum(shares.get(word, 0.0) for word in hit_words) for hit_words in words]
         probable: list[float] = relevance(cosines, sums, is_unknown=is_unknown).tolist()
         return probable
 
-    def _hits(self, where: Sql, heads: Sequence[_Match]) -> tuple[Hit, ...]:
+    def _hits(self, condition: Sql, heads: Sequence[_Match]) -> tuple[Hit, ...]:
         # The newest memory of a group is shown, with the measures of its best memory.
         if not heads:
             return ()
         decay, spellings, is_explained = self.query.decay, self._analysis.spellings, self.query.explain
-        groups = self._folding.groups([head.twin for head in heads], where)
+        groups = self._folding.groups([head.twin for head in heads], condition)
         rows = ask(
             self.connection, "SELECT g.n, g.size, g.others, r.name, m.memory_id, m.body, ", confidence(decay), ", ",
             has_faded(decay), " FROM (", groups, f") AS g JOIN robotmem.memories AS m USING (robot, uuid) {ROBOTS}"
@@ -283,14 +283,14 @@ class _Recall:
         best = max(head.score for head in heads)
         return tuple(
             Hit(
-                shown, head.score / best if best else 1.0, head.relevance, head.cosine,
+                newest, head.score / best if best else 1.0, head.relevance, head.cosine,
                 tuple(spellings.get(word, word) for word in head.words),
                 head.explanation if is_explained and self.query.text else None,
-                head.distance, size - 1, tuple(others or ()), robot=name,
+                head.distance, size - 1, tuple(folded_ids or ()), robot=name,
             )
-            for n, size, others, name, *values in rows
-            for head, shown in ((heads[n], memory(*values)),)
-            if shown is not None
+            for n, size, folded_ids, name, *values in rows
+            for head, newest in ((heads[n], memory(*values)),)
+            if newest is not None
         )  # fmt: skip
 
     @cached_property

@@ -14,7 +14,7 @@ from ..memory.robot_memory import RobotMemory
 from ..memory.storage import revisions
 from .connection import Connection, FleetError, fleet_errors
 
-_MAX_REASON, _SHOWN = 2000, 1000
+_MAX_REASON, _MAX_LISTED = 2000, 1000
 _OPEN = """
     SELECT id, memory, content, reason, asked_by FROM robotmem.requests
     WHERE robot = (SELECT robotmem.me()) AND state = 'open' ORDER BY id LIMIT 32
@@ -28,7 +28,7 @@ _FIND = """
 _ASK = "INSERT INTO robotmem.requests (robot, memory, content, reason) VALUES (%s, %s, %s, %s) RETURNING id"
 _LIST = f"""
     SELECT q.id, r.name, replace(q.memory::text, '-', ''), q.content, q.reason, q.asked_by, q.state, q.answer
-    FROM robotmem.requests AS q JOIN robotmem.robots AS r ON r.id = q.robot ORDER BY q.id DESC LIMIT {_SHOWN}
+    FROM robotmem.requests AS q JOIN robotmem.robots AS r ON r.id = q.robot ORDER BY q.id DESC LIMIT {_MAX_LISTED}
 """
 _LOG = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class Request:
     memory: str
     """The UUID of the memory."""
     content: str | None
-    """What the memory should say; None if it is to be withdrawn."""
+    """Text that the memory should have; None if it is to be withdrawn."""
     reason: str
     asked_by: str
     """The login that asks."""

@@ -46,7 +46,7 @@ _MAX_DEADLINE = 60.0
 class _Call(Generic[T]):
     """A call of a verb: whom it asks, and what."""
 
-    own: Callable[[], T]
+    ask_robot: Callable[[], T]
     """Answers it from the robot's own file."""
     arguments: dict[str, Any]
     scope: Scope
@@ -60,7 +60,7 @@ class _Call(Generic[T]):
 def _scoped(
     verb: Callable[Concatenate[RobotMemory, P], T], beyond: Callable[[FleetMemory, _Call[T]], T]
 ) -> Callable[Concatenate[FleetMemory, P], T]:
-    signature, own = inspect.signature(verb), cast(Callable[..., T], verb)
+    signature, method = inspect.signature(verb), cast(Callable[..., T], verb)
 
     @wraps(verb)
     def choose(self: FleetMemory, /, *arguments: P.args, **keywords: P.kwargs) -> T:
@@ -71,13 +71,13 @@ def _scoped(
         names = dict(by_name)
         scope = Scope.of(names.pop("scope", ""))
         deadline = validation.number("deadline", names.pop("deadline", DEADLINE), low=0.0, high=_MAX_DEADLINE)
-        call = _Call(partial(own, self, **names), read_times(names, self.moment), scope, deadline)
-        return call.own() if scope is Scope.ROBOT else beyond(self, call)
+        call = _Call(partial(method, self, **names), read_times(names, self.moment), scope, deadline)
+        return call.ask_robot() if scope is Scope.ROBOT else beyond(self, call)
 
     return choose
 
 
-def _answered(
+def _answer(
     memory: FleetMemory,
     call: _Call[T],
     ask: Callable[[Connection], U],
@@ -86,12 +86,12 @@ def _answered(
 ) -> T:
     # What the fleet says, joined with what the robot knows if both are asked; or that alone, and why.
     answer = memory.fleet.ask(ask, call.deadline)
-    own = call.own() if call.is_of_both else None
+    local = call.ask_robot() if call.is_of_both else None
     try:
-        others = answer()
+        remote = answer()
     except RobotMemoryError as error:
-        return say(call.own() if own is None else own, f"{error}; this is what the robot knows")
-    return join(own, others)
+        return say(call.ask_robot() if local is None else local, f"{error}; this is what the robot knows")
+    return join(local, remote)
 
 
 def _recall(memory: FleetMemory, call: _Call[RecallResult]) -> RecallResult:
@@ -104,13 +104,13 @@ def _recall(memory: FleetMemory, call: _Call[RecallResult]) -> RecallResult:
 
         return recall(connection, query, memory.asker(query.text, is_of_both=call.is_of_both))
 
-    def join(own: RecallResult | None, others: RecallResult) -> RecallResult:
-        return _merged(own, others, query) if own is not None else say(others, query.cut)
+    def join(local: RecallResult | None, remote: RecallResult) -> RecallResult:
+        return _merge(local, remote, query) if local is not None else say(remote, query.cut)
 
     def say(result: RecallResult, reason: str) -> RecallResult:
         return replace(result, reason="; ".join(filter(None, (reason, result.reason))))
 
-    return _answered(memory, call, ask, join, say)
+    return _answer(memory, call, ask, join, say)
 
 
 def _timeline(memory: FleetMemory, call: _Call[Timeline]) -> Timeline:
@@ -122,36 +122,36 @@ def _timeline(memory: FleetMemory, call: _Call[Timeline]) -> Timeline:
 
         return timeline(connection, query, memory.asker(is_of_both=call.is_of_both))
 
-    def join(own: Timeline | None, others: list[tuple[TimelineEntry, bytes]]) -> Timeline:
-        keys = [(entry.observed_at, entry.id, uuid, entry) for entry, uuid in others]
-        keys += [(entry.observed_at, entry.id, bytes(16), entry) for entry in own or ()]
+    def join(local: Timeline | None, remote: list[tuple[TimelineEntry, bytes]]) -> Timeline:
+        keys = [(entry.observed_at, entry.id, uuid, entry) for entry, uuid in remote]
+        keys += [(entry.observed_at, entry.id, bytes(16), entry) for entry in local or ()]
         keys.sort(key=lambda key: key[:3], reverse=not query.oldest_first)
         page = keys[: query.n]
-        is_last = len(keys) <= query.n and not (own and own.cursor)
+        is_last = len(keys) <= query.n and not (local and local.cursor)
         cursor = "" if is_last else Position(query.oldest_first, *page[-1][:3]).cursor()
         return Timeline(tuple(entry for *_, entry in page), cursor)
 
-    return _answered(memory, call, ask, join, lambda own, reason: replace(own, reason=reason))
+    return _answer(memory, call, ask, join, lambda local, reason: replace(local, reason=reason))
 
 
 def _counts(memory: FleetMemory, call: _Call[Counts]) -> Counts:
     query = parse_counts(**call.arguments)
     # All of them: what is seldom on the robot may be frequent elsewhere.
-    whole = replace(call, own=partial(memory.counts, query.field, collection=query.collection, n=MAX_N))
+    whole = replace(call, ask_robot=partial(memory.counts, query.field, collection=query.collection, n=MAX_N))
 
     def ask(connection: Connection) -> list[Count]:
         from .counts import counts
 
         return counts(connection, query, memory.asker(is_of_both=call.is_of_both), memory.parts.areas.by_name())
 
-    def join(own: Counts | None, others: list[Count]) -> Counts:
-        sums = {_key(query, count): count for count in own or ()}
-        for count in others:
-            name, more = sums.get(_key(query, count), Count(count.value, 0))
-            sums[_key(query, count)] = Count(name, more + count.memories)
+    def join(local: Counts | None, remote: list[Count]) -> Counts:
+        sums = {_key(query, count): count for count in local or ()}
+        for count in remote:
+            name, number = sums.get(_key(query, count), Count(count.value, 0))
+            sums[_key(query, count)] = Count(name, number + count.memories)
         return Counts.of(sums.values(), query.n)
 
-    return _answered(memory, whole, ask, join, lambda own, reason: Counts.of(own, query.n, reason))
+    return _answer(memory, whole, ask, join, lambda local, reason: Counts.of(local, query.n, reason))
 
 
 def _key(query: CountQuery, count: Count) -> str:
@@ -205,8 +205,8 @@ class FleetMemory(RobotMemory):
             except ModelUnavailableError as error:
                 reason = str(error)
         parents, file = self._access.read(tag_rows.parents), self._access.read(revisions.robot)
-        others = self._access.read(overview).others if is_of_both else None
-        return Asker(self.parameters, vector, embedder.name, reason, parents, file, others)
+        robots = self._access.read(overview).others if is_of_both else None
+        return Asker(self.parameters, vector, embedder.name, reason, parents, file, robots)
 
 
 def open_memory(
@@ -221,9 +221,9 @@ def open_memory(
     return opening.open_memory(db_path, collection, opens=FleetMemory if options.get("fleet_url") else None, **options)
 
 
-def _merged(own: RecallResult, others: RecallResult, query: Query) -> RecallResult:
+def _merge(local: RecallResult, remote: RecallResult, query: Query) -> RecallResult:
     # The relevance is computed alike on both sides, and so are distances and times; scores are not.
-    hits = [*own, *others]
+    hits = [*local, *remote]
     if query.spatial_sort is not None:
         hits.sort(key=lambda hit: hit.distance)
     elif query.text:
@@ -232,9 +232,9 @@ def _merged(own: RecallResult, others: RecallResult, query: Query) -> RecallResu
         hits = [replace(hit, score=hit.relevance / best if best else 1.0) for hit in hits]
     else:
         hits.sort(key=lambda hit: -hit.memory.observed_at)
-    modes = {result.mode for result in (own, others) if result} or {own.mode}
+    modes = {result.mode for result in (local, remote) if result} or {local.mode}
     return RecallResult(
         tuple(hits[: query.n]), modes.pop() if len(modes) == 1 else Mode.HYBRID,
-        "; ".join(dict.fromkeys(filter(None, (own.reason, others.reason)))), own.relevant or others.relevant,
-        {**others.words, **own.words},
+        "; ".join(dict.fromkeys(filter(None, (local.reason, remote.reason)))), local.relevant or remote.relevant,
+        {**remote.words, **local.words},
     )  # fmt: skip

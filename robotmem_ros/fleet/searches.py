@@ -12,51 +12,51 @@ from collections.abc import Mapping, Sequence
 from ..memory.conditions.places import Place
 from ..memory.models import Vector
 from .ask import FROM, NEWEST_FIRST
-from .batches import quoted, vector_text
-from .conditions import Sql, all_of, joined, square_from, within
+from .batches import quote, vector_text
+from .conditions import Sql, all_of, join, square_from, within
 
 SETTINGS = """
     SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 200000; SET hnsw.ef_search = 100; SET jit = off
 """
 """Without the first, a search by vectors under conditions would find fewer than there are."""
-_MANY = 500
+_RANKED_ROWS = 500
 """About so many memories are ranked by their words."""
 _NOTHING = Sql("SELECT NULL::integer AS robot, NULL::uuid AS uuid, NULL::bigint AS rank WHERE false")
 _UNRANKED = "SELECT m.robot, m.uuid, NULL::bigint AS by_words, NULL::bigint AS by_meaning, "
 
 
-def newest(where: Sql, n: int) -> Sql:
+def newest(condition: Sql, n: int) -> Sql:
     """Find the newest memories."""
     order = Sql(f" ORDER BY {NEWEST_FIRST} LIMIT %s", (n,))
-    return joined(f"{_UNRANKED}NULL::double precision AS square{FROM}WHERE ", where, order)
+    return join(f"{_UNRANKED}NULL::double precision AS square{FROM}WHERE ", condition, order)
 
 
-def nearest(where: Sql, n: int, place: Place) -> Sql:
+def nearest(condition: Sql, n: int, place: Place) -> Sql:
     """Find the memories that are nearest to a place."""
     square = square_from(place)
     order = Sql(f" ORDER BY square, {NEWEST_FIRST} LIMIT %s", (n,))
-    return joined(_UNRANKED, square, f" AS square{FROM}WHERE ", all_of((where, within(place))), order)
+    return join(_UNRANKED, square, f" AS square{FROM}WHERE ", all_of((condition, within(place))), order)
 
 
-def surely_nearest(where: Sql, n: int, place: Place) -> Sql:
+def surely_nearest(condition: Sql, n: int, place: Place) -> Sql:
     """Find memories that are nearest to a place by the index of poses; fewer than there are, if it cannot tell."""
     # The index knows the plane alone: what is no farther away than the last in the plane is nearer than all others.
     x, y = place.target[:2]
     plane = Sql("point(m.position[1], m.position[2]) <-> point(%s, %s)", (x, y))
-    near = joined(
+    near = join(
         "SELECT m.robot, m.uuid, m.observed_at, m.memory_id, ", square_from(place), " AS square, ", plane,
-        f" AS plane{FROM}WHERE ", all_of((where, within(place))), " ORDER BY ", plane, Sql(" LIMIT %s", (4 * n,)),
+        f" AS plane{FROM}WHERE ", all_of((condition, within(place))), " ORDER BY ", plane, Sql(" LIMIT %s", (4 * n,)),
     )  # fmt: skip
-    return joined(
+    return join(
         "WITH near AS MATERIALIZED (", near, ") ", _UNRANKED, "square FROM near AS m "
         "WHERE square < (SELECT max(plane) * max(plane) * (1 - 1e-9) FROM near) "
         f"OR (SELECT count(*) FROM near) < {4 * n} ORDER BY square, {NEWEST_FIRST} LIMIT {n}",
     )  # fmt: skip
 
 
-def ranked(by_words: Sql | None, by_meaning: Sql | None) -> Sql:
+def fuse(by_words: Sql | None, by_meaning: Sql | None) -> Sql:
     """Find what either of two searches finds."""
-    return joined(
+    return join(
         "SELECT robot, uuid, max(by_words) AS by_words, max(by_meaning) AS by_meaning, NULL::double precision "
         "AS square FROM (SELECT robot, uuid, rank AS by_words, NULL::bigint AS by_meaning FROM (", by_words or _NOTHING,
         ") AS w UNION ALL SELECT robot, uuid, NULL, rank FROM (", by_meaning or _NOTHING,
@@ -64,15 +64,15 @@ def ranked(by_words: Sql | None, by_meaning: Sql | None) -> Sql:
     )  # fmt: skip
 
 
-def by_words(where: Sql, words: Sequence[str], finding: str, depth: int) -> Sql:
+def by_words(condition: Sql, words: Sequence[str], finding: str, depth: int) -> Sql:
     """Rank memories by the words of a query; `finding` is the query of those that are ranked, of the newest if many."""
-    rank = Sql("ts_rank(words, %s::tsquery) DESC", (" | ".join(map(quoted, words)),))
-    order = joined("ORDER BY ", rank, f", {NEWEST_FIRST.replace('m.', '')}")
-    return joined(
+    rank = Sql("ts_rank(words, %s::tsquery) DESC", (" | ".join(map(quote, words)),))
+    order = join("ORDER BY ", rank, f", {NEWEST_FIRST.replace('m.', '')}")
+    return join(
         "SELECT robot, uuid, row_number() OVER (", order,
         ") AS rank FROM (SELECT m.robot, m.uuid, m.words, m.observed_at, m.memory_id", FROM,
-        Sql("WHERE m.words @@ %s::tsquery AND ", (finding,)), where,
-        Sql(" ORDER BY m.observed_at DESC LIMIT %s) AS holding ORDER BY rank LIMIT %s", (_MANY, depth)),
+        Sql("WHERE m.words @@ %s::tsquery AND ", (finding,)), condition,
+        Sql(" ORDER BY m.observed_at DESC LIMIT %s) AS holding ORDER BY rank LIMIT %s", (_RANKED_ROWS, depth)),
     )  # fmt: skip
 
 
@@ -85,32 +85,32 @@ def finding(words: Sequence[str], frequencies: Mapping[str, int], memories: int)
     alone, total = [], 0.0
     for word in rarest_first:
         total += frequencies.get(word, 0)
-        if total > _MANY:
+        if total > _RANKED_ROWS:
             break
         alone.append(word)
     common = [word for word in rarest_first[len(alone) :] if 2 * frequencies[word] < memories]
     for size in range(1, len(common) + 1):
         expected = memories * math.prod(frequencies[word] / memories for word in common[:size])
-        if expected <= _MANY:
-            return " | ".join([*map(quoted, alone), f"({' & '.join(map(quoted, common[:size]))})"])
+        if expected <= _RANKED_ROWS:
+            return " | ".join([*map(quote, alone), f"({' & '.join(map(quote, common[:size]))})"])
     return anyof([word for word in alone if word in frequencies] or rarest_first[: len(alone) + 1])
 
 
 def anyof(words: Sequence[str]) -> str:
     """Return the query of what has any of some words."""
-    return " | ".join(map(quoted, words))
+    return " | ".join(map(quote, words))
 
 
-def by_meaning(where: Sql, model: str, vector: Vector, depth: int, *, is_exact: bool) -> Sql:
+def by_meaning(condition: Sql, model: str, vector: Vector, depth: int, *, is_exact: bool) -> Sql:
     """Rank memories by the nearness of their vectors; `is_exact` compares all of them, without an index."""
     size = len(vector)
     # A sum keeps the index out.
     distance = f"(m.embedding::halfvec({size}) <=> %s::halfvec({size})){' + 0.0' * is_exact}"
-    near = joined(
+    near = join(
         Sql(f"SELECT m.robot, m.uuid, {distance} AS distance{FROM}WHERE m.model = %s AND m.embedding IS NOT NULL AND ",
             (vector_text(vector), model)),
-        where, Sql(" ORDER BY distance LIMIT %s", (depth,)),
+        condition, Sql(" ORDER BY distance LIMIT %s", (depth,)),
     )  # fmt: skip
-    return joined(
+    return join(
         "SELECT robot, uuid, row_number() OVER (ORDER BY distance, uuid DESC) AS rank FROM (", near, ") AS near"
     )

@@ -33,8 +33,8 @@ def timeline(connection: Connection, query: TimelineQuery, asker: Asker) -> list
         for observed_at, uuid, name, status, *values in rows:
             after = (observed_at, values[0], uuid)
             # A row that no robot wrote leaves its place to the next.
-            if (shown := memory(*values)) is not None:
-                entries.append((_entry(name, status, shown), uuid.bytes))
+            if (entry := memory(*values)) is not None:
+                entries.append((_entry(name, status, entry), uuid.bytes))
         if len(rows) <= query.n or len(entries) > query.n:
             return entries[: query.n + 1]
 

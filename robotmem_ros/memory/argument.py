@@ -19,7 +19,7 @@ _SHAPES = {
     "Time | None": "nanoseconds since the epoch, a datetime, a text, or a timedelta before now",
     "Where": "x, y and z in metres, or an object with `target`, `max_distance`, `frame_id` and `field`",
 }
-"""What values look like, by the type of an argument in Python, where `about` tells every door's."""
+"""Forms of values by the type of an argument in Python, where `about` tells every door's."""
 _WIDTH = 100
 
 

@@ -22,7 +22,7 @@ _PRIVATE: Mapping[str, Any] = {
     "session_id": "", "perception_data": None, "history": (), "contributions": (), "outcomes": (), "neighbours": (),
     "access_count": 0, "return_count": 0, "last_accessed": None, "recalled_at": 0,
 }  # fmt: skip
-"""What of a memory concerns its robot alone."""
+"""Parts of a memory that concern its robot alone."""
 
 
 def robot_name(field: str, name: str) -> str:

@@ -64,7 +64,7 @@ class Query:
     fold: bool
     """Whether the newest memory stands for the others of the same text; see `compares_places`."""
     cut: str = ""
-    """What of the request was cut to what is possible, in words."""
+    """Values of the request that were cut to what is possible, in words."""
 
     def including(self, others: Sequence[str]) -> Query:
         """Return it with the collections of other robots that belong to those to search."""

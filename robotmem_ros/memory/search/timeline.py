@@ -89,7 +89,7 @@ class Position(NamedTuple):
     observed_at: int
     memory_id: int
     uuid: bytes = bytes(16)
-    """Of another robot's memory, which may have the same time and id; zeros for one of the own file."""
+    """UUID of another robot's memory, which may have the same time and id; zeros for one of the own file."""
 
     def cursor(self) -> str:
         """Write it as a text that only `parse_cursor` reads."""

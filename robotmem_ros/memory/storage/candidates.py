@@ -26,7 +26,7 @@ _LIST_SIZE = 500
 _COST = 8
 """Cost of a memory that a search comes upon and tests, over that of one that an index lists and that is tested."""
 _SURPLUS, _GROWTH = 16, 4
-"""How many more memories than are wanted are tested at first, and by what factor more after them."""
+"""Memories that are tested at first beyond those wanted, and the growth of each further piece."""
 
 
 class Candidates(NamedTuple):

@@ -40,10 +40,10 @@ class LoggedRecall:
     query: str
     """The first 200 characters of its text, if the parameter `recall_log_texts` is true; else empty."""
     mode: str
-    """What it ran on, see `Mode`."""
+    """Mode in which it ran, see `Mode`."""
     hits: int
     relevance: float | None
-    """That of its most relevant hit; None without a text, and without hits."""
+    """Relevance of its most relevant hit; None without a text, and without hits."""
     relevant: bool
     """Whether a hit is as relevant as `min_relevance`."""
     milliseconds: float

@@ -211,7 +211,7 @@ class Texts(NamedTuple):
     ids: list[int]
     texts: list[str]
     kinds: list[Hashable]
-    """Those with equal texts and kinds are told apart by nothing that folding compares; of facts each has its own."""
+    """Kinds, so that folding tells no two memories of one text and kind apart; each fact has its own."""
 
 
 def texts(snapshot: Snapshot, low: int, high: int, limit: int) -> Texts:

@@ -46,9 +46,9 @@ class Tables(NamedTuple):
 
 
 CURRENT = Tables("vectors", "memories_vec")
-"""Those that queries are compared with."""
+"""Tables of the vectors that queries are compared with."""
 NEXT = Tables("next_vectors", "next_memories_vec")
-"""Those of the next model, while they are made; or what is left of the model before this one."""
+"""Tables of the next model, while its vectors are made; or what is left of the model before this one."""
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:

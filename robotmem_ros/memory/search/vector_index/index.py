@@ -30,7 +30,7 @@ from .walk import NearestFirst, Walk
 _WORTHWHILE = 4
 """If there are this many times as many as wanted, upper bytes first tell which may be the nearest."""
 _SURPLUS, _GROWTH = 16, 4
-"""How many more than are wanted are ranked if some may be no candidates, and by what factor more after them."""
+"""Memories that are ranked beyond those wanted if some may be no candidates, and the growth of each further look."""
 _FACTS = Candidates((ACTIVE, Kinds((Kind.FACT,), suffices=False).sql()))
 
 

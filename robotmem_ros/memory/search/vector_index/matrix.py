@@ -67,7 +67,7 @@ class Near(NamedTuple):
     distances: Distances
     """Cosine distances."""
     error: float
-    """How much a distance may be wrong, since components are rounded: six standard deviations."""
+    """Greatest error of a distance, since components are rounded: six standard deviations."""
 
 
 @dataclass(frozen=True)

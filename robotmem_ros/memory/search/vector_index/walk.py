@@ -26,7 +26,7 @@ _ROUNDING = 2e-6
 _SURPLUS, _GROWTH, _TOGETHER = 16, 4, 1024
 """Vectors that are looked up at once: first so many more than the depth, then ever more, up to the last number."""
 _SAMPLED = 64
-"""Of so many distances one is in a sample."""
+"""Distances for each one in a sample."""
 _READ_FACTOR = 4
 """Memories that are read at once, over the depth."""
 

@@ -60,19 +60,21 @@ class Areas:
 
     Args:
         parameters: Gives the parameters as they are now.
+        clock: Gives seconds, for the checks whether the file has changed.
 
     Raises:
         InvalidFieldError: the file cannot be used. A later change that cannot be used is logged, and the areas stay as
             they were.
     """
 
-    def __init__(self, parameters: Callable[[], Parameters]) -> None:
+    def __init__(self, parameters: Callable[[], Parameters], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._parameters = parameters
+        self._clock = clock
         self._lock = threading.Lock()
         self._areas: tuple[Area, ...] = ()
         self.file: Path | None = None
         """The file; None if there are no areas."""
-        self._checked_at = time.monotonic()
+        self._checked_at = clock()
         if name_of_file := parameters().areas_file:
             self.file = expanded_path("areas_file", name_of_file)
             self._stamp = _stamp(self.file)
@@ -133,7 +135,7 @@ class Areas:
         return compact_json({**rest, "spatial": spatial} if spatial else rest)
 
     def _refresh(self) -> None:
-        now = time.monotonic()
+        now = self._clock()
         if self.file is None or now - self._checked_at < _CHECK_PERIOD or not self._lock.acquire(blocking=False):
             return
         try:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from ..conditions.sql import Sql
 from ..errors import StorageError
 from ..text import tokens
+from ..text.letters import has_han
 from ..text.tokens import indexed_text
 from . import revisions
 from .indexed_row import IndexedRow, Rows
@@ -193,7 +194,7 @@ def count(snapshot: Snapshot) -> int:
 
 def has_chinese(snapshot: Snapshot) -> bool:
     """Return whether a text has a Chinese character of the common ones, as Japanese texts have."""
-    return snapshot.row(_HAS_CHINESE) is not None
+    return snapshot.row(_HAS_CHINESE) is not None or any(map(has_han, waiting(snapshot)[2]))
 
 
 def failure(snapshot: Snapshot) -> str:

@@ -29,7 +29,7 @@ from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Episodes
-from .storage import Database, text_rows, vector_rows
+from .storage import Database, model_rows, text_rows
 from .storage.area_rows import AreaKeeper
 from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
@@ -220,7 +220,7 @@ def _in_background(
 
 def _stored_model(database: Database) -> str | None:
     with database.snapshot() as snapshot:
-        return vector_rows.model(snapshot)
+        return model_rows.model(snapshot)
 
 
 def _load_former(choice: Choice, threads: int) -> Embedder:

@@ -8,7 +8,7 @@ from .embedding import ModelUnavailableError
 from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .parts import Parts
 from .search.result import Mode
-from .storage import collection_rows, note_rows, text_rows, vector_rows
+from .storage import collection_rows, model_rows, note_rows, text_rows, vector_rows
 from .storage.connection import exposure
 from .storage.overview import overview
 from .storage.retention_rows import removal_counts
@@ -74,7 +74,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         counts = collection_rows.totals(snapshot)
         counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
-        model = vector_rows.model(snapshot) or ""
+        model = model_rows.model(snapshot) or ""
         foreign, change = _of_another_model(snapshot, embedder), _change_of_model(snapshot)
         no_text = text_rows.failure(snapshot) or parts.pipeline.failures.text
     no_vectors = parts.pipeline.failures.vector
@@ -139,11 +139,11 @@ def _of_another_model(snapshot: Snapshot, embedder: BackgroundEmbedder) -> str:
 
 def _change_of_model(snapshot: Snapshot) -> str:
     # How far the vectors of another model are; empty when none are made.
-    following, memories = vector_rows.next_model(snapshot), overview(snapshot).memories
+    following, memories = model_rows.next_model(snapshot), overview(snapshot).memories
     if following is None:
         return ""
     count = memories - vector_rows.lacking(snapshot, vector_rows.NEXT)
     return (
         f"{count:,} of {memories:,} memories have a vector of the model {following!r}; until all have, those of "
-        f"{vector_rows.model(snapshot)!r} are compared"
+        f"{model_rows.model(snapshot)!r} are compared"
     )

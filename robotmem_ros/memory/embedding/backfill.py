@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..background import piecewise
-from ..storage import Database, codec, vector_rows
+from ..storage import Database, codec, model_rows, vector_rows
 from ..storage.overview import overview
 from ..storage.snapshot import Transaction
-from ..storage.vector_rows import CURRENT, NEXT, replace_model, text_digest
+from ..storage.vector_rows import CURRENT, NEXT, text_digest
 from .embedder import BackgroundEmbedder, ServiceFailedError
 
 _BATCH = 64
@@ -76,25 +76,25 @@ class Backfill:
                 yield from self._replace_model(self._on_current)
 
     def _adopt(self, transaction: Transaction) -> bool:
-        return vector_rows.adopt_model(transaction, self._embedder.name)
+        return model_rows.adopt(transaction, self._embedder.name)
 
     def _replace_model(self, on_current: Callable[[], None]) -> Iterator[None]:
         # Vectors of two models cannot be compared: those of the model before stay until none of the new ones is missing
         # that the model does not refuse.
         with self._database.snapshot() as snapshot:
-            name, tables = self._embedder.name, vector_rows.of_model(snapshot, self._embedder.name)
+            name, tables = self._embedder.name, model_rows.tables_of(snapshot, self._embedder.name)
             rows = vector_rows.without_vector(snapshot, 0, _BATCH, vector_rows.NEXT) if tables is NEXT else []
             is_enough = 2 * len(rows) <= overview(snapshot).memories
         refused = [memory_id for memory_id, text in rows if self._refusals.has(text)]
         if tables is NEXT and is_enough and len(refused) == len(rows):
-            if not self._database.write(lambda transaction: replace_model(transaction, name, refused)).result():
+            if not self._database.write(lambda transaction: model_rows.replace(transaction, name, refused)).result():
                 return
             _LOG.info("all vectors are now those of the embedding model %s", name)
             tables, self._has_leftovers = CURRENT, True
         if tables is CURRENT:
             on_current()
             while self._has_leftovers:
-                self._has_leftovers = self._database.write(vector_rows.delete_leftovers).result()
+                self._has_leftovers = self._database.write(model_rows.delete_leftovers).result()
                 yield
 
     def _embed_after(self, position: int) -> Generator[None, None, bool]:
@@ -121,7 +121,7 @@ class Backfill:
     def _next(self, last_id: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
         # Memories without a vector, with their texts and whether these have one; and whether any memory has none.
         with self._database.snapshot() as snapshot:
-            tables = vector_rows.of_model(snapshot, self._embedder.name)
+            tables = model_rows.tables_of(snapshot, self._embedder.name)
             if tables is None:
                 return [], False
             is_complete = tables is CURRENT and not vector_rows.lacking(snapshot)
@@ -150,7 +150,7 @@ class Backfill:
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
 
         def store(transaction: Transaction) -> None:
-            if tables := vector_rows.of_model(transaction, self._embedder.name):
+            if tables := model_rows.tables_of(transaction, self._embedder.name):
                 vector_rows.store(transaction, rows, tables)
 
         return self._database.write(store)

@@ -16,7 +16,7 @@ from ..entries import Progress
 from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_rows, object_rows, rows, tag_rows, vector_rows
+from ..storage import Database, fact_rows, model_rows, object_rows, rows, tag_rows
 from ..storage.followers import Place, catch_up
 from ..storage.snapshot import Transaction
 from ..text.statement import statement
@@ -182,7 +182,7 @@ def store_or_merge(
     memory_id = rows.insert(transaction, new)
     facts.add(memory_id, new.collection, new.content)
     if near.vector is not None:
-        vector_rows.add(transaction, memory_id, new.content, vector=near.vector, of=near.model)
+        model_rows.add(transaction, memory_id, new.content, vector=near.vector, of=near.model)
     similar = alike[:_MAX_LINKS]
     fact_rows.link_similar(transaction, memory_id, similar)
     contradicts = contradicted_among(memory_id, new, candidates, parameters.similar_jaccard)

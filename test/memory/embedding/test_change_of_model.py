@@ -18,7 +18,7 @@ from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
 from robotmem_ros.memory.embedding.backfill import Backfill
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
+from robotmem_ros.memory.storage import Database, codec, model_rows, rows, vector_rows
 from robotmem_ros.memory.storage.overview import overview
 from robotmem_ros.replay import load_config
 
@@ -255,8 +255,8 @@ class Changes(RuleBasedStateMachine):
             while self.backfill.update():
                 pass
             with self.database.snapshot() as snapshot:
-                assert vector_rows.model(snapshot) == self.embedder.name
-                assert vector_rows.next_model(snapshot) is None
+                assert model_rows.model(snapshot) == self.embedder.name
+                assert model_rows.next_model(snapshot) is None
                 assert not vector_rows.lacking(snapshot)
                 assert not snapshot.rows("SELECT 1 FROM next_vectors")
 
@@ -269,7 +269,7 @@ class Changes(RuleBasedStateMachine):
     @invariant()
     def vectors_are_those_of_their_model(self) -> None:
         with self.database.snapshot() as snapshot:
-            model, following = overview(snapshot).model, vector_rows.next_model(snapshot)
+            model, following = overview(snapshot).model, model_rows.next_model(snapshot)
             assert model is None or model != following
             for name, tables in ((model, vector_rows.CURRENT), (following, vector_rows.NEXT)):
                 if name is not None:

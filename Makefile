@@ -12,8 +12,8 @@ export DISTRO
 # process compiles the package again. MAKEFLAGS is no concern of a make that a test starts.
 ENV := . scripts/env.sh && unset MAKEFLAGS MAKELEVEL && ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST PYTHONDONTWRITEBYTECODE=
 
-# Many tests wait for other processes, so that two for each core keep it busy.
-PYTEST_RUN := python3 -m pytest -q -n 4 --dist worksteal
+# Many tests wait for other processes, so that two for each core keep it busy. One that stands still fails.
+PYTEST_RUN := python3 -m pytest -q -n 4 --dist worksteal -o faulthandler_exit_on_timeout=true
 
 .PHONY: help setup build interfaces demo lint test test-fast bench quality clean distclean
 

@@ -89,8 +89,8 @@ def delete_leftovers(transaction: Transaction) -> bool:
         return False
     ids = [number for (number,) in transaction.rows("SELECT id FROM next_vectors LIMIT ?", (_PIECE,))]
     transaction.delete(NEXT.links, "vector_id", ids)
-    transaction.delete(NEXT.vectors, "id", ids)
-    return bool(ids)
+    # A damaged file may list rows for ever that are not found.
+    return bool(transaction.delete(NEXT.vectors, "id", ids, returning="RETURNING id"))
 
 
 def add(transaction: Transaction, memory_id: int, text: str, *, vector: bytes, of: str) -> None:

@@ -58,11 +58,15 @@ class Job(Generic[T]):
         return self.future.set_running_or_notify_cancel()
 
     def run(self, transaction: Transaction) -> None:
-        """Run the job in a savepoint of its own, so that an error undoes its writes alone."""
+        """Run the job. What it raises, the caller must undo."""
         self.error = None
+        self.result = self.work(transaction)
+
+    def run_apart(self, transaction: Transaction) -> None:
+        """Run the job in a savepoint of its own, so that an error undoes its writes alone."""
         transaction.execute("SAVEPOINT job")
         try:
-            self.result = self.work(transaction)
+            self.run(transaction)
         except BaseException as error:
             if is_full(error):
                 raise  # it is not this job's fault, and the transaction may be gone

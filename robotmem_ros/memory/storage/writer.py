@@ -1,8 +1,11 @@
 """The one writer: a thread that takes jobs from a queue and commits them in groups.
 
-A job runs in a savepoint of its own, so that a failing job does not undo others. Its future is resolved after the
-commit: each confirmed result is on disk. The writer selects a group only when it holds the lock of the file: while
-another process holds the lock, each job waits until its own deadline, and a later call still goes first.
+A job that fails does not undo others: then the whole group runs again, each job in a savepoint. Otherwise there is no
+savepoint, in which SQLite copies each page that changes, and takes a time that grows with the square of their number.
+
+The future of a job is resolved after the commit: each confirmed result is on disk. The writer selects a group only when
+it holds the lock of the file: while another process holds the lock, each job waits until its own deadline, and a later
+call still goes first.
 """
 
 from __future__ import annotations
@@ -34,6 +37,10 @@ _FLOOD_LASTS = 0.1
 _ATTEMPT = 0.05
 """Seconds of one attempt to lock the file."""
 _LOG = logging.getLogger(__name__)
+
+
+class _JobFailedError(Exception):
+    """The cause is what a job raised."""
 
 
 class Writer:
@@ -188,6 +195,14 @@ class Writer:
         self._locked_since = None
         return None
 
+    def _begin_again(self) -> sqlite3.Error | None:
+        # Another process may have locked the file since.
+        self._wait_for_locks(self._busy_timeout)
+        try:
+            return self._begin()
+        finally:
+            self._wait_for_locks(min(_ATTEMPT, self._busy_timeout))
+
     def _next_jobs(self, error: BaseException | None) -> list[Job[Any]]:
         # While the file is locked, only jobs past their deadline.
         if error is None or not _is_locked(error) or self._locked_since is None:
@@ -198,44 +213,55 @@ class Writer:
         return [job for job in jobs if job.begin()]
 
     def _committed(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
-        error = self._commit(jobs)
+        error = self._attempt(jobs)
         if is_full(error):
             self._room.make_room()
-            error = self._begin() or self._commit(jobs)
+            error = self._begin_again() or self._attempt(jobs)
         return error
 
-    def _commit(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
+    def _attempt(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
+        error = self._commit(jobs, self._run_together)
+        if not isinstance(error, _JobFailedError):
+            return error
+        if len(jobs) == 1:
+            jobs[0].error = error.__cause__
+            return None
+        return self._begin_again() or self._commit(jobs, self._run_apart)
+
+    def _commit(self, jobs: Sequence[Job[Any]], run: Callable[[Sequence[Job[Any]]], None]) -> BaseException | None:
         # The transaction has begun.
         try:
             revisions.begin(self._transaction)
             lived_days.note(self._transaction, self._clock)
-            for kind, alike in groupby(jobs, key=type):
-                if kind is Insert:
-                    self._insert_together([job for job in alike if isinstance(job, Insert)])
-                else:
-                    for job in alike:
-                        job.run(self._transaction)
+            run(jobs)
             has_epoch = self._has_epoch or revisions.note_epoch(self._transaction)
             self._connection.execute("COMMIT")
             self._has_epoch = has_epoch
-        except (sqlite3.Error, StorageError) as error:
+        except (sqlite3.Error, StorageError, _JobFailedError) as error:
             self._roll_back()
             return error
         return None
 
-    def _insert_together(self, jobs: list[Insert]) -> None:
-        self._connection.execute("SAVEPOINT jobs")
+    def _run_together(self, jobs: Sequence[Job[Any]]) -> None:
         try:
-            for job, result in zip(jobs, self._store(self._transaction, [job.new for job in jobs]), strict=True):
-                job.result, job.error = result, None
-        except Exception as error:
+            for kind, alike in groupby(jobs, key=type):
+                if kind is Insert:
+                    self._insert([job for job in alike if isinstance(job, Insert)])
+                else:
+                    for job in alike:
+                        job.run(self._transaction)
+        except BaseException as error:
             if is_full(error):
-                raise
-            # A memory cannot be stored: store each by itself, so that the others are kept.
-            self._connection.execute("ROLLBACK TO jobs")
-            for job in jobs:
-                job.run(self._transaction)
-        self._connection.execute("RELEASE jobs")
+                raise  # of which no job is the cause
+            raise _JobFailedError from error
+
+    def _run_apart(self, jobs: Sequence[Job[Any]]) -> None:
+        for job in jobs:
+            job.run_apart(self._transaction)
+
+    def _insert(self, jobs: Sequence[Insert]) -> None:
+        for job, result in zip(jobs, self._store(self._transaction, [job.new for job in jobs]), strict=True):
+            job.result, job.error = result, None
 
     def _resolve(self, jobs: Sequence[Job[Any]], error: BaseException | None) -> None:
         for job in jobs:

@@ -71,8 +71,8 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "bool": bool,
     "Kind": Kind,
     "tuple[str, ...]": lambda value: tuple(str(value).splitlines()),
-    "tags": lambda value: tuple(sorted(json.loads(value))),
-    "tuple[int, ...]": lambda value: tuple(sorted(json.loads(value))),
+    "tags": lambda value: () if value == "{}" else tuple(sorted(json.loads(value))),
+    "tuple[int, ...]": lambda value: () if value == "[]" else tuple(sorted(json.loads(value))),
 }
 """Conversions of column values, which have any type in a damaged file, to fields: of one, or of a type."""
 _READ: Mapping[str, Callable[[Any], Any]] = {

@@ -92,7 +92,7 @@ class Parts:
                 self.embedders = _in_background(embedder, at_start, patience, self.maintenance, self.database)
                 stack.callback(self.embedders.close)
             self.attributes = AttributeIndex()
-            self.vectors = VectorIndex(self.attributes)
+            self.vectors = VectorIndex(self.attributes, self._threads)
             self.texts = TextIndex(self.database, _MIN_INDEXED)
             self.facts = FactIndex()
             self.backfill = Backfill(self.database, self.embedders.configured, self.embedders.release_former)

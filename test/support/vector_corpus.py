@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,10 +51,11 @@ def delete(database: Database, ids: Iterable[int]) -> None:
 
 @contextmanager
 def opened(path: Path | str) -> Iterator[tuple[Database, VectorIndex]]:
-    """Open a database and the index of its vectors."""
+    """Open a database and the index of its vectors, which two threads compare."""
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
     try:
-        yield database, VectorIndex(AttributeIndex())
+        with ThreadPoolExecutor(1) as threads:
+            yield database, VectorIndex(AttributeIndex(), threads)
     finally:
         database.close()
 

@@ -8,6 +8,7 @@ are kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from concurrent.futures import Executor
 
 import numpy as np
 
@@ -35,10 +36,10 @@ _FACTS = Candidates((ACTIVE, Kinds((Kind.FACT,), suffices=False).sql()))
 
 
 class VectorIndex:
-    """The vectors of a database. Safe to use from several threads."""
+    """The vectors of a database, which one of some threads compares too, if any. Safe to use from several threads."""
 
-    def __init__(self, attributes: AttributeIndex) -> None:
-        self.matrix = MatrixFollower()
+    def __init__(self, attributes: AttributeIndex, threads: Executor | None = None) -> None:
+        self.matrix = MatrixFollower(threads)
         self._attributes = attributes
 
     def search(self, snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:

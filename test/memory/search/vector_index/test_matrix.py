@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,6 +49,22 @@ def test_all_vectors_are_compared(tmp_path: Path) -> None:
         assert recall_at_10(database, index) == 1.0
         catch_up(database, index.matrix)
         assert recall_at_10(database, index) == 1.0
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+def test_nothing_waits_for_a_thread_that_is_busy_or_ended(tmp_path: Path, *, is_busy: bool) -> None:
+    with opened(tmp_path / "memory.db") as (database, index), ThreadPoolExecutor(1) as threads:
+        fill(database, VECTORS)
+        index.matrix = matrix.MatrixFollower(threads)
+        gate = threading.Event()
+        if is_busy:
+            threads.submit(gate.wait)
+        else:
+            threads.shutdown()
+        try:
+            assert recall_at_10(database, index) == 1.0
+        finally:
+            gate.set()
 
 
 def test_what_is_saved_is_found_by_the_next_search(tmp_path: Path) -> None:

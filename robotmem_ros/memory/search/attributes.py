@@ -166,13 +166,9 @@ class AttributeIndex:
             self._table.vectors[:] = 0
 
     def _read(self, snapshot: Snapshot, ids: Ids) -> None:
-        attributes = attribute_rows.read(snapshot, ids)
-        for value in {*attributes.values()} - self._numbers.keys():
-            self._numbers[value] = len(self._numbers) + 1
-        numbers = np.fromiter(
-            (self._numbers[attributes[memory_id]] if memory_id in attributes else 0 for memory_id in ids.tolist()),
-            np.uint16, len(ids),
-        )  # fmt: skip
+        numbers = np.zeros(len(ids), np.uint16)
+        for attributes, members in attribute_rows.read(snapshot, ids):
+            numbers[np.searchsorted(ids, members)] = self._numbers.setdefault(attributes, len(self._numbers) + 1)
         old = self._table.of(ids)
         is_there = (numbers > 0) | (old > 0)
         ids, numbers = ids[is_there], numbers[is_there]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,8 @@ from .snapshot import Snapshot, json_array
 Ids = npt.NDArray[np.int64]
 
 _READ = f"""
-    SELECT m.id, m.type, m.collection, m.status = 'active', m.confidence >= {DEFAULT_CONFIDENCE}
-    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
+    SELECT m.type, m.collection, m.status = 'active', m.confidence >= {DEFAULT_CONFIDENCE}, json_group_array(m.id)
+    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1, 2, 3, 4
 """
 _CHANGED = """
     SELECT m.id AS number, m.revision AS revision FROM collections AS c
@@ -44,10 +45,9 @@ def changes_since(snapshot: Snapshot, revision: int, limit: int = -1) -> Changes
     return Changes(np.array(sorted(ids), np.int64), max(changed_in, default=revision), len(numbers) != limit)
 
 
-def read(snapshot: Snapshot, ids: Ids) -> dict[int, Attributes]:
-    """Return the attributes of those of some memories that are there."""
-    rows = snapshot.rows(_READ, (json_array(ids),))
-    return {
-        memory_id: Attributes(Kind(kind), collection, bool(is_active), bool(is_sure))
-        for memory_id, kind, collection, is_active, is_sure in rows
-    }
+def read(snapshot: Snapshot, ids: Ids) -> list[tuple[Attributes, Ids]]:
+    """Return the attributes of those of some memories that are there, each with the memories that have them."""
+    return [
+        (Attributes(Kind(kind), collection, bool(is_active), bool(is_sure)), np.array(json.loads(members), np.int64))
+        for kind, collection, is_active, is_sure, members in snapshot.rows(_READ, (json_array(ids),))
+    ]

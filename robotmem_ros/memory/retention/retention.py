@@ -240,8 +240,9 @@ class Retention:
                 pages = to_give_back(snapshot, limit)
             if not pages:
                 break
+            if not self._write(partial(give_back, pages=pages)):
+                break  # a damaged file may count free pages that it has not
             gave = True
-            self._write(partial(give_back, pages=pages))
             yield
         if gave:
             self._database.write_alone(cut_file).result()

@@ -67,10 +67,12 @@ def to_give_back(snapshot: Snapshot, limit: int | None) -> int:
     return max(min(surplus, size.free, _STEP), 0)
 
 
-def give_back(transaction: Transaction, pages: int) -> None:
-    """Cut free pages off the end of the file."""
+def give_back(transaction: Transaction, pages: int) -> bool:
+    """Cut free pages off the end of the file; return whether it has fewer now."""
+    before = file_size(transaction).pages
     # SQLite moves a page for each row that is read.
     transaction.rows(f"PRAGMA incremental_vacuum({pages})")
+    return file_size(transaction).pages < before
 
 
 def cut_file(connection: sqlite3.Connection) -> None:

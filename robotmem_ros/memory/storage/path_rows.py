@@ -118,6 +118,7 @@ def thin(transaction: Transaction, max_points: int) -> int:
         size -= deletions
         if deletions < _LEAST_SHARE * size:
             size -= transaction.execute(_OLDEST.format("true"), {"limit": max(0, size - max_points)}).rowcount
+            break  # all that was too many is gone, unless the file is damaged
     return number - size
 
 

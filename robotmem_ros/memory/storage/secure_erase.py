@@ -19,7 +19,7 @@ from ..errors import PurgeUnfinishedError
 from . import purge_rows, text_rows, unused_bytes
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk_room import is_full
-from .file_size import file_size, give_back, to_give_back
+from .file_size import give_back, to_give_back
 from .snapshot import Snapshot, Transaction
 
 _ATTEMPTS = 5
@@ -115,9 +115,9 @@ def _merge_and_shrink(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA temp_store = FILE")  # RAM may be too small for a new file
         connection.execute("VACUUM")
-    free_pages, transaction = -1, Transaction(connection)
-    while (pages := to_give_back(transaction, None)) and free_pages != (free_pages := file_size(transaction).free):
-        give_back(transaction, pages)
+    transaction = Transaction(connection)
+    while (pages := to_give_back(transaction, None)) and give_back(transaction, pages):
+        pass
 
 
 def _zero_gaps(connection: sqlite3.Connection, path: Path) -> None:

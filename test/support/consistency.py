@@ -20,6 +20,7 @@ def check_file(path: Path) -> int:
     """Check the indexes of a file; return the number of its memories."""
     connection = connect(path, busy_timeout=10.0, synchronous="normal", read_only=False)
     try:
+        connection.execute("BEGIN IMMEDIATE")  # maintenance may index meanwhile
         return check(Transaction(connection))
     finally:
         connection.close()

@@ -27,13 +27,17 @@ WHILE_THE_MODEL_IS_LOADED = END + 'memory.save_perception("a red mug")'
 IN_THREADS_OF_THE_PROGRAM = (
     END
     + """
+from contextlib import suppress
 from itertools import count
+from robotmem_ros.memory import MemoryClosedError
 memory.warm_up()
 begun = threading.Semaphore(0)
 def work(call):
-    for number in count():
-        begun.release()
-        call(f"the box number {number} on the shelf of the room {number * 7} holds {number} bolts")
+    # Python aborts if such a thread writes a traceback in the moment in which the interpreter ends.
+    with suppress(MemoryClosedError):
+        for number in count():
+            begun.release()
+            call(f"the box number {number} on the shelf of the room {number * 7} holds {number} bolts")
 for call in (memory.learn, memory.recall):
     threading.Thread(target=work, args=(call,), daemon=True).start()
 for _ in range(20):
@@ -81,10 +85,7 @@ def test_a_program_can_end_while_the_model_is_being_loaded(tmp_path: Path) -> No
 
 def test_a_program_can_end_while_its_own_daemon_threads_learn_and_ask(tmp_path: Path) -> None:
     for attempt in range(3):
-        code, complaints = end_of(IN_THREADS_OF_THE_PROGRAM, tmp_path / f"{attempt}.db")
-        # Python may tell that such a thread met the closed memory.
-        assert code == 0, complaints
-        assert "terminate" not in complaints
+        assert end_of(IN_THREADS_OF_THE_PROGRAM, tmp_path / f"{attempt}.db") == (0, "")
 
 
 def test_a_program_that_fails_keeps_its_exit_code(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from .walk import NearestFirst, Walk
 
 _WORTHWHILE = 4
 """If there are this many times as many as wanted, upper bytes first tell which may be the nearest."""
+_RARE = 64
+"""Facts are rare among the vectors if there are this many times as many vectors."""
 _SURPLUS, _GROWTH = 16, 4
 """Memories that are ranked beyond those wanted if some may be no candidates, and the growth of each further look."""
 _FACTS = Candidates((ACTIVE, Kinds((Kind.FACT,), suffices=False).sql()))
@@ -92,7 +94,11 @@ class VectorIndex:
         if matrix is None:
             hits = nearest_in_place(snapshot, query, _FACTS, limit)
             return [hit.memory_id for hit in hits if hit.measure <= distance]
-        ids, distances, error = matrix.near(query)
+        # Among many perceptions few facts are read from the file sooner than all vectors are compared.
+        if len(matrix) > _RARE * overview(snapshot).counts["fact"]:
+            ids, distances, error = matrix.near_of(query, np.unique(vector_rows.of_facts(snapshot)))
+        else:
+            ids, distances, error = matrix.near(query)
         near = ids[distances <= distance + error]
         if len(near) > overview(snapshot).counts["fact"]:
             near = np.intersect1d(near, vector_rows.of_facts(snapshot))

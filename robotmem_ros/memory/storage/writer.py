@@ -40,7 +40,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class _JobFailedError(Exception):
-    """The cause is what a job raised."""
+    """Says that a job raised the cause."""
 
 
 class Writer:

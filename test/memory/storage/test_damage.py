@@ -151,7 +151,7 @@ def test_every_verb_works_or_says_that_the_file_is_damaged(
 
 
 def leaves(path: Path) -> dict[str, list[int]]:
-    """The leaf pages of each table and index that has several, in the order of their keys."""
+    """Return the leaf pages of each table and index that has several, in the order of their keys."""
     pages: dict[str, list[int]] = {}
     with closing(sqlite3.connect(path)) as connection:
         for name, page in connection.execute("SELECT name, pageno FROM dbstat WHERE pagetype = 'leaf' ORDER BY path"):

@@ -38,7 +38,7 @@ _FACTS = Candidates((ACTIVE, Kinds((Kind.FACT,), suffices=False).sql()))
 
 
 class VectorIndex:
-    """The vectors of a database, which one of some threads compares too, if any. Safe to use from several threads."""
+    """Searches the vectors of a database, with one of `threads` if there are any. Safe to use from several threads."""
 
     def __init__(self, attributes: AttributeIndex, threads: Executor | None = None) -> None:
         self.matrix = MatrixFollower(threads)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, ReadOnlyError, RobotMemory
+from robotmem_ros.memory.storage.overview import overview
 
 from ..support.clock import Clock
 from ..support.embedders import WordVectors
@@ -81,6 +82,18 @@ def test_many_are_stored_as_one_by_one(
             assert many.learn_many(facts) == [single.learn(**fact) for fact in facts]
             assert many.save_many(perceptions) == [single.save_perception(**entry) for entry in perceptions]
             assert content(many) == content(single)
+
+
+def test_facts_that_come_before_maintenance_has_noted_the_model_are_compared(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    memory.flush()
+    memory.parts.database.write(
+        lambda transaction: transaction.execute("DELETE FROM settings WHERE name = 'embedding_model'")
+    ).result()
+    first, second = memory.learn_many(["the mug needs 12 N", "the mug needs 15 N"])
+    assert (second.method, second.similar_ids) == ("cosine", (first.memory_id,))
+    with memory.parts.database.snapshot() as snapshot:
+        assert overview(snapshot).model == WordVectors().name
 
 
 def test_a_text_alone_is_an_entry_and_a_generator_will_do(memory: RobotMemory) -> None:

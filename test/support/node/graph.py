@@ -108,14 +108,19 @@ class Client:
             ),
         )
 
-    def start(self, service: Any, name: str, /, **fields: Any) -> Any:
-        """Send a request to /memory/<name>; return the future of its response."""
+    def of(self, service: Any, name: str) -> Any:
+        """Return the client of /memory/<name>."""
         if name not in self._clients:
             self._clients[name] = self.node.create_client(
                 service, f"/memory/{name}", qos_profile=QoSProfile(depth=1000)
             )
-        assert self._clients[name].wait_for_service(DEADLINE), f"no service /memory/{name}"
-        return self._clients[name].call_async(service.Request(**fields))
+        return self._clients[name]
+
+    def start(self, service: Any, name: str, /, **fields: Any) -> Any:
+        """Send a request to /memory/<name>; return the future of its response."""
+        client = self.of(service, name)
+        assert client.wait_for_service(DEADLINE), f"no service /memory/{name}"
+        return client.call_async(service.Request(**fields))
 
     def ask(self, client: Any, request: Any) -> Any:
         """Send a request to a process that has just started until it answers; return the response.

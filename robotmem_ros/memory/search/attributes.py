@@ -1,7 +1,7 @@
-"""Attributes and vectors of all memories in RAM, six bytes a memory: most conditions are tested without reading rows.
+"""Attributes of all memories in RAM, and which vector each has: most conditions are tested without reading rows.
 
-A vector is known by its id. That of a memory is read with its attributes, or when a query asks for it first, and
-forgotten when the memory changes.
+The vector of a memory is read with its attributes, or when a query asks for it first, and forgotten when the memory
+changes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -21,14 +20,11 @@ from ..storage import attribute_rows, text_rows, vector_rows
 from ..storage.followers import Place, place
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot, Transaction
+from .number_table import NumberTable
 
 Ids = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.uint16]
 Test = Callable[[Ids], npt.NDArray[np.bool_]]
 
-_BITS = 10
-_PAGE = 1 << _BITS
-"""Ids of a page; a page without memories takes no RAM."""
 _SPARE = 64
 """Pages more than twice as many as after all were read, from which on all are read again, to free empty ones."""
 _PIECE = 8192
@@ -37,48 +33,6 @@ _AT_ONCE = 1024
 """Up to so many changes are read by the query that sees them; more by maintenance."""
 _MOST = 4096
 """Number of different attributes, some in each collection, from which on all conditions read rows."""
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Two numbers for each id, 0 for none. Others may read while one thread writes."""
-
-    pages: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
-    """The row of each page in the others; 0 for a page without memories."""
-    numbers: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
-    vectors: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint32))
-
-    def of(self, ids: Ids) -> Numbers:
-        numbers: Numbers = self.numbers[self._at(ids)]
-        return numbers
-
-    def vectors_of(self, ids: Ids) -> Ids:
-        return self.vectors[self._at(ids)].astype(np.int64)
-
-    def _at(self, ids: Ids) -> tuple[Ids, Ids]:
-        page = ids >> _BITS
-        rows = np.where((page >= 0) & (page < len(self.pages)), self.pages.take(page, mode="clip"), 0)
-        return rows, ids & (_PAGE - 1)
-
-    def with_room(self, ids: Ids) -> _Table:
-        page = np.unique(ids >> _BITS)
-        pages = np.pad(self.pages, (0, max(int(page.max(initial=0)) + 1 - len(self.pages), 0)))
-        new = page[pages[page] == 0]
-        if not len(new):
-            return self
-        pages[new] = len(self.numbers) + np.arange(len(new))
-        columns = (
-            np.concatenate((old, np.zeros((len(new), _PAGE), old.dtype))) for old in (self.numbers, self.vectors)
-        )
-        return _Table(pages, *columns)
-
-    def put(self, ids: Ids, numbers: Numbers) -> None:
-        at = self._at(ids)
-        self.numbers[at], self.vectors[at] = numbers, 0
-
-    def put_vectors(self, ids: Ids, vectors: Ids) -> None:
-        is_here = self.of(ids) > 0
-        self.vectors[self._at(ids[is_here])] = vectors[is_here]
 
 
 class AttributeIndex:
@@ -95,7 +49,7 @@ class AttributeIndex:
 
     def _begin_again(self) -> None:
         self.progress = Place()
-        self._table = _Table()
+        self._table = NumberTable()
         self._count = 0
         """Number of memories in the table."""
         self._missing: int | None = None
@@ -163,7 +117,7 @@ class AttributeIndex:
     def _forget_former_model(self, snapshot: Snapshot) -> None:
         if self._model != (model := overview(snapshot).model):
             self._model = model
-            self._table.vectors[:] = 0
+            self._table.clear_vectors()
 
     def _read(self, snapshot: Snapshot, ids: Ids) -> None:
         numbers = np.zeros(len(ids), np.uint16)
@@ -180,14 +134,14 @@ class AttributeIndex:
         # What came from another file may be gone without a trace of its id, and pages may be empty.
         missing = text_rows.count(snapshot) - self._count
         if self._missing is None:
-            self._missing, self._pages = missing, len(self._table.numbers)
-        return missing == self._missing and len(self._table.numbers) <= 2 * self._pages + _SPARE
+            self._missing, self._pages = missing, self._table.page_count
+        return missing == self._missing and self._table.page_count <= 2 * self._pages + _SPARE
 
 
 class Tests(NamedTuple):
     """Tests of ids by the attributes of their memories."""
 
-    table: _Table
+    table: NumberTable
     attributes: tuple[Attributes, ...]
     """In the order of their numbers, from 1."""
 

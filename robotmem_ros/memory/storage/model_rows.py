@@ -95,9 +95,10 @@ def delete_leftovers(transaction: Transaction) -> bool:
 
 def add(transaction: Transaction, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
     """Store the float32 vector of a new memory, if the vectors of the database are of this model, or may become so."""
+    kept = model(transaction)
     # The first vector may come before maintenance has noted the model.
-    if model(transaction) is None:
+    if kept is None:
         adopt(transaction, of)
-    if model(transaction) == of:
+    if kept in (None, of):
         (code,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
         store(transaction, [(memory_id, text, code)])

@@ -1,0 +1,74 @@
+"""Keep two numbers for each id in pages, of its attributes and of its vector: six bytes an id, none for empty pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.uint16]
+
+_BITS = 10
+_PAGE = 1 << _BITS
+"""Ids of a page."""
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """Two numbers for each id, 0 for none. Others may read while one thread writes.
+
+    The number of an id's attributes says that it is there; only such an id has a vector.
+    """
+
+    pages: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
+    """The row of each page in the others; 0 for a page without memories."""
+    numbers: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
+    vectors: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint32))
+
+    @property
+    def page_count(self) -> int:
+        """Number of pages in RAM."""
+        return len(self.numbers)
+
+    def of(self, ids: Ids) -> Numbers:
+        """Return the numbers of some ids."""
+        numbers: Numbers = self.numbers[self._at(ids)]
+        return numbers
+
+    def vectors_of(self, ids: Ids) -> Ids:
+        """Return the vectors of some ids."""
+        return self.vectors[self._at(ids)].astype(np.int64)
+
+    def with_room(self, ids: Ids) -> NumberTable:
+        """Return a table that has the pages of some ids, too; this one if it has them."""
+        page = np.unique(ids >> _BITS)
+        pages = np.pad(self.pages, (0, max(int(page.max(initial=0)) + 1 - len(self.pages), 0)))
+        new = page[pages[page] == 0]
+        if not len(new):
+            return self
+        pages[new] = len(self.numbers) + np.arange(len(new))
+        columns = (
+            np.concatenate((old, np.zeros((len(new), _PAGE), old.dtype))) for old in (self.numbers, self.vectors)
+        )
+        return NumberTable(pages, *columns)
+
+    def put(self, ids: Ids, numbers: Numbers) -> None:
+        """Set the numbers of ids that have a page, and forget their vectors."""
+        at = self._at(ids)
+        self.numbers[at], self.vectors[at] = numbers, 0
+
+    def put_vectors(self, ids: Ids, vectors: Ids) -> None:
+        """Set the vectors of those ids that are there."""
+        is_here = self.of(ids) > 0
+        self.vectors[self._at(ids[is_here])] = vectors[is_here]
+
+    def clear_vectors(self) -> None:
+        """Forget all vectors."""
+        self.vectors[:] = 0
+
+    def _at(self, ids: Ids) -> tuple[Ids, Ids]:
+        page = ids >> _BITS
+        rows = np.where((page >= 0) & (page < len(self.pages)), self.pages.take(page, mode="clip"), 0)
+        return rows, ids & (_PAGE - 1)

@@ -31,6 +31,7 @@ def contents(memory: RobotMemory, **conditions: Any) -> set[str]:
 
 def test_a_purge_by_id_deletes_only_these_memories(memory: RobotMemory) -> None:
     ids = [memory.learn(f"mug {number}").memory_id for number in range(5)]
+    memory.flush()
     done = memory.purge(ids=[ids[1], ids[3], ids[3]])
     assert (done.memories, done.sightings, done.sessions) == (2, 0, 0)
     assert done.bytes_after == memory.status().db_bytes

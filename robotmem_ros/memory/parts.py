@@ -113,6 +113,7 @@ class Parts:
             vectors=self.vectors,
             facts=self.facts,
             parameters=parameters,
+            threads=self._threads,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
         self.pipeline = Pipeline(

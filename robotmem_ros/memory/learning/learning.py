@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass, replace
 
 from ..areas import Areas
@@ -83,6 +84,7 @@ class Learning:
         vectors: The memory's index of vectors.
         facts: The terms of its facts.
         parameters: Returns the current parameters.
+        threads: One of them embeds a fact while it is classified.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Learning:
         vectors: VectorIndex,
         facts: FactIndex,
         parameters: Callable[[], Parameters],
+        threads: Executor,
     ) -> None:
         self._database = database
         self._classifier = classifier
@@ -103,6 +106,7 @@ class Learning:
         self._vectors = vectors
         self._parameters = parameters
         self._facts = facts
+        self._threads = threads
         self._knows_taxonomy = False
 
     def warm_up(self) -> None:
@@ -112,11 +116,16 @@ class Learning:
 
     def learn(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Learned]:
         """Store facts, or reinforce those of the same text, in one transaction. When this returns, they are on disk."""
+        embedder, started = self._embedders.current, []
+        # The model lets other threads run; it remembers the vector, so that the search for neighbours finds it there.
+        if len(new) == 1 and embedder.available:
+            started.append(embedder.start(new[0].content, self._threads))
         prepared = []
         for fact in new:
             # Parsed here, not in the writer, which then finds it in the cache.
             statement(fact.content)
             prepared.append(self._areas.tagged(self._classifier().classify(fact)))
+        wait(started)
         near = self._neighbours([fact.content for fact in prepared], progress)
         if not self._facts.progress.revision:
             catch_up(self._database, self._facts)  # all facts are read here, so that the writer need not

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 pytest.importorskip("psycopg", reason="the fleet is optional: `make test` brings psycopg")
 
@@ -139,6 +139,17 @@ def test_a_request_is_left_and_its_answer_is_shown(
     expect(page.locator("[data-act=put_back], [data-act=correct], [data-act=forget]")).to_have_count(0)
 
 
+def test_the_own_robot_is_named_once_its_name_is_known(open_page: OpenPage, world_of_robots: World) -> None:
+    with console(world_of_robots.file("hall1"), "--fleet-url", world_of_robots.urls["hall1"]) as address:
+        page, held = open_page(address), list[Route]()
+        page.route("**/api/fleet/robots", lambda route: held.append(route))  # noqa: PLW0108 - playwright asks for its code
+        page.goto(f"{address}?scope=both")
+        expect(page.locator("#summary")).to_have_text("12 memories, newest first")
+        assert robots_of(page) == {*ROBOTS} - {"hall1"}
+        held[0].continue_()
+        expect(page.locator("#results .robot", has_text="hall1").first).to_be_visible()
+
+
 def test_a_robot_chooses_whose_memories_to_see(open_page: OpenPage, world_of_robots: World) -> None:
     with console(world_of_robots.file("hall1"), "--fleet-url", world_of_robots.urls["hall1"]) as address:
         page = open_page(address)
@@ -148,6 +159,7 @@ def test_a_robot_chooses_whose_memories_to_see(open_page: OpenPage, world_of_rob
         expect(scopes.get_by_role("button", name="this robot")).to_have_attribute("aria-pressed", "true")
         scopes.get_by_role("button", name="both").click()
         expect(page.locator("#summary")).to_have_text("12 memories, newest first")
+        expect(page.locator("#results .robot", has_text="hall1").first).to_be_visible()
         assert robots_of(page) == set(ROBOTS)
         expect(scopes.get_by_role("button", name="both")).to_be_focused()
         page.reload()

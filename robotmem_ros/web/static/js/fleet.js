@@ -60,6 +60,7 @@ async function loadFleet() {
   seen = now;
   tell("robots");
   if (!isNew) return;
+  tell("robot-names");
   await loadObjects();
   if (!isFirst) tell("fleet");
 }

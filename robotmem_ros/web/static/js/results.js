@@ -38,6 +38,7 @@ export function startResults(box) {
   // The fleet tells by itself when it has news; what this page has changed is shown at once.
   on("changed", (id) => (id === undefined && looksBeyond()) || load({ stay: true }));
   on("fleet", () => looksBeyond() && load({ stay: true }));
+  on("robot-names", () => list.redraw());
   on("scope", () => load());
   onLanguage(() => {
     list.rename(t("memories"));

@@ -1,8 +1,8 @@
 """The flat index: all vectors of a database, compared with each query.
 
-Candidates that are listed are compared alone. Otherwise all vectors are, as far as their upper bytes tell, and then
-looked up, nearest first, until enough of them belong to candidates. The best are measured again by the vectors as they
-are kept.
+Candidates that are listed are compared alone. Otherwise all vectors are, as far as their upper bytes tell, or those of
+very many whose signs are alike, and then looked up, nearest first, until enough of them belong to candidates. The best
+are measured again by the vectors as they are kept.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class VectorIndex:
         matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
             return nearest_in_place(snapshot, query, candidates, depth)
-        vectors = NearestFirst(matrix.near(query))
+        vectors = NearestFirst(matrix, query)
         return Walk(snapshot, query, candidates, depth).through(vectors, 2 * depth + 16)
 
     def rank(self, snapshot: Snapshot, query: Vector, ids: Ids, depth: int | None = None) -> Ranking:

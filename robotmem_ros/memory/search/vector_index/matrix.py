@@ -1,5 +1,8 @@
 """All vectors of a database in RAM, as signed bytes, in blocks of rows: 384 bytes for one of 384 components.
 
+Full blocks have the signs of their vectors, too, 48 bytes each: among very many, those whose signs are most alike are
+compared with a query.
+
 A row whose id is still in the database is the right one, and what is newer than the last row is read by whoever
 searches. A row that is gone from the database costs a lookup, never a wrong result; maintenance masks such rows, and
 packs the blocks when half are gone.
@@ -28,10 +31,10 @@ from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from .products import products
 from .room import available_bytes
+from .signs import CAN_COUNT, Centre, Positions, Signs, centre_of, enough, most_alike, signs_of
 
 Ids = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float32]
-Positions = npt.NDArray[np.intp]
 
 _ROWS = 8192
 """Rows of a block: 3 MB for 384 components; what it does not use takes no RAM."""
@@ -61,6 +64,12 @@ class Block(NamedTuple):
     rows: Bytes
     scales: npt.NDArray[np.float32]
     """1 / length of each row, in units of the bytes; 0 masks it."""
+    signs: Signs | None = None
+    """None for some rows of a block, and while it has room."""
+
+    def at(self, places: Positions) -> Block:
+        """Return some of the rows."""
+        return Block(self.ids[places], self.rows[places], self.scales[places])
 
 
 class Near(NamedTuple):
@@ -78,8 +87,10 @@ class Matrix:
     """The rows as they were at one moment; later changes do not show."""
 
     blocks: Sequence[Block]
+    centre: Centre | None = None
+    """Centre of all signs; None if there are none."""
     threads: Executor | None = None
-    """One of them compares blocks, too, unless it is None: RAM is read faster by two cores than by one."""
+    """One of them compares blocks, too, if there are many: RAM is read faster by two cores than by one."""
 
     def __len__(self) -> int:
         return sum(len(block.ids) for block in self.blocks)
@@ -91,6 +102,23 @@ class Matrix:
     def near_of(self, query: Vector, ids: Ids) -> Near:
         """Compare those of some sorted ids alone; ids that are not here are left out."""
         return self._compared(query, [*self._rows_of(ids)])
+
+    def nearest(self, query: Vector, n: int) -> Near:
+        """Compare the vectors that may be among the nearest `n`: of very many, those whose signs are alike.
+
+        If the signs of the nearest differ so much that the next ones may be missing, all are compared. Measured among
+        100,000 texts: of the nearest 10 none is missed, of 50 fewer than one in 1,000.
+        """
+        signs = [block.signs for block in self.blocks[:-1] if block.signs is not None]
+        count = enough(len(self), n)
+        if count is None or self.centre is None or not signs or len(signs) < len(self.blocks) - 1:
+            return self.near(query)
+        code = codec.as_bytes(query[np.newaxis])
+        alike = most_alike(signs, signs_of(code, codec.scales(code), self.centre), count)
+        parts = [block.at(places) for block, places in zip(self.blocks, alike.places, strict=False)]
+        near = self._compared(query, [*parts, self.blocks[-1]])
+        nearest = np.argpartition(near.distances[: len(alike.differing)], n)[:n]
+        return near if alike.has_all(nearest) else self.near(query)
 
     def _compared(self, query: Vector, parts: Sequence[Block]) -> Near:
         code = codec.as_bytes(query[np.newaxis])
@@ -109,7 +137,7 @@ class Matrix:
                     at = left.popleft()
                     done[at] = _distances(parts[at], code, scale)
 
-        if self.threads is not None and len(parts) > 1:
+        if self.threads is not None and sum(len(part.ids) for part in parts) > 2 * _ROWS:
             with suppress(RuntimeError):  # the memory may be closed, or the main thread have ended
                 self.threads.submit(work)
         work()
@@ -122,7 +150,7 @@ class Matrix:
             if low < high:
                 at = np.searchsorted(block.ids, ids[low:high])
                 at = at[block.ids[at] == ids[low:high]]
-                yield Block(block.ids[at], block.rows[at], block.scales[at])
+                yield block.at(at)
 
 
 class MatrixFollower:
@@ -154,7 +182,8 @@ class MatrixFollower:
                 raise VectorsUnreadError(self._count(), unread)
             while unread and not self.no_room and self._read(snapshot, newest):
                 pass
-            return None if self.no_room else Matrix([block.view() for block in self._blocks], self._threads)
+            blocks = [block.view() for block in self._blocks]
+            return None if self.no_room else Matrix(blocks, self._centre, self._threads)
 
     def apply(self, snapshot: Snapshot, place: Place) -> bool:
         """Read a few thousand vectors that the matrix lacks, or mask those that are gone."""
@@ -167,7 +196,11 @@ class MatrixFollower:
                 if vector_rows.count_all(snapshot) != self._count(masked=False):
                     self._keep(vector_rows.all_ids(snapshot))
                 self.progress = self.progress._replace(revision=place.revision)
-            return False
+            return self._sign()
+
+    @property
+    def _centre(self) -> Centre | None:
+        return self._blocks[0].centre if self._blocks else None
 
     def _begin(self, snapshot: Snapshot, dim: int = 0) -> None:
         # The length that queries have is the right one; what stands in the file may be anything.
@@ -206,6 +239,14 @@ class MatrixFollower:
             count = self._blocks[-1].append(ids, rows)
             ids, rows = ids[count:], rows[count:]
 
+    def _sign(self) -> bool:
+        # Returns whether there was a full block without signs.
+        block = next((block for block in self._blocks if not block.room and block.signs is None), None)
+        if block is None or not CAN_COUNT:
+            return False
+        block.sign(self._blocks[0])
+        return True
+
     def _keep(self, ids: Ids) -> None:
         # Views that were given out share no array that changes here.
         for block in self._blocks:
@@ -230,6 +271,9 @@ class _GrowingBlock:
     _ids: Ids = field(default_factory=lambda: np.empty(_ROWS, np.int64))
     _scales: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty(_ROWS, np.float32))
     _rows: Bytes = field(init=False)
+    signs: Signs | None = None
+    centre: Centre | None = None
+    """Of its vectors; None if there is no use for it yet."""
 
     def __post_init__(self) -> None:
         self._rows = np.empty((_ROWS, self.dim), np.int8)
@@ -247,6 +291,12 @@ class _GrowingBlock:
         self.size += count
         return count
 
+    def sign(self, first: _GrowingBlock) -> None:
+        """Find the signs of a full block; the centre of the first one serves for all."""
+        if first.centre is None:
+            first.centre = centre_of(first._rows, first._scales)
+        self.signs = signs_of(self._rows, self._scales, first.centre)
+
     def mask(self, kept_ids: Ids) -> None:
         """Mask the rows whose ids are not among some sorted ids."""
         is_gone = ~np.isin(self._ids[: self.size], kept_ids, assume_unique=True)
@@ -255,7 +305,7 @@ class _GrowingBlock:
         self._scales[: self.size][is_gone] = 0.0
 
     def view(self) -> Block:
-        return Block(self._ids[: self.size], self._rows[: self.size], self._scales[: self.size])
+        return Block(self._ids[: self.size], self._rows[: self.size], self._scales[: self.size], self.signs)
 
 
 def _distances(block: Block, code: Bytes, scale: float) -> Distances:

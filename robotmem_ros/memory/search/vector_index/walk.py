@@ -17,7 +17,7 @@ from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from .exact import measure
-from .matrix import Distances, Ids, Near
+from .matrix import Distances, Ids, Matrix, Near
 
 _MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""
@@ -43,20 +43,30 @@ class Batch(NamedTuple):
 class NearestFirst:
     """Give vectors in batches, nearest first: their ids, and cosine distances that may be wrong by `error`."""
 
-    def __init__(self, near: Near) -> None:
-        self._ids, self._distances, self.error = near
+    def __init__(self, matrix: Matrix, query: Vector) -> None:
+        self._matrix, self._query = matrix, query
+        self._near: Near | None = None
         self._limit = -math.inf
+
+    @property
+    def error(self) -> float:
+        """Greatest error of a distance of the last batch."""
+        return self._near.error if self._near else 0.0
 
     def next(self, width: int) -> Batch | None:
         """Return those of the `width` nearest vectors that are new, with all as near; None when all have been given."""
         if self._limit == math.inf:
             return None
-        is_last = width >= len(self._distances)
-        limit = math.inf if is_last else least(self._distances, width)
-        at = np.flatnonzero((self._distances > self._limit) & (self._distances <= limit))
-        at = at[np.argsort(self._distances[at], kind="stable")]
+        if self._near is None:
+            self._near = self._matrix.nearest(self._query, width)
+        elif len(self._near.ids) < len(self._matrix):
+            self._near = self._matrix.near(self._query)
+        ids, distances, _ = self._near
+        limit = math.inf if width >= len(distances) else least(distances, width)
+        at = np.flatnonzero((distances > self._limit) & (distances <= limit))
+        at = at[np.argsort(distances[at], kind="stable")]
         self._limit = limit
-        return Batch(self._ids[at], self._distances[at], limit)
+        return Batch(ids[at], distances[at], limit)
 
 
 def least(distances: Distances, n: int) -> float:

@@ -31,7 +31,7 @@ from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from .products import products
 from .room import available_bytes
-from .signs import CAN_COUNT, Centre, Positions, Signs, centre_of, enough, most_alike, signs_of
+from .signs import CAN_COUNT, Alike, Centre, Positions, Signs, centre_of, enough, most_alike, signs_of
 
 Ids = npt.NDArray[np.int64]
 Distances = npt.NDArray[np.float32]
@@ -103,22 +103,19 @@ class Matrix:
         """Compare those of some sorted ids alone; ids that are not here are left out."""
         return self._compared(query, [*self._rows_of(ids)])
 
-    def nearest(self, query: Vector, n: int) -> Near:
+    def alike(self, query: Vector, n: int) -> tuple[Near, Alike | None]:
         """Compare the vectors that may be among the nearest `n`: of very many, those whose signs are alike.
 
-        If the signs of the nearest differ so much that the next ones may be missing, all are compared. Measured among
-        100,000 texts: of the nearest 10 none is missed, of 50 fewer than one in 1,000.
+        They come first in the result. None says that all were compared.
         """
         signs = [block.signs for block in self.blocks[:-1] if block.signs is not None]
         count = enough(len(self), n)
         if count is None or self.centre is None or not signs or len(signs) < len(self.blocks) - 1:
-            return self.near(query)
+            return self.near(query), None
         code = codec.as_bytes(query[np.newaxis])
         alike = most_alike(signs, signs_of(code, codec.scales(code), self.centre), count)
         parts = [block.at(places) for block, places in zip(self.blocks, alike.places, strict=False)]
-        near = self._compared(query, [*parts, self.blocks[-1]])
-        nearest = np.argpartition(near.distances[: len(alike.differing)], n)[:n]
-        return near if alike.has_all(nearest) else self.near(query)
+        return self._compared(query, [*parts, self.blocks[-1]]), alike
 
     def _compared(self, query: Vector, parts: Sequence[Block]) -> Near:
         code = codec.as_bytes(query[np.newaxis])

@@ -18,6 +18,7 @@ from ...storage.snapshot import Snapshot
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from .exact import measure
 from .matrix import Distances, Ids, Matrix, Near
+from .signs import Alike
 
 _MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""
@@ -46,6 +47,7 @@ class NearestFirst:
     def __init__(self, matrix: Matrix, query: Vector) -> None:
         self._matrix, self._query = matrix, query
         self._near: Near | None = None
+        self._alike: Alike | None = None
         self._limit = -math.inf
 
     @property
@@ -57,16 +59,22 @@ class NearestFirst:
         """Return those of the `width` nearest vectors that are new, with all as near; None when all have been given."""
         if self._limit == math.inf:
             return None
-        if self._near is None:
-            self._near = self._matrix.nearest(self._query, width)
-        elif len(self._near.ids) < len(self._matrix):
-            self._near = self._matrix.near(self._query)
-        ids, distances, _ = self._near
+        ids, distances, _ = self._near = self._compared(width)
         limit = math.inf if width >= len(distances) else least(distances, width)
         at = np.flatnonzero((distances > self._limit) & (distances <= limit))
         at = at[np.argsort(distances[at], kind="stable")]
         self._limit = limit
         return Batch(ids[at], distances[at], limit)
+
+    def _compared(self, width: int) -> Near:
+        # Those whose signs are alike, as long as they have the nearest ones; then all.
+        near, alike = self._near, self._alike
+        if near is None:
+            near, alike = self._matrix.alike(self._query, width)
+        if alike is not None and not alike.have_nearest(width, near.distances[: len(alike.differing)]):
+            near, alike = self._matrix.near(self._query), None
+        self._alike = alike
+        return near
 
 
 def least(distances: Distances, n: int) -> float:

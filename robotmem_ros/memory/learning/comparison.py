@@ -10,6 +10,7 @@ import json
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -76,18 +77,21 @@ def find_neighbours(
     vectors: VectorIndex,
     texts: Sequence[str],
     progress: Progress | None = None,
+    *,
+    embedding: Future[Vector] | None = None,
 ) -> list[Neighbours]:
     """Return the vectors of texts that are stored together, and the facts of similar meaning to each.
 
-    Does not wait for a model that is still being loaded. If the model fails, a fact is learned without it.
+    `embedding` is that of a single text, if it has been started. Does not wait for a model that is still being loaded.
+    If the model fails, a fact is learned without it.
     """
-    if not embedder.available:
+    if embedding is None and not embedder.available:
         if progress is not None:
             progress(len(texts), len(texts))
         return [Neighbours(reason=f"meanings were not compared: {embedder.why_not}")] * len(texts)
     embeddings: list[Vector | Exception] = []
     for first in range(0, len(texts), embedder.batch):
-        embeddings += _embedded(embedder, texts[first : first + embedder.batch])
+        embeddings += _embedded(embedder, texts[first : first + embedder.batch], embedding)
         if progress is not None:
             progress(len(embeddings), len(texts))
     mates = _mates(embeddings)
@@ -108,9 +112,13 @@ def find_neighbours(
         return [near(index, vector) for index, vector in enumerate(embeddings)]
 
 
-def _embedded(embedder: BackgroundEmbedder, texts: Sequence[str]) -> list[Vector | Exception]:
+def _embedded(
+    embedder: BackgroundEmbedder, texts: Sequence[str], embedding: Future[Vector] | None = None
+) -> list[Vector | Exception]:
     # The vector of each text, or why it has none: a text that is refused does not keep the others from theirs.
     try:
+        if embedding is not None:
+            return [embedding.result()]
         return [embedder.embed_one(texts[0])] if len(texts) == 1 else [*embedder.embed_batch(texts)]
     except Exception as error:
         if len(texts) > 1 and not isinstance(error, ServiceFailedError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, wait
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from ..areas import Areas
@@ -116,17 +116,16 @@ class Learning:
 
     def learn(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Learned]:
         """Store facts, or reinforce those of the same text, in one transaction. When this returns, they are on disk."""
-        embedder, started = self._embedders.current, []
-        # The model lets other threads run; it remembers the vector, so that the search for neighbours finds it there.
+        embedder, embedding = self._embedders.current, None
         if len(new) == 1 and embedder.available:
-            started.append(embedder.start(new[0].content, self._threads))
+            embedding = embedder.start(new[0].content, self._threads)
         prepared = []
         for fact in new:
             # Parsed here, not in the writer, which then finds it in the cache.
             statement(fact.content)
             prepared.append(self._areas.tagged(self._classifier().classify(fact)))
-        wait(started)
-        near = self._neighbours([fact.content for fact in prepared], progress)
+        texts = [fact.content for fact in prepared]
+        near = find_neighbours(self._database, embedder, self._vectors, texts, progress, embedding=embedding)
         if not self._facts.progress.revision:
             catch_up(self._database, self._facts)  # all facts are read here, so that the writer need not
         results = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
@@ -144,11 +143,10 @@ class Learning:
             InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
         """
         content = correction.columns.get("content")
-        near = self._neighbours([content])[0] if isinstance(content, str) else None
+        near = None
+        if isinstance(content, str):
+            (near,) = find_neighbours(self._database, self._embedders.current, self._vectors, [content])
         self._database.write(lambda transaction: self._correct(transaction, correction, near)).result()
-
-    def _neighbours(self, texts: Sequence[str], progress: Progress | None = None) -> list[Neighbours]:
-        return find_neighbours(self._database, self._embedders.current, self._vectors, texts, progress)
 
     def _store(
         self, transaction: Transaction, new: Sequence[NewMemory], neighbours: Sequence[Neighbours]

@@ -9,10 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.embedding.embedder import ServiceFailedError
 from robotmem_ros.memory.text.normal_form import normal_form
 from robotmem_ros.memory.text.statement import jaccard, statement
 
-from ...support.embedders import WordVectors
+from ...support.embedders import BreakingVectors, WordVectors
 from ..conftest import OpenMemory
 
 GLASS = "Hold the glass with 12.5 N"
@@ -55,6 +56,18 @@ def test_without_a_model_the_result_says_that_meanings_were_not_compared(open_me
     memory = open_memory(embedder=None, embedding_model="")
     learned = memory.learn("a fact")
     assert learned.reason.startswith("meanings were not compared: no embedding model is configured")
+
+
+def test_a_fact_is_learned_although_the_service_of_the_model_fails_and_both_result_and_log_say_why(
+    open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = BreakingVectors()
+    memory = open_memory(embedder=model)
+    memory.warm_up()
+    model.error = ServiceFailedError("HTTP 500")
+    assert memory.learn("push the crate").reason == "meanings were not compared: HTTP 500"
+    assert "meanings were not compared: HTTP 500" in caplog.messages
+    assert memory.learn("lift the crate").reason.startswith("meanings were not compared: HTTP 500")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 
+from .interrupts import Condition
+
 _MOMENT = 0.02
 """Seconds: about what a query takes."""
 
@@ -19,7 +21,7 @@ class QueryPriority:
     """Counts the queries that are being answered: `with query_priority:` around each. Thread-safe."""
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
+        self._condition = Condition()
         self._answering = 0
 
     def __enter__(self) -> None:
@@ -133,7 +135,7 @@ class MaintenanceLoop:
     def __init__(self, name: str = "robotmem-maintenance") -> None:
         self._name = name
         self._states: list[_State] = []
-        self._condition = threading.Condition()
+        self._condition = Condition()
         self._working = threading.Lock()
         self._notifications = 0
         self._listening = True

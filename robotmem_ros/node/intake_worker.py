@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..memory.interrupts import Condition
+
 _MOST_BYTES = 268_435_456
 _BATCH = 32
 _LOOK = 0.05
@@ -52,7 +54,7 @@ class IntakeWorker:
         self._urgent: deque[Job] = deque()
         self._jobs: deque[_QueuedJob] = deque()
         self._bytes = 0
-        self._condition = threading.Condition()
+        self._condition = Condition()
         self._unblocked = False
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="memory-intake", daemon=True)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RobotMemoryError
+from ..interrupts import Condition
 from ..models import Vector, Vectors
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
@@ -119,7 +120,7 @@ class BackgroundEmbedder:
         self._settled = threading.Event()
         self._on_settled = settled
         self._calls = 0
-        self._condition = threading.Condition()
+        self._condition = Condition()
         """Notified when a call returns, when a pause begins, and when the embedder is closed."""
         self._is_closed = self._has_warned = False
         self._cache: OrderedDict[str, Vector] = OrderedDict()

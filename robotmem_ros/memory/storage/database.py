@@ -23,6 +23,7 @@ from ..errors import (
     StorageError,
     is_damage,
 )
+from ..interrupts import Condition
 from ..models import NewMemory, Stored
 from . import imports, index_schemes, log_loss
 from .backup import back_up
@@ -75,7 +76,7 @@ class Database:
         self._parameters = parameters
         self._clock = clock
         self._lock = threading.RLock()
-        self._lending = threading.Condition()
+        self._lending = Condition()
         self._reader_count = 0
         self._idle: list[sqlite3.Connection] = []
         self._is_closed = False

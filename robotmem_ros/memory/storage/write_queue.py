@@ -6,7 +6,6 @@ A flood of perceptions queues thousands of background jobs. A call that came beh
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..errors import MALFORMED, MemoryClosedError, RobotMemoryError, StorageError
+from ..interrupts import Condition
 from ..models import NewMemory, Stored
 from .disk_room import is_full
 from .snapshot import Transaction
@@ -110,7 +110,7 @@ class WriteQueue:
     """Jobs in the order of execution: calls before background jobs, each kind as it came. Thread-safe."""
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
+        self._condition = Condition()
         self._calls: deque[Job[Any]] = deque()
         self._background: deque[Job[Any]] = deque()
         self._groups_of_calls = 0

@@ -37,6 +37,7 @@ FLOORS = (
         "argument",
         "bounds",
         "clocks",
+        "interrupts",
         "display",
         "errors",
         "geometry",

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 
 class Condition(threading.Condition):
-    """A condition whose lock is always released after a `with`.
+    """Waits and notifies as Python's own condition does, and always releases its lock after a `with`.
 
     Python's own takes the lock in a function of Python, at whose end KeyboardInterrupt can be raised: then the lock is
     taken, the block has not begun, and all other threads wait for ever. Here `with` calls the lock itself.

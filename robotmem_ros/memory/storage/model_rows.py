@@ -95,10 +95,10 @@ def delete_leftovers(transaction: Transaction) -> bool:
 
 def add(transaction: Transaction, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
     """Store the float32 vector of a new memory, if the vectors of the database are of this model, or may become so."""
-    kept = model(transaction)
+    current_model = model(transaction)
     # The first vector may come before maintenance has noted the model.
-    if kept is None:
+    if current_model is None:
         adopt(transaction, of)
-    if kept in (None, of):
+    if current_model in (None, of):
         (code,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
         store(transaction, [(memory_id, text, code)])

@@ -9,7 +9,8 @@ import numpy as np
 from ...embedding import Vector
 from ...storage import codec
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
-from .matrix import Distances, Ids
+from .blocks import Ids
+from .signs import Distances
 
 
 def measure(kept_vectors: Sequence[tuple[int, bytes]], query: Vector) -> tuple[Ids, Distances]:

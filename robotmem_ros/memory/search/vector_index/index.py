@@ -23,9 +23,10 @@ from ...storage.snapshot import Snapshot
 from ..attributes import AttributeIndex
 from ..result import Ranking
 from . import products
+from .blocks import Ids
 from .exact import measure, rank_by_distance
 from .in_place import nearest_in_place
-from .matrix import Ids, MatrixFollower
+from .matrix import MatrixFollower
 from .walk import NearestFirst, Walk
 
 _WORTHWHILE = 4
@@ -96,13 +97,13 @@ class VectorIndex:
             return [hit.memory_id for hit in hits if hit.measure <= distance]
         # Among many perceptions few facts are read from the file sooner than all vectors are compared.
         if len(matrix) > _RARE * overview(snapshot).counts["fact"]:
-            ids, distances, error = matrix.near_of(query, np.unique(vector_rows.of_facts(snapshot)))
+            near = matrix.near_of(query, np.unique(vector_rows.of_facts(snapshot)))
         else:
-            ids, distances, error = matrix.near(query)
-        near = ids[distances <= distance + error]
-        if len(near) > overview(snapshot).counts["fact"]:
-            near = np.intersect1d(near, vector_rows.of_facts(snapshot))
-        return vector_rows.facts_of(snapshot, near.tolist(), limit)
+            near = matrix.near(query)
+        ids = near.ids[near.distances <= distance + near.error]
+        if len(ids) > overview(snapshot).counts["fact"]:
+            ids = np.intersect1d(ids, vector_rows.of_facts(snapshot))
+        return vector_rows.facts_of(snapshot, ids.tolist(), limit)
 
     def vectors_of(self, snapshot: Snapshot, memory_ids: Collection[int], dim: int) -> tuple[Sequence[int], Vectors]:
         """Read the vectors of some memories: which of them have one of this length, and these, unit length."""
@@ -121,10 +122,10 @@ class VectorIndex:
             return ids
         vector_ids = self._attributes.vectors_of(snapshot, ids)
         ids, vector_ids = ids[vector_ids > 0], vector_ids[vector_ids > 0]
-        compared_ids, distances, error = matrix.near_of(query, np.sort(vector_ids))
-        if len(ids) <= depth or not len(compared_ids):
+        near = matrix.near_of(query, np.sort(vector_ids))
+        if len(ids) <= depth or not len(near.ids):
             return ids
-        at = np.minimum(np.searchsorted(compared_ids, vector_ids), len(compared_ids) - 1)
-        near = np.where(compared_ids[at] == vector_ids, distances[at], -np.inf)
-        limit = float(np.partition(near, depth - 1)[depth - 1]) + 2 * error
-        return ids[near <= limit]
+        at = np.minimum(np.searchsorted(near.ids, vector_ids), len(near.ids) - 1)
+        distances = np.where(near.ids[at] == vector_ids, near.distances[at], -np.inf)
+        limit = float(np.partition(distances, depth - 1)[depth - 1]) + 2 * near.error
+        return ids[distances <= limit]

@@ -16,11 +16,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...embedding import Vector
 from ...errors import RobotMemoryError
@@ -29,15 +28,10 @@ from ...storage.codec import Bytes
 from ...storage.followers import Place
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
-from .products import products
+from .blocks import ROWS, Block, Code, GrowingBlock, Ids, gather
 from .room import available_bytes
-from .signs import CAN_COUNT, Alike, Centre, Positions, Signs, centre_of, enough, most_alike, signs_of
+from .signs import CAN_COUNT, Alike, Centre, Distances, Positions, enough, most_alike, signs_of
 
-Ids = npt.NDArray[np.int64]
-Distances = npt.NDArray[np.float32]
-
-_ROWS = 8192
-"""Rows of a block: 3 MB for 384 components; what it does not use takes no RAM."""
 _PIECE = 8192
 """Vectors that are read at once: some 10 ms."""
 _AT_ONCE = 50_000
@@ -57,29 +51,20 @@ class VectorsUnreadError(RobotMemoryError):
         )
 
 
-class Block(NamedTuple):
-    """Consecutive rows of the matrix, in the order of their ids."""
-
-    ids: Ids
-    rows: Bytes
-    scales: npt.NDArray[np.float32]
-    """1 / length of each row, in units of the bytes; 0 masks it."""
-    signs: Signs | None = None
-    """None for some rows of a block, and while it has room."""
-
-    def at(self, places: Positions) -> Block:
-        """Return some of the rows."""
-        return Block(self.ids[places], self.rows[places], self.scales[places])
-
-
 class Near(NamedTuple):
-    """Vectors, ascending by id, and how near they are to a query."""
+    """Vectors, and how near they are to a query."""
 
     ids: Ids
     distances: Distances
     """Cosine distances."""
     error: float
     """Greatest error of a distance, since components are rounded: six standard deviations."""
+    alike: Alike | None = None
+    """The vectors that were chosen by their signs, which are the first; None if none were left out."""
+
+    def has_nearest(self, n: int) -> bool:
+        """Tell whether hardly any of the nearest `n` vectors is missing."""
+        return self.alike is None or self.alike.have_nearest(n, self.distances[: len(self.alike.differing)])
 
 
 @dataclass(frozen=True)
@@ -96,58 +81,51 @@ class Matrix:
         return sum(len(block.ids) for block in self.blocks)
 
     def near(self, query: Vector) -> Near:
-        """Compare all vectors with a query."""
-        return self._compared(query, self.blocks)
+        """Compare all vectors with a query, ascending by id."""
+        return self._compared(Code.of(query), self.blocks)
 
     def near_of(self, query: Vector, ids: Ids) -> Near:
-        """Compare those of some sorted ids alone; ids that are not here are left out."""
-        return self._compared(query, [*self._rows_of(ids)])
+        """Compare those of some sorted ids alone, ascending by id; ids that are not here are left out."""
+        return self._compared(Code.of(query), [gather(self._places_of(ids), len(query))])
 
-    def alike(self, query: Vector, n: int) -> tuple[Near, Alike | None]:
-        """Compare the vectors that may be among the nearest `n`: of very many, those whose signs are alike.
-
-        They come first in the result. None says that all were compared.
-        """
+    def alike(self, query: Vector, n: int) -> Near:
+        """Compare the vectors that may be among the nearest `n`: of very many, those whose signs are alike."""
         signs = [block.signs for block in self.blocks[:-1] if block.signs is not None]
-        count = enough(len(self), n)
+        count, code = enough(len(self), n), Code.of(query)
         if count is None or self.centre is None or not signs or len(signs) < len(self.blocks) - 1:
-            return self.near(query), None
-        code = codec.as_bytes(query[np.newaxis])
-        alike = most_alike(signs, signs_of(code, codec.scales(code), self.centre), count)
-        parts = [block.at(places) for block, places in zip(self.blocks, alike.places, strict=False)]
-        return self._compared(query, [*parts, self.blocks[-1]]), alike
+            return self._compared(code, self.blocks)
+        alike = most_alike(signs, signs_of(*code, self.centre), count)
+        chosen = gather(zip(self.blocks[:-1], alike.places, strict=True), len(query))
+        return self._compared(code, [chosen, self.blocks[-1]])._replace(alike=alike)
 
-    def _compared(self, query: Vector, parts: Sequence[Block]) -> Near:
-        code = codec.as_bytes(query[np.newaxis])
-        scale = float(codec.scales(code)[0])
+    def _compared(self, query: Code, parts: Sequence[Block]) -> Near:
         ids = np.concatenate([np.empty(0, np.int64), *(part.ids for part in parts)])
-        distances = np.concatenate([np.empty(0, np.float32), *self._distances(parts, code[0], scale)])
+        distances = np.concatenate([np.empty(0, np.float32), *self._distances(query, parts)])
         coarsest = max((float(part.scales.max()) for part in parts if len(part.ids)), default=0.0)
-        return Near(ids, distances, _DEVIATIONS * _ROUNDED * math.hypot(scale, coarsest))
+        return Near(ids, distances, _DEVIATIONS * _ROUNDED * math.hypot(float(query.scales[0]), coarsest))
 
-    def _distances(self, parts: Sequence[Block], code: Bytes, scale: float) -> list[Distances]:
+    def _distances(self, query: Code, parts: Sequence[Block]) -> list[Distances]:
         left, done = deque(range(len(parts))), {}
 
         def work() -> None:
             with suppress(IndexError):
                 while True:
                     at = left.popleft()
-                    done[at] = _distances(parts[at], code, scale)
+                    done[at] = parts[at].distances(query)
 
-        if self.threads is not None and sum(len(part.ids) for part in parts) > 2 * _ROWS:
+        if self.threads is not None and sum(len(part.ids) for part in parts) > 2 * ROWS:
             with suppress(RuntimeError):  # the memory may be closed, or the main thread have ended
                 self.threads.submit(work)
         work()
         # Nobody waits for the other thread: it may have to wait for a core.
-        return [done[at] if at in done else _distances(part, code, scale) for at, part in enumerate(parts)]
+        return [done[at] if at in done else part.distances(query) for at, part in enumerate(parts)]
 
-    def _rows_of(self, ids: Ids) -> Iterator[Block]:
+    def _places_of(self, ids: Ids) -> Iterator[tuple[Block, Positions]]:
         for block in self.blocks:
             low, high = np.searchsorted(ids, (block.ids[0], block.ids[-1] + 1))
             if low < high:
                 at = np.searchsorted(block.ids, ids[low:high])
-                at = at[block.ids[at] == ids[low:high]]
-                yield block.at(at)
+                yield block, at[block.ids[at] == ids[low:high]]
 
 
 class MatrixFollower:
@@ -159,7 +137,7 @@ class MatrixFollower:
         self._threads = threads
         self.progress = Place()
         self._lock = threading.Lock()
-        self._blocks: list[_GrowingBlock] = []
+        self._blocks: list[GrowingBlock] = []
         self._dim = 0
         self._model: str | None = None
         self.no_room = ""
@@ -232,7 +210,7 @@ class MatrixFollower:
     def _append(self, ids: Ids, rows: Bytes) -> None:
         while len(ids):
             if not self._blocks or not self._blocks[-1].room:
-                self._blocks.append(_GrowingBlock(self._dim))
+                self._blocks.append(GrowingBlock(self._dim))
             count = self._blocks[-1].append(ids, rows)
             ids, rows = ids[count:], rows[count:]
 
@@ -256,62 +234,6 @@ class MatrixFollower:
 
     def _count(self, *, masked: bool = True) -> int:
         return sum(block.size - (0 if masked else block.masked) for block in self._blocks)
-
-
-@dataclass
-class _GrowingBlock:
-    """Room for the rows of a block; rows behind `size` are added, those before it never change."""
-
-    dim: int
-    size: int = 0
-    masked: int = 0
-    _ids: Ids = field(default_factory=lambda: np.empty(_ROWS, np.int64))
-    _scales: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty(_ROWS, np.float32))
-    _rows: Bytes = field(init=False)
-    signs: Signs | None = None
-    centre: Centre | None = None
-    """Of its vectors; None if there is no use for it yet."""
-
-    def __post_init__(self) -> None:
-        self._rows = np.empty((_ROWS, self.dim), np.int8)
-
-    @property
-    def room(self) -> int:
-        return _ROWS - self.size
-
-    def append(self, ids: Ids, rows: Bytes) -> int:
-        """Add the first of some rows, as many as there is room for, and return how many these are."""
-        count = min(len(ids), self.room)
-        place = slice(self.size, self.size + count)
-        self._ids[place], self._rows[place] = ids[:count], rows[:count]
-        self._scales[place] = codec.scales(rows[:count])
-        self.size += count
-        return count
-
-    def sign(self, first: _GrowingBlock) -> None:
-        """Find the signs of a full block; the centre of the first one serves for all."""
-        if first.centre is None:
-            first.centre = centre_of(first._rows, first._scales)
-        self.signs = signs_of(self._rows, self._scales, first.centre)
-
-    def mask(self, kept_ids: Ids) -> None:
-        """Mask the rows whose ids are not among some sorted ids."""
-        is_gone = ~np.isin(self._ids[: self.size], kept_ids, assume_unique=True)
-        self.masked = int(is_gone.sum())
-        self._scales = self._scales.copy()
-        self._scales[: self.size][is_gone] = 0.0
-
-    def view(self) -> Block:
-        return Block(self._ids[: self.size], self._rows[: self.size], self._scales[: self.size], self.signs)
-
-
-def _distances(block: Block, code: Bytes, scale: float) -> Distances:
-    distances = products(block.rows, code)
-    distances *= block.scales
-    distances *= np.float32(-scale)
-    distances += np.float32(1.0)
-    distances[block.scales == 0] = np.inf
-    return distances
 
 
 def _no_room(demand: int) -> str:

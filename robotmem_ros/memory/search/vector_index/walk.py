@@ -16,9 +16,10 @@ from ...storage import vector_rows
 from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
 from ..result import DISTANCE_DIGITS, Measurement, Ranking
+from .blocks import Ids
 from .exact import measure
-from .matrix import Distances, Ids, Matrix, Near
-from .signs import Alike
+from .matrix import Matrix, Near
+from .signs import Distances
 
 _MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""
@@ -47,7 +48,6 @@ class NearestFirst:
     def __init__(self, matrix: Matrix, query: Vector) -> None:
         self._matrix, self._query = matrix, query
         self._near: Near | None = None
-        self._alike: Alike | None = None
         self._limit = -math.inf
 
     @property
@@ -59,7 +59,8 @@ class NearestFirst:
         """Return those of the `width` nearest vectors that are new, with all as near; None when all have been given."""
         if self._limit == math.inf:
             return None
-        ids, distances, _ = self._near = self._compared(width)
+        self._near = near = self._compared(width)
+        ids, distances = near.ids, near.distances
         limit = math.inf if width >= len(distances) else least(distances, width)
         at = np.flatnonzero((distances > self._limit) & (distances <= limit))
         at = at[np.argsort(distances[at], kind="stable")]
@@ -68,13 +69,8 @@ class NearestFirst:
 
     def _compared(self, width: int) -> Near:
         # Those whose signs are alike, as long as they have the nearest ones; then all.
-        near, alike = self._near, self._alike
-        if near is None:
-            near, alike = self._matrix.alike(self._query, width)
-        if alike is not None and not alike.have_nearest(width, near.distances[: len(alike.differing)]):
-            near, alike = self._matrix.near(self._query), None
-        self._alike = alike
-        return near
+        near = self._near or self._matrix.alike(self._query, width)
+        return near if near.has_nearest(width) else self._matrix.near(self._query)
 
 
 def least(distances: Distances, n: int) -> float:

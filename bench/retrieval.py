@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.data import DATA, read_records
-from bench.internals.stages import Embedder, Ranking, Scores, Stages, fuse
+from bench.internals.stages import Embedder, Ranking, Scores, Stages, fuse, reads
 from bench.options import add_model
 from robotmem_ros.memory import RobotMemory
 
@@ -77,7 +77,7 @@ class LabelledSet:
             with Stages.open(path) as stages:
                 return [
                     SearchScores(
-                        case, stages.text(case.query, _DEPTH), stages.vector(embedder.embed_one(case.query), _DEPTH),
+                        case, stages.text(case.query, _DEPTH), _nearest(stages, embedder, case.query),
                         stages.max_score(case.query), frozenset(ids[item] for item in case.relevant),
                     )
                     for case in self.cases
@@ -96,6 +96,11 @@ class LabelledSet:
                 }
                 memory.flush()
             yield path, ids
+
+
+def _nearest(stages: Stages, embedder: Embedder, query: str) -> Ranking:
+    # Nothing by a model that does not read the query, as in recall.
+    return stages.vector(embedder.embed_one(query), _DEPTH) if reads(embedder.name, query) else []
 
 
 def _ranks(memory: RobotMemory, ids: dict[int, str], case: Case, min_relevance: float | None) -> list[float]:

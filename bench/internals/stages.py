@@ -166,8 +166,8 @@ def load_model(model: str) -> Embedder:
 
 
 def find_model(name: str) -> str:
-    """Return the folder of an embedding model given by name or path; empty if there is none."""
-    return str(find_folder(name) or "")
+    """Return the folder of an embedding model given by name or path; empty if there is none, or none is named."""
+    return str(find_folder(name) or "") if name else ""
 
 
 def describe_model(model: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from bench.data import DATA, read_records
 from bench.internals.notes import count
 from bench.options import add_model
 from bench.table import show
-from robotmem_ros.memory import Kind, RobotMemory
+from robotmem_ros.memory import Kind, RobotMemory, open_memory
 
 _RECALL_SIZE = 5
 _PAGES = DATA / "notes" / "handbook"
@@ -52,7 +52,7 @@ def _rows(plain: Path, sizes: Iterable[int], model: str, errors: bool) -> Iterat
 
 def _measure(pages: Path, tokens: int, model: str, errors: bool) -> Iterator[str]:
     questions = read_records(DATA / "notes" / "questions.jsonl")
-    with RobotMemory(
+    with open_memory(
         ":memory:", embedding_model=model, notes_folders=[str(pages), str(_OTHER_DOCS)], notes_chunk_tokens=tokens
     ) as memory:
         for record in read_records(DATA / "episodes" / "episodes.jsonl")[:400]:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.data import DATA, read_records
-from bench.internals.stages import UNKNOWN, Stages, load_model, reads
+from bench.internals.stages import UNKNOWN, Stages, load_model
 from bench.options import add_model
 from bench.suites.episodes import FOLDER, below, opened_copy, store
 from bench.table import show
@@ -36,13 +36,15 @@ _COLUMNS = {"lost": _LOSING, "empty": _EMPTY}
 
 _Curve = npt.NDArray[np.float64]
 """Factors of the cosine, if any, and of the cube of the share, and a constant."""
+_WITH, _WITHOUT = 3, 2
+"""Number of factors of the curve for results with a cosine, and of that for others."""
 
 
 class Result(NamedTuple):
     """What a result has of a query."""
 
     cosine: float
-    """Less by `UNKNOWN` if no memory contains a word of the query."""
+    """Less by `UNKNOWN` if no memory contains a word of the query; NaN if the model does not read query or memory."""
     share: float
     is_right: bool
 
@@ -50,14 +52,16 @@ class Result(NamedTuple):
         """Return what a curve of so many factors takes."""
         return [self.cosine, self.share**3, 1.0][-size:]
 
+    def suits(self, size: int) -> bool:
+        """Tell whether a curve of so many factors can judge it."""
+        return size == _WITHOUT or not math.isnan(self.cosine)
+
 
 class AskedQuery(NamedTuple):
     """A query with its results; `group` is its row of the table."""
 
     group: str
     episode: str
-    reads: bool
-    """Whether the cosine counts."""
     results: Sequence[Result]
 
     @property
@@ -78,15 +82,14 @@ def run(options: argparse.Namespace) -> None:
             by_both = [*_ask(memory, path, ids)]
         with opened_copy(path, None) as memory:
             by_words = [*_ask(memory, path, ids)]
-    reads = [query for query in by_both if query.reads]
-    print("x = " + _curve_text(_fit(reads, 3)))
-    print("x = " + _curve_text(_fit(by_words, 2)), "without a cosine\n")
+    print("x = " + _curve_text(fit(by_both, _WITH)))
+    print("x = " + _curve_text(fit(by_words, _WITHOUT)), "without a cosine\n")
     print("Shares in % of those with an answer among the first ten, and of those that nothing answers.")
     head = ("min_relevance", *(f"{tells}: {name}" for tells, names in _COLUMNS.items() for name in (*names, "all")))
-    print("With the model; other than Latin script by words alone:\n")
+    print("With the model; what it does not read by words alone:\n")
     show(head, _rows(by_both, by_words))
     print("By words alone:\n")
-    show(head, _rows([query._replace(reads=False) for query in by_words], by_words))
+    show(head, _rows(by_words, by_words))
     print(f"The default is {Parameters().min_relevance}.")
 
 
@@ -102,9 +105,7 @@ def _ask(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[As
                 Result(hit.similarity - discount, share, hit.id in relevant)
                 for hit, share in zip(hits, shares, strict=True)
             ]
-            yield AskedQuery(
-                group, record.get("episode", query), reads(memory.parts.embedders.current.name, query), results
-            )
+            yield AskedQuery(group, record.get("episode", query), results)
 
 
 def _queries() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -118,11 +119,12 @@ def _queries() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "hard" if record["category"] in _HARD else "plain", {**record, "relevant": relevant}
 
 
-def _fit(queries: Sequence[AskedQuery], size: int) -> _Curve:
+def fit(queries: Sequence[AskedQuery], size: int) -> _Curve:
     """Fit a logistic curve, as much by queries with an answer as by those without one."""
     curve = np.array([8.0, 3.0, -4.0][-size:])
-    right = [query for query in queries if query.group in _LOSING[:3] and query.is_answered]
-    wrong = [query for query in queries if query.group in _EMPTY and query.results]
+    suitable = [query._replace(results=[result for result in query.results if result.suits(size)]) for query in queries]
+    right = [query for query in suitable if query.group in _LOSING[:3] and query.is_answered]
+    wrong = [query for query in suitable if query.group in _EMPTY and query.results]
     labels = np.array([1.0] * len(right) + [0.0] * len(wrong))
     weights = np.where(labels > 0, 100 / len(right), 100 / len(wrong))
     for _ in range(8):  # which result is the most relevant one depends on the curve
@@ -153,14 +155,14 @@ def _rows(queries: Sequence[AskedQuery], by_words: Sequence[AskedQuery]) -> Iter
     best: dict[str, list[float]] = {name: [] for name in (*_LOSING, *_EMPTY)}
     episodes = list(dict.fromkeys(query.episode for query in queries))
     fold = dict(zip(episodes, np.random.default_rng(1).integers(_FOLDS, size=len(episodes)).tolist(), strict=True))
+    has_cosine = any(result.suits(_WITH) for query in queries for result in query.results)
     for number in range(_FOLDS):
-        training = [query for query in queries if query.reads and fold[query.episode] != number]
-        with_cosine = _fit(training, 3) if training else np.zeros(3)
-        without = _fit([query for query in by_words if fold[query.episode] != number], 2)
+        with_cosine = fit(_outside(queries, fold, number), _WITH) if has_cosine else np.zeros(_WITH)
+        without = fit(_outside(by_words, fold, number), _WITHOUT)
         for query in queries:
             if fold[query.episode] == number and (query.group in _EMPTY or query.is_answered):
-                curve = with_cosine if query.reads else without
-                best[query.group].append(max((_relevance(result, curve) for result in query.results), default=0.0))
+                curves = [with_cosine if result.suits(_WITH) else without for result in query.results]
+                best[query.group].append(max(map(_relevance, query.results, curves), default=0.0))
     columns = [group for names in _COLUMNS.values() for group in (*([name] for name in names), names)]
     for threshold in sorted({*_THRESHOLDS, Parameters().min_relevance}):
         yield (
@@ -169,8 +171,12 @@ def _rows(queries: Sequence[AskedQuery], by_words: Sequence[AskedQuery]) -> Iter
         )
 
 
+def _outside(queries: Sequence[AskedQuery], fold: Mapping[str, int], number: int) -> Sequence[AskedQuery]:
+    return [query for query in queries if fold[query.episode] != number]
+
+
 def _relevance(result: Result, curve: _Curve) -> float:
-    if len(curve) == 2 and not result.share:
+    if len(curve) == _WITHOUT and not result.share:
         return 0.0
     return 1 / (1 + math.exp(-float(np.dot(result.features(len(curve)), curve))))
 

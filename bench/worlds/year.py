@@ -39,7 +39,7 @@ class Day:
 
     lived: tuple[HouseMemory, ...]
     useful: tuple[UsefulFact, ...]
-    unused_facts: tuple[UsefulFact, ...]
+    unused: tuple[UsefulFact, ...]
     constraints: tuple[UsefulFact, ...]
 
 
@@ -51,10 +51,10 @@ def make_year(days: int, seed: int) -> list[Day]:
     year = []
     for day in range(days):
         useful = tuple(_useful_fact(next(numbers), dice, "cabinet") for _ in range(day % 2 == 0))
-        unused_facts = tuple(_useful_fact(next(numbers), dice, "crate") for _ in range(day % 2 == 1))
+        unused = tuple(_useful_fact(next(numbers), dice, "crate") for _ in range(day % 2 == 1))
         constraints = tuple(_constraint(next(numbers), dice) for _ in range(day % 7 == 0))
-        rest = _A_DAY - len(useful) - len(unused_facts) - len(constraints)
-        year.append(Day(tuple(next(lived) for _ in range(rest)), useful, unused_facts, constraints))
+        rest = _A_DAY - len(useful) - len(unused) - len(constraints)
+        year.append(Day(tuple(next(lived) for _ in range(rest)), useful, unused, constraints))
     return year
 
 

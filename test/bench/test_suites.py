@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from bench.__main__ import parser_of, suites
 from bench.peers.channel import LoadReport, Peer
+from bench.suites.relevance import AskedQuery, Result, fit
 
 from ..support.docs import TEXT
 
@@ -87,6 +89,40 @@ def test_the_counts_of_many_collections_are_those_of_a_scan() -> None:
     *_, compared, wrong, _ = next(line for line in measured.stdout.split("\n") if line.startswith("| 7 ")).split("|")
     assert int(compared) > 8
     assert int(wrong) == 0
+
+
+def test_notes_are_read_and_questions_find_them() -> None:
+    measured = bench("notes", "--tokens", "400", "--model", "")
+    assert (measured.returncode, measured.stderr) == (0, "")
+    _, _, parts, first, of_five, *_ = next(
+        line for line in measured.stdout.split("\n") if line.startswith("| headings, 400 tokens ")
+    ).split("|")
+    assert int(parts) > 100
+    assert 0 < int(first) <= int(of_five) <= 30
+
+
+def test_days_are_lived_within_a_budget_and_reported(tmp_path: Path) -> None:
+    lived = bench("year", "--days", "2", "--megabytes", "1", "--no-reference", "--results", str(tmp_path))
+    assert lived.returncode == 0, lived.stderr
+    (report,) = tmp_path.glob("*.md")
+    assert report.read_text().startswith("# A simulated year within 1 MB\n")
+    removed = re.search(r"Retention deleted (\d+) memories", report.read_text())
+    assert removed is not None
+    assert int(removed[1]) > 100
+
+
+def test_curves_of_relevance_take_each_result_by_what_was_measured_of_it() -> None:
+    # Logistic data of known factors, a third of it without a cosine; the more of it, the nearer the curve comes.
+    dice = np.random.default_rng(3)
+    cosine, share = dice.random(6000), dice.random(6000)
+    is_right = dice.random(6000) < 1 / (1 + np.exp(-(6 * cosine + 2 * share**3 - 4)))
+    queries = [
+        AskedQuery("plain" if right else "far", "", [Result(math.nan if number % 3 == 0 else near, part, bool(right))])
+        for number, (near, part, right) in enumerate(zip(cosine.tolist(), share.tolist(), is_right, strict=True))
+    ]
+    curve = fit(queries, 3)
+    # Both groups weigh the same in all, which moves the constant alone.
+    assert curve[:2] == pytest.approx([6, 2], abs=0.6)
 
 
 def test_the_suites_that_the_documentation_names_exist() -> None:

@@ -48,7 +48,7 @@ class Year:
     useful: float = 0.0
     """Share of the facts that were queried in the year and are found at its end, each among the first five."""
     constraints: float = 0.0
-    unused_bytes: float = 0.0
+    unused: float = 0.0
     removed_count: int = 0
     alone: list[float] = field(default_factory=list)
     """Milliseconds of recalls just before retention had something to delete, all days together."""
@@ -113,7 +113,7 @@ def _store(memory: RobotMemory, clock: _Clock, day: Day, session: str) -> None:
             memory.save_perception(lived.content, context=lived.context, pose=lived.position, session_id=session)
         else:
             memory.learn(lived.content, lived.context, session_id=session)
-    for fact in (*day.useful, *day.unused_facts, *day.constraints):
+    for fact in (*day.useful, *day.unused, *day.constraints):
         memory.learn(fact.content, {"task": {"success": True}}, session_id=session, category=fact.category)
 
 

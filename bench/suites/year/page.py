@@ -78,7 +78,7 @@ def panels(year: Year, reference: Year | None, budget: int) -> list[Panel]:
 def _hits_text(year: Year) -> str:
     return (
         f"{_percent(year.useful)} of the facts that were queried in the year, {_percent(year.constraints)} of the "
-        f"constraints, {_percent(year.unused_bytes)} of the facts that were never queried"
+        f"constraints, {_percent(year.unused)} of the facts that were never queried"
     )
 
 

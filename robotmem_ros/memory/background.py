@@ -7,9 +7,8 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
 
 from .interrupts import Condition
 
@@ -18,29 +17,31 @@ _MOMENT = 0.02
 
 
 class QueryPriority:
-    """Counts the queries that are being answered: `with query_priority:` around each. Thread-safe."""
+    """Knows the queries that are being answered: `with query_priority.query():` around each. Thread-safe."""
 
     def __init__(self) -> None:
         self._condition = Condition()
-        self._answering = 0
+        self._queries: set[object] = set()
 
-    def __enter__(self) -> None:
-        with self._condition:
-            self._answering += 1
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._condition:
-            self._answering -= 1
-            if not self._answering:
-                self._condition.notify_all()
+    @contextmanager
+    def query(self) -> Iterator[None]:
+        """Put background work off while the block runs."""
+        query = object()
+        # Ctrl-C may come at any moment: a query that was not added can be discarded as well.
+        try:
+            self._queries.add(query)
+            yield
+        finally:
+            self._queries.discard(query)
+            if not self._queries:
+                with self._condition:
+                    self._condition.notify_all()
 
     def yield_to_queries(self) -> None:
         """Wait until no query is being answered, at most for a moment, so that work goes on under constant queries."""
-        if self._answering:
+        if self._queries:
             with self._condition:
-                self._condition.wait_for(lambda: not self._answering, _MOMENT)
+                self._condition.wait_for(lambda: not self._queries, _MOMENT)
 
 
 _NICE = 10
@@ -139,7 +140,7 @@ class MaintenanceLoop:
         self._working = threading.Lock()
         self._notifications = 0
         self._listening = True
-        self._flushes = 0
+        self._flushes: set[object] = set()
         self._closing = False
         self._thread: threading.Thread | None = None
 
@@ -164,9 +165,9 @@ class MaintenanceLoop:
 
     def flush(self) -> None:
         """Run each step in the calling thread until nothing is left or it fails, or the loop is closed."""
-        with self._condition:
-            self._flushes += 1
+        flush = object()
         try:
+            self._flushes.add(flush)
             with self._working:
                 for state in self._states:
                     # What was begun before may have missed what came since.
@@ -174,8 +175,8 @@ class MaintenanceLoop:
                         while not self._closing and state.run(self._notifications):
                             pass
         finally:
+            self._flushes.discard(flush)
             with self._condition:
-                self._flushes -= 1
                 self._condition.notify()
 
     def close(self) -> None:

@@ -338,7 +338,7 @@ class RobotMemory:
         _check_scope(request.scope)
         parsed = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         caller, start = validation.name("caller", request.caller), time.perf_counter()
-        with parts.database.query_priority:
+        with parts.database.query_priority.query():
             result = parts.pipeline.run(parsed, self.parameters)
         if request.count_usage:
             parts.usage.add(parsed, result, caller, (time.perf_counter() - start) * 1e3)

@@ -29,13 +29,13 @@ def seconds(work: Callable[[], None]) -> float:
 
 
 def test_background_work_does_not_wait_without_a_query(query_priority: QueryPriority) -> None:
-    with query_priority:
+    with query_priority.query():
         pass
     assert min(seconds(query_priority.yield_to_queries) for _ in range(20)) < 0.005
 
 
 def test_a_long_query_delays_background_work_only_for_a_time(query_priority: QueryPriority) -> None:
-    with query_priority:
+    with query_priority.query():
         assert 0.01 < seconds(query_priority.yield_to_queries) < _PATIENCE
 
 
@@ -49,8 +49,8 @@ def test_background_work_goes_on_when_the_last_query_ends(
         query_priority.yield_to_queries()
         passed.set()
 
-    with query_priority:
-        with query_priority:
+    with query_priority.query():
+        with query_priority.query():
             waiting = threading.Thread(target=wait)
             waiting.start()
         assert not passed.wait(0.1)
@@ -60,7 +60,7 @@ def test_background_work_goes_on_when_the_last_query_ends(
 
 def test_a_query_that_fails_counts_as_ended(query_priority: QueryPriority, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robotmem_ros.memory.background._MOMENT", 2 * _PATIENCE)
-    with pytest.raises(ValueError, match="no answer"), query_priority:
+    with pytest.raises(ValueError, match="no answer"), query_priority.query():
         raise ValueError("no answer")
     assert seconds(query_priority.yield_to_queries) < _PATIENCE
 

@@ -119,7 +119,7 @@ class BackgroundEmbedder:
         self._why_not = "the embedding model is being loaded" if load else NOT_CONFIGURED
         self._settled = threading.Event()
         self._on_settled = settled
-        self._calls = 0
+        self._calls: set[object] = set()
         self._condition = Condition()
         """Notified when a call returns, when a pause begins, and when the embedder is closed."""
         self._is_closed = self._has_warned = False
@@ -257,23 +257,29 @@ class BackgroundEmbedder:
     def _in_use(self) -> Iterator[Embedder]:
         if self._patience > 0:
             self._settled.wait(self._patience)
+        call = object()
+        try:
+            model = self._model_for(call)
+            try:
+                yield model
+            except ServiceFailedError as error:
+                self._cooldown.fail(str(error), error.retry_after)
+                raise
+        finally:
+            # Also of a call that Ctrl-C kept from being made: `close` waits for all.
+            self._calls.discard(call)
+            with self._condition:
+                self._condition.notify_all()
+
+    def _model_for(self, call: object) -> Embedder:
         with self._condition:
-            model = self._model
-            if model is None:
+            if self._model is None:
                 self._warn()
                 raise ModelUnavailableError(self.why_not)
             if reason := self._cooldown.reason:
                 raise ServiceFailedError(reason)
-            self._calls += 1
-        try:
-            yield model
-        except ServiceFailedError as error:
-            self._cooldown.fail(str(error), error.retry_after)
-            raise
-        finally:
-            with self._condition:
-                self._calls -= 1
-                self._condition.notify_all()
+            self._calls.add(call)
+            return self._model
 
     def _warn(self) -> None:
         # Once, for whoever does not read the reason of a result; without a model by choice there is nothing to warn of.

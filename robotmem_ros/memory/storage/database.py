@@ -77,7 +77,7 @@ class Database:
         self._clock = clock
         self._lock = threading.RLock()
         self._lending = Condition()
-        self._reader_count = 0
+        self._loans: set[_Loan] = set()
         self._idle: list[sqlite3.Connection] = []
         self._is_closed = False
         self.tokens_missing = ""
@@ -140,8 +140,8 @@ class Database:
             StorageError: SQLite failed.
         """
         with self._reader() as connection:
-            connection.execute("BEGIN")
             try:
+                connection.execute("BEGIN")
                 yield Snapshot(connection, self._reading)
             finally:
                 if connection.in_transaction:
@@ -157,11 +157,18 @@ class Database:
                         raise MemoryClosedError
                     yield self._connection
                 return
-            connection = self._borrow()
+            loan = _Loan()
             try:
-                yield connection
+                yield self._lend(loan)
             finally:
-                self._give_back(connection)
+                # Ctrl-C may come at any call, also before the connection is lent, and `close` waits for all loans.
+                try:
+                    if loan.connection is not None:
+                        self._idle.append(loan.connection)
+                finally:
+                    self._loans.discard(loan)
+                    with self._lending:
+                        self._lending.notify_all()
         except (sqlite3.Error, *MALFORMED) as cause:
             raise StorageError(self._reading, cause) from cause
 
@@ -209,7 +216,7 @@ class Database:
             self._writer.close()
         with self._lending:
             self._is_closed = True
-            self._lending.wait_for(lambda: not self._reader_count)
+            self._lending.wait_for(lambda: not self._loans)
         while self._idle:
             self._idle.pop().close()
         with self._lock:
@@ -301,22 +308,19 @@ class Database:
             raise ReadOnlyError
         return self._writer
 
-    def _borrow(self) -> sqlite3.Connection:
+    def _lend(self, loan: _Loan) -> sqlite3.Connection:
         with self._lending:
             if self._is_closed:
                 raise MemoryClosedError
-            self._reader_count += 1
+            self._loans.add(loan)
             if self._idle:
-                return self._idle.pop()
-        try:
-            return self._connect(read_only=True)
-        except BaseException:
-            self._give_back(None)
-            raise
+                loan.connection = self._idle.pop()
+        if loan.connection is None:
+            loan.connection = self._connect(read_only=True)
+        return loan.connection
 
-    def _give_back(self, connection: sqlite3.Connection | None) -> None:
-        with self._lending:
-            self._reader_count -= 1
-            if connection is not None:
-                self._idle.append(connection)
-            self._lending.notify_all()
+
+class _Loan:
+    """A connection that a reader has, once it got one."""
+
+    connection: sqlite3.Connection | None = None

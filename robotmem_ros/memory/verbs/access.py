@@ -62,7 +62,7 @@ class Access:
 
     def query(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **keywords: P.kwargs) -> T:
         """Call a function with a snapshot, while maintenance pauses."""
-        with self.parts.database.query_priority:
+        with self.parts.database.query_priority.query():
             return self.read(work, *arguments, **keywords)
 
     def write(

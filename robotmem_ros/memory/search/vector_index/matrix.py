@@ -28,7 +28,7 @@ from ...storage.codec import Bytes
 from ...storage.followers import Place
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
-from .blocks import ROWS, Block, Code, GrowingBlock, Ids, gather
+from .blocks import Block, Code, GrowingBlock, Ids, gather
 from .room import available_bytes
 from .signs import CAN_COUNT, Alike, Centre, Distances, Positions, enough, most_alike, signs_of
 
@@ -113,7 +113,7 @@ class Matrix:
                     at = left.popleft()
                     done[at] = parts[at].distances(query)
 
-        if self.threads is not None and sum(len(part.ids) for part in parts) > 2 * ROWS:
+        if self.threads is not None and len(parts) > 2:
             with suppress(RuntimeError):  # the memory may be closed, or the main thread have ended
                 self.threads.submit(work)
         work()

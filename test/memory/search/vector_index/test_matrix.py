@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from robotmem_ros.memory.conditions.sql import Sql
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.search.attributes import AttributeIndex
-from robotmem_ros.memory.search.vector_index import VectorIndex, VectorsUnreadError, matrix
+from robotmem_ros.memory.search.vector_index import VectorIndex, VectorsUnreadError, blocks, matrix
 from robotmem_ros.memory.search.vector_index.signs import CAN_COUNT
 from robotmem_ros.memory.storage import Database, codec
 from robotmem_ros.memory.storage.candidates import Candidates
@@ -36,7 +36,7 @@ ALL = Candidates(())
 def small_blocks() -> Iterator[None]:
     """Blocks and pieces so small that a few hundred vectors fill several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matrix, "_ROWS", 64)
+        patch.setattr(blocks, "ROWS", 64)
         patch.setattr(matrix, "_PIECE", 50)
         yield
 
@@ -71,7 +71,7 @@ def file_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def many(file_of_many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Database, VectorIndex]]:
     """All of them in RAM, in blocks of a usual part of their number."""
-    monkeypatch.setattr(matrix, "_ROWS", 1024)
+    monkeypatch.setattr(blocks, "ROWS", 1024)
     with opened(shutil.copy(file_of_many, tmp_path / "memory.db")) as (database, index):
         catch_up(database, index.matrix)
         yield database, index
@@ -82,7 +82,7 @@ def test_among_very_many_those_with_the_most_alike_signs_are_compared(many: tupl
     with database.snapshot() as snapshot:
         vectors = index.matrix.current(snapshot, _DIM)
         assert vectors is not None
-        compared = [len(vectors.alike(query, 20)[0].ids) for query in CLUSTERS[_NUMBER:]]
+        compared = [len(vectors.alike(query, 20).ids) for query in CLUSTERS[_NUMBER:]]
     assert max(compared) < _NUMBER / 3 if CAN_COUNT else {*compared} == {_NUMBER}
 
 
@@ -288,7 +288,7 @@ class Followers(RuleBasedStateMachine):
     def open(self) -> None:
         self.stack = ExitStack()
         patch = self.stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr(matrix, "_ROWS", 16)
+        patch.setattr(blocks, "ROWS", 16)
         patch.setattr(matrix, "_PIECE", 10)
         path = Path(self.stack.enter_context(TemporaryDirectory())) / "memory.db"
         self.memories = [self.stack.enter_context(opened(path)) for _ in range(2)]

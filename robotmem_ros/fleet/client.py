@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from ..memory.errors import RobotMemoryError
+from ..memory.interrupts import Future
 from ..memory.robot_memory import RobotMemory
 from ..memory.search.request import DEADLINE
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 
@@ -15,6 +14,7 @@ from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
 from .embedding.embedders import Embedders
 from .embedding.providers import Choice, choices, former_choice, load_first
+from .interrupts import Threads
 from .learning.alike import FactIndex
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
@@ -80,10 +80,10 @@ class Parts:
             self.sessions = Episodes(self.database, clock)
             self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
-            self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
+            self.threads = Threads(at_start.worker_threads, "robotmem-query")
             reranker = Reranker(at_start)
             stack.callback(reranker.close)
-            stack.callback(self._threads.shutdown)
+            stack.callback(self.threads.shutdown)
             if isinstance(embedder, Embedders):
                 self.embedders = embedder
             else:
@@ -92,7 +92,7 @@ class Parts:
                 self.embedders = _in_background(embedder, at_start, patience, self.maintenance, self.database)
                 stack.callback(self.embedders.close)
             self.attributes = AttributeIndex()
-            self.vectors = VectorIndex(self.attributes, self._threads)
+            self.vectors = VectorIndex(self.attributes, self.threads)
             self.texts = TextIndex(self.database, _MIN_INDEXED)
             self.facts = FactIndex()
             self.backfill = Backfill(self.database, self.embedders.configured, self.embedders.release_former)
@@ -113,7 +113,7 @@ class Parts:
             vectors=self.vectors,
             facts=self.facts,
             parameters=parameters,
-            threads=self._threads,
+            threads=self.threads,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
         self.pipeline = Pipeline(
@@ -121,7 +121,7 @@ class Parts:
             self.embedders,
             self.texts,
             self.vectors,
-            self._threads,
+            self.threads,
             self.faded,
             self.attributes,
             reranker,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RobotMemoryError
-from ..interrupts import Condition
+from ..interrupts import Condition, Event
 from ..models import Vector, Vectors
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
@@ -117,7 +117,7 @@ class BackgroundEmbedder:
         self._cooldown = cooldown or Cooldown()
         self._model: Embedder | None = None
         self._why_not = "the embedding model is being loaded" if load else NOT_CONFIGURED
-        self._settled = threading.Event()
+        self._settled = Event()
         self._on_settled = settled
         self._calls: set[object] = set()
         self._condition = Condition()

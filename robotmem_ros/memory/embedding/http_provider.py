@@ -6,12 +6,12 @@ import ipaddress
 import json
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..interrupts import Threads
 from ..models import Vector, Vectors
 from ..package_imports import importing
 from .apis import APIS, chosen_url
@@ -61,7 +61,7 @@ class HttpService:
         self._place = _checked_url(httpx, parameter, address, key)
         self._client = httpx.Client(headers=headers)
         # The client bounds each step of a request, and a name server not at all: only a waiter can bound the whole.
-        self._threads = ThreadPoolExecutor(_CALLS, "robotmem-service")
+        self._threads = Threads(_CALLS, "robotmem-service")
 
     def request(self, path: str, body: dict[str, Any], timeout: float, read: Callable[[Any], T], *, content: str) -> T:
         """Return what `read` makes of a response; it raises LookupError, TypeError or ValueError without content.

@@ -11,7 +11,6 @@ may not be read. What is surely gone is removed, after a second, since editors a
 from __future__ import annotations
 
 import hashlib
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ..background import MaintenanceLoop, Step
+from ..interrupts import Event
 from ..models import Kind, NewMemory
 from ..robot_memory import RobotMemory
 from ..storage.note_rows import FolderRow, NoteFile
@@ -68,8 +68,8 @@ class NotesIngestor:
         database = memory.parts.database
         self._lock = KeeperLock(None if database.in_memory else database.path)
         self._loop = MaintenanceLoop("robotmem-notes")
-        self._is_read = threading.Event()
-        self._is_flushing = threading.Event()
+        self._is_read = Event()
+        self._is_flushing = Event()
         self._queue: deque[_Change] = deque()
         self._stamps: dict[str, str] = {}
         self._missing_since: dict[str, float] = {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -78,7 +79,7 @@ class Objects:
                 results.extend(message.store(transaction))
 
         stored = self._database.write(store)
-        while progress is not None and not wait([stored], _PROGRESS_INTERVAL).done:
+        while progress is not None and not _is_done(stored, _PROGRESS_INTERVAL):
             progress(len(results), len(new))
         stored.result()
         if progress is not None:
@@ -218,3 +219,9 @@ def _checked_covariances(values: Iterable[object], count: int) -> Sequence[Covar
     if len(items) != count:
         raise InvalidFieldError("covariances", len(items), f"must be as many as the sightings, {count}")
     return [checked_covariance(f"covariances[{index}]", value) for index, value in enumerate(items)]
+
+
+def _is_done(future: Future[None], timeout: float) -> bool:
+    with suppress(FutureTimeoutError):
+        future.exception(timeout)
+    return future.done()

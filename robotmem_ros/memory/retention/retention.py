@@ -19,6 +19,7 @@ from ..background import piecewise
 from ..clocks import comparable_since, uptime
 from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
+from ..interrupts import Event
 from ..models import Kind
 from ..storage import Database, path_rows, sighting_rows
 from ..storage.file_size import cut_file, give_back, limit_log, to_give_back
@@ -110,7 +111,7 @@ class Retention:
         self._parameters = parameters
         self._clock = clock
         self._lock = threading.Lock()
-        self._stop_event = threading.Event()
+        self._stop_event = Event()
         self._limited = 0
         self._opened_at = uptime()
         with database.snapshot() as snapshot:

@@ -15,7 +15,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, wait
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
 from ..conditions.places import POSITION, Place, within
@@ -92,7 +92,7 @@ class Pipeline:
         embeds = bool(query.text and parameters.vector_weight)
         embedding = embedder.start(query.text, self.threads) if embeds else None
         if embedding is not None and self.database.in_memory:
-            wait([embedding])  # there the snapshot is the only snapshot, and writers need it
+            embedding.exception()  # there the snapshot is the only snapshot, and writers need it
         blocks = self.texts.blocks  # before the snapshot, never newer than it
         analysis = analyse(query.text)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))

@@ -9,12 +9,11 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..errors import MALFORMED, MemoryClosedError, RobotMemoryError, StorageError
-from ..interrupts import Condition
+from ..interrupts import Condition, Future
 from ..models import NewMemory, Stored
 from .disk_room import is_full
 from .snapshot import Transaction

@@ -40,6 +40,8 @@ WORKS = {
     "read": "with database.snapshot(): pass",
     "query": "with priority.query(): pass",
     "flush": "maintenance.flush()",
+    "wait": "database.write(lambda transaction: None).result()",
+    "thread": "memory.parts.threads.submit(int).result()",
 }
 
 

@@ -23,7 +23,7 @@ from robotmem_ros.memory.search import attributes
 from robotmem_ros.memory.search.attributes import AttributeIndex
 from robotmem_ros.memory.search.fading import FadedWatch
 from robotmem_ros.memory.search.text_index import TextIndex, index
-from robotmem_ros.memory.search.vector_index import VectorIndex, matrix
+from robotmem_ros.memory.search.vector_index import VectorIndex, blocks, matrix
 from robotmem_ros.memory.storage import Database, codec, lived_days, revisions, rows, text_rows, vector_rows
 from robotmem_ros.memory.storage.candidates import Candidates
 from robotmem_ros.memory.storage.followers import Follower, Place, behind, catch_up, feed, place
@@ -34,7 +34,8 @@ from .vector_corpus import clustered
 
 SMALL = {
     index: {"SPAN": 60, "_FRESH": 8, "_LARGE": 20, "_MAX_OUTDATED": 6, "_READ": 15},
-    matrix: {"_ROWS": 16, "_PIECE": 10},
+    blocks: {"ROWS": 16},
+    matrix: {"_PIECE": 10},
     attributes: {"_PIECE": 10, "_AT_ONCE": 15},
 }
 """Sizes at which a few dozen memories fill several blocks."""

@@ -46,7 +46,7 @@ class Condition(threading.Condition):
 
 
 class Event(threading.Event):
-    """An event of Python with such a condition."""
+    """An event of Python on a `Condition`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Event(threading.Event):
 
 
 class Future(futures.Future[T]):
-    """A future of Python with such a condition; `concurrent.futures.wait` takes it apart from `with`: do not use it."""
+    """A future of Python on a `Condition`. Not for `concurrent.futures.wait`, which takes the lock without a `with`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class Threads(futures.Executor):
         return call.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the threads after the calls at hand, or after those that have begun."""
+        """End the threads after all calls, or, if futures are cancelled, after those that have begun."""
         with self._lock:
             self._is_closed = True
         while cancel_futures:

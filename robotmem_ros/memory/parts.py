@@ -80,9 +80,9 @@ class Parts:
             self.sessions = Episodes(self.database, clock)
             self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
-            self.threads = Threads(at_start.worker_threads, "robotmem-query")
             reranker = Reranker(at_start)
             stack.callback(reranker.close)
+            self.threads = Threads(at_start.worker_threads, "robotmem-query")
             stack.callback(self.threads.shutdown)
             if isinstance(embedder, Embedders):
                 self.embedders = embedder

@@ -183,9 +183,7 @@ class BackgroundEmbedder:
     def start(self, text: str, threads: Executor) -> Future[Vector]:
         """Embed a text in another thread, unless its vector is at hand."""
         if not self.is_at_hand(text):
-            # The memory may be closed, which the database knows; or the main thread has ended, and Python lets no pool
-            # work any more, while this thread goes on.
-            with suppress(RuntimeError):
+            with suppress(RuntimeError):  # the memory may be closed, which the database knows
                 return threads.submit(self.embed_one, text)
         embedding: Future[Vector] = Future()
         try:

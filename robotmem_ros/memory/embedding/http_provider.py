@@ -72,7 +72,7 @@ class HttpService:
         """
         try:
             posting = self._threads.submit(self._post, path, body, timeout)
-        except RuntimeError as cause:  # closed, or the interpreter ends
+        except RuntimeError as cause:  # closed
             raise self._failure(str(cause)) from cause
         try:
             return read(json.loads(posting.result(timeout)))

@@ -114,7 +114,7 @@ class Matrix:
                     done[at] = parts[at].distances(query)
 
         if self.threads is not None and len(parts) > 2:
-            with suppress(RuntimeError):  # the memory may be closed, or the main thread have ended
+            with suppress(RuntimeError):  # the memory may be closed
                 self.threads.submit(work)
         work()
         # Nobody waits for the other thread: it may have to wait for a core.

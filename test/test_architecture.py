@@ -41,6 +41,7 @@ FLOORS = (
         "display",
         "errors",
         "geometry",
+        "heap",
         "new_file",
         "package_imports",
         "times",

@@ -14,6 +14,7 @@ from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
 from .embedding.embedders import Embedders
 from .embedding.providers import Choice, choices, former_choice, load_first
+from .heap import release_free_memory
 from .interrupts import Threads
 from .learning.alike import FactIndex
 from .learning.classification import classifier_loader
@@ -179,8 +180,9 @@ class Parts:
             self._follow(self.faded, rest=1.0, rest_ratio=100.0),
             Step("load dictionaries", self._load_dictionaries, period=10.0, rest=1.0),
         ]
+        release = Step("release free memory", release_free_memory, period=5.0, rest=5.0)
         if self.database.read_only:
-            return indexes
+            return [*indexes, release]
         consolidate = Step("consolidate sessions", self.sessions.update, period=1.0, rest=1.0)
         former = self.embedders.former
         embedding = [self.backfill] if former is None else [Backfill(self.database, former), self.backfill]
@@ -196,6 +198,7 @@ class Parts:
             Step("look after the log", self.log_watch.update, period=10.0, rest=10.0),
             Step("finish a purge", self.purge_finisher.update, period=10.0, rest=10.0),
             Step("retain", self.retention.update, period=600.0, rest=2.0, rest_ratio=20.0),
+            release,
         ]
 
 

@@ -7,10 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 
-from .interrupts import Condition
+from .interrupts import Calls, Condition
 
 _MOMENT = 0.02
 """Seconds: about what a query takes."""
@@ -20,28 +20,13 @@ class QueryPriority:
     """Knows the queries that are being answered: `with query_priority.query():` around each. Thread-safe."""
 
     def __init__(self) -> None:
-        self._condition = Condition()
-        self._queries: set[object] = set()
-
-    @contextmanager
-    def query(self) -> Iterator[None]:
-        """Put background work off while the block runs."""
-        query = object()
-        # Ctrl-C may come at any moment: a query that was not added can be discarded as well.
-        try:
-            self._queries.add(query)
-            yield
-        finally:
-            self._queries.discard(query)
-            if not self._queries:
-                with self._condition:
-                    self._condition.notify_all()
+        self._queries = Calls()
+        self.query = self._queries.running
+        """Put background work off while a block runs."""
 
     def yield_to_queries(self) -> None:
         """Wait until no query is being answered, at most for a moment, so that work goes on under constant queries."""
-        if self._queries:
-            with self._condition:
-                self._condition.wait_for(lambda: not self._queries, _MOMENT)
+        self._queries.wait(_MOMENT)
 
 
 _NICE = 10
@@ -140,7 +125,7 @@ class MaintenanceLoop:
         self._working = threading.Lock()
         self._notifications = 0
         self._listening = True
-        self._flushes: set[object] = set()
+        self._flushes = Calls(self._condition)
         self._closing = False
         self._thread: threading.Thread | None = None
 
@@ -165,19 +150,12 @@ class MaintenanceLoop:
 
     def flush(self) -> None:
         """Run each step in the calling thread until nothing is left or it fails, or the loop is closed."""
-        flush = object()
-        try:
-            self._flushes.add(flush)
-            with self._working:
-                for state in self._states:
-                    # What was begun before may have missed what came since.
-                    for _ in range(1 + state.is_running):
-                        while not self._closing and state.run(self._notifications):
-                            pass
-        finally:
-            self._flushes.discard(flush)
-            with self._condition:
-                self._condition.notify()
+        with self._flushes.running(), self._working:
+            for state in self._states:
+                # What was begun before may have missed what came since.
+                for _ in range(1 + state.is_running):
+                    while not self._closing and state.run(self._notifications):
+                        pass
 
     def close(self) -> None:
         """End the thread after the piece at hand; a second call does nothing."""
@@ -215,7 +193,7 @@ class MaintenanceLoop:
                             return index
                 # Once all steps know of a notification, further ones change nothing.
                 self._listening = not all(state.is_notified(self._notifications) for state in self._states)
-                self._condition.wait(None if self._flushes else max(min(dues) - now, 0.0))
+                self._condition.wait(1.0 if self._flushes else max(min(dues) - now, 0.0))
         return None
 
 

@@ -2,14 +2,17 @@
 
 Python's own conditions take their lock in a function of Python, at whose end KeyboardInterrupt can be raised: then the
 lock is taken, the block has not begun, and all other threads wait for ever. Its events, futures and pools are built on
-these conditions.
+these conditions. A number of calls that an interrupted one did not count down would be as bad.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent import futures
+from contextlib import contextmanager
 from functools import partial
 from operator import attrgetter
 from queue import Empty, SimpleQueue
@@ -43,6 +46,43 @@ class Condition(threading.Condition):
                 self.lock.acquire()
                 self.notify_all()
             raise
+
+
+class Calls:
+    """The calls that run now: `with calls.running():` around each. They are true if there is one.
+
+    `wait` returns when there is none. To close a thing that they use, say first that it is closed, then wait; a call
+    looks at what was said once it is running. The condition is notified when the last one has ended.
+    """
+
+    def __init__(self, condition: Condition | None = None) -> None:
+        self._condition = condition or Condition()
+        self._running: set[object] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._running)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count a call while the block runs, however that ends."""
+        call = object()
+        # Ctrl-C may come at any moment: a call that was not added can be discarded as well.
+        try:
+            self._running.add(call)
+            yield
+        finally:
+            self._running.discard(call)
+            if not self._running:
+                with self._condition:
+                    self._condition.notify_all()
+
+    def wait(self, timeout: float = math.inf) -> None:
+        """Wait until none runs, at most so many seconds."""
+        end = time.monotonic() + timeout
+        while self._running and (seconds_left := end - time.monotonic()) > 0:
+            with self._condition:
+                # A last call that Ctrl-C ends may not come to notify.
+                self._condition.wait_for(lambda: not self._running, min(seconds_left, 1.0))
 
 
 class Event(threading.Event):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RobotMemoryError
-from ..interrupts import Condition, Event
+from ..interrupts import Calls, Condition, Event
 from ..models import Vector, Vectors
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
@@ -119,9 +119,9 @@ class BackgroundEmbedder:
         self._why_not = "the embedding model is being loaded" if load else NOT_CONFIGURED
         self._settled = Event()
         self._on_settled = settled
-        self._calls: set[object] = set()
         self._condition = Condition()
-        """Notified when a call returns, when a pause begins, and when the embedder is closed."""
+        """Notified when calls have ended, which may begin a pause, and when the embedder is closed."""
+        self._calls = Calls(self._condition)
         self._is_closed = self._has_warned = False
         self._cache: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
@@ -206,10 +206,9 @@ class BackgroundEmbedder:
             self._is_closed = True
             self._condition.notify_all()
         self._thread.join()
-        with self._condition:
-            model, self._model, self._why_not = self._model, None, "the memory is closed"
-            self._condition.wait_for(lambda: not self._calls)
-            self._cache.clear()
+        model, self._model, self._why_not = self._model, None, "the memory is closed"
+        self._calls.wait()
+        self._cache.clear()
         if model:
             model.close()
 
@@ -255,29 +254,18 @@ class BackgroundEmbedder:
     def _in_use(self) -> Iterator[Embedder]:
         if self._patience > 0:
             self._settled.wait(self._patience)
-        call = object()
-        try:
-            model = self._model_for(call)
+        with self._calls.running():
+            model = self._model
+            if model is None:
+                self._warn()
+                raise ModelUnavailableError(self.why_not)
+            if reason := self._cooldown.reason:
+                raise ServiceFailedError(reason)
             try:
                 yield model
             except ServiceFailedError as error:
                 self._cooldown.fail(str(error), error.retry_after)
                 raise
-        finally:
-            # Also of a call that Ctrl-C kept from being made: `close` waits for all.
-            self._calls.discard(call)
-            with self._condition:
-                self._condition.notify_all()
-
-    def _model_for(self, call: object) -> Embedder:
-        with self._condition:
-            if self._model is None:
-                self._warn()
-                raise ModelUnavailableError(self.why_not)
-            if reason := self._cooldown.reason:
-                raise ServiceFailedError(reason)
-            self._calls.add(call)
-            return self._model
 
     def _warn(self) -> None:
         # Once, for whoever does not read the reason of a result; without a model by choice there is nothing to warn of.

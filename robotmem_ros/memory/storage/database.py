@@ -23,7 +23,7 @@ from ..errors import (
     StorageError,
     is_damage,
 )
-from ..interrupts import Condition
+from ..interrupts import Calls
 from ..models import NewMemory, Stored
 from . import imports, index_schemes, log_loss
 from .backup import back_up
@@ -76,8 +76,7 @@ class Database:
         self._parameters = parameters
         self._clock = clock
         self._lock = threading.RLock()
-        self._lending = Condition()
-        self._loans: set[_Loan] = set()
+        self._readers = Calls()
         self._idle: list[sqlite3.Connection] = []
         self._is_closed = False
         self.tokens_missing = ""
@@ -157,18 +156,18 @@ class Database:
                         raise MemoryClosedError
                     yield self._connection
                 return
-            loan = _Loan()
-            try:
-                yield self._lend(loan)
-            finally:
-                # Ctrl-C may come at any call, also before the connection is lent, and `close` waits for all loans.
+            with self._readers.running():
+                if self._is_closed:
+                    raise MemoryClosedError
+                connection = self._idle_connection() or self._connect(read_only=True)
                 try:
-                    if loan.connection is not None:
-                        self._idle.append(loan.connection)
+                    yield connection
                 finally:
-                    self._loans.discard(loan)
-                    with self._lending:
-                        self._lending.notify_all()
+                    # Ctrl-C may have come before the end of the transaction.
+                    if connection.in_transaction:
+                        connection.close()
+                    else:
+                        self._idle.append(connection)
         except (sqlite3.Error, *MALFORMED) as cause:
             raise StorageError(self._reading, cause) from cause
 
@@ -214,9 +213,8 @@ class Database:
         """Commit all accepted jobs, and close the file when all readers are done; a second call does nothing."""
         if self._writer:
             self._writer.close()
-        with self._lending:
-            self._is_closed = True
-            self._lending.wait_for(lambda: not self._loans)
+        self._is_closed = True
+        self._readers.wait()
         while self._idle:
             self._idle.pop().close()
         with self._lock:
@@ -308,19 +306,8 @@ class Database:
             raise ReadOnlyError
         return self._writer
 
-    def _lend(self, loan: _Loan) -> sqlite3.Connection:
-        with self._lending:
-            if self._is_closed:
-                raise MemoryClosedError
-            self._loans.add(loan)
-            if self._idle:
-                loan.connection = self._idle.pop()
-        if loan.connection is None:
-            loan.connection = self._connect(read_only=True)
-        return loan.connection
-
-
-class _Loan:
-    """A connection that a reader has, once it got one."""
-
-    connection: sqlite3.Connection | None = None
+    def _idle_connection(self) -> sqlite3.Connection | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from robotmem_ros.memory.interrupts import Calls, Condition
 
 from ...support.subprocesses import output_of
 
@@ -48,3 +52,28 @@ WORKS = {
 @pytest.mark.parametrize("work", WORKS.values(), ids=WORKS)
 def test_interrupts_at_any_moment_leave_nothing_taken(tmp_path: Path, work: str) -> None:
     assert output_of(PROGRAM.format(work=work), tmp_path / "memory.db") == "closed\n"
+
+
+class InterruptedCondition(Condition):
+    """Raises what Ctrl-C does, in place of the notification."""
+
+    def notify_all(self) -> None:
+        """Notify nobody."""
+        raise KeyboardInterrupt
+
+
+def test_the_end_of_a_call_is_seen_though_it_does_not_come_to_notify() -> None:
+    calls = Calls(InterruptedCondition())
+    waiting = threading.Thread(target=calls.wait, daemon=True)
+    with suppress(KeyboardInterrupt), calls.running():
+        waiting.start()
+    waiting.join(60)
+    assert not waiting.is_alive()
+
+
+def test_a_wait_for_calls_ends_with_its_time() -> None:
+    calls = Calls()
+    with calls.running(), calls.running():
+        calls.wait(0.01)
+        assert calls
+    assert not calls

@@ -79,9 +79,9 @@ def one_of(column: str, values: Sequence[object]) -> tuple[str, object]:
 
 
 def all_of(conditions: Iterable[Sql]) -> Sql:
-    """Require all of some conditions."""
-    conditions = tuple(conditions)
-    return conditions[0] if len(conditions) == 1 else _join("AND", conditions or (EVERY_MEMORY,))
+    """Require all of some conditions; without any, every memory meets them."""
+    conditions = tuple(conditions) or (EVERY_MEMORY,)
+    return conditions[0] if len(conditions) == 1 else _join("AND", conditions)
 
 
 def any_of(conditions: Sequence[Sql]) -> Sql:

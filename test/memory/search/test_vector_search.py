@@ -175,6 +175,16 @@ def test_no_more_than_there_are_can_be_found(world: World) -> None:
     assert world.search(query, 1.0, 0) == []
 
 
+def test_rows_of_memories_are_read_only_where_vectors_are_compared_in_place(world: World) -> None:
+    """Without a condition, vectors in RAM and their links tell all."""
+    ran: list[str] = []
+    with world.database.snapshot() as snapshot:
+        snapshot._connection.set_trace_callback(ran.append)
+        assert len(world.index.search(snapshot, clustered(1, 5)[0], Candidates(), 10)) == 10
+        snapshot._connection.set_trace_callback(None)
+    assert any("memories AS m" in sql for sql in ran) is bool(world.index.matrix.no_room)
+
+
 def test_the_same_text_again_and_again_is_found_newest_first(world: World) -> None:
     query = world.vectors[0]
     same = np.flatnonzero((world.vectors == query).all(axis=1)) + 1

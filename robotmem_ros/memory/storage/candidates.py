@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..conditions.sql import Source, Sql, all_of
+from ..conditions.sql import Sql, all_of
 from .overview import overview
 from .snapshot import Snapshot, json_array
 
@@ -63,17 +63,20 @@ class Candidates(NamedTuple):
 
     def filter(self, snapshot: Snapshot, ids: Collection[int]) -> list[int]:
         """Keep those of some memories that are candidates, in their order."""
-        passing = np.fromiter(ids, np.int64, len(ids))
+        passing_ids: list[int] = self.among(snapshot, np.fromiter(ids, np.int64, len(ids))).tolist()
+        return passing_ids
+
+    def among(self, snapshot: Snapshot, ids: Ids) -> Ids:
+        """Return those of many memories that are candidates, in their order."""
         if self.ids is not None:
-            at = np.searchsorted(self.ids, passing)
-            passing = passing[self.ids.take(at, mode="clip") == passing] if len(self.ids) else passing[:0]
-        passing = passing[self.passing(passing)]
-        if not self.untested or not len(passing):
-            passing_ids: list[int] = passing.tolist()
-            return passing_ids
+            at = np.searchsorted(self.ids, ids)
+            ids = ids[self.ids.take(at, mode="clip") == ids] if len(self.ids) else ids[:0]
+        ids = ids[self.passing(ids)]
+        if not self.untested or not len(ids):
+            return ids
         check = all_of(self.untested)
         sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
-        return snapshot.ids(sql, (json_array(passing), *check.arguments))
+        return snapshot.array(sql, (json_array(ids), *check.arguments))
 
     def first(self, snapshot: Snapshot, best_first: Ids, n: int) -> Positions:
         """Return where the first `n` candidates stand among listed ids; no more are tested than that takes."""
@@ -134,22 +137,16 @@ def worth_listing(snapshot: Snapshot, n: int, cost: int) -> int:
 
 def list_up_to(snapshot: Snapshot, candidates: Candidates, limit: int) -> Candidates:
     """List the candidates if an index lists at most `limit` memories under a condition: the rest is tested."""
-    if (source := _shortest(snapshot, candidates, limit)) is None:
-        return candidates
-    rest = Candidates(_but(candidates, source))
-    check = all_of(rest.untested)
-    sql = f"SELECT m.id FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {check.sql}"
-    ids = np.sort(snapshot.array(sql if rest.untested else source.sql, (*source.arguments, *check.arguments)))
-    return Candidates(ids=ids[rest.passing(ids)])
+    rest, ids = _shortest(snapshot, candidates, limit)
+    return candidates if ids is None else Candidates(ids=rest.among(snapshot, ids))
 
 
 def list_untested(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidates:
     """List the candidates as `list_if_few` does, but of more than a few hundred leave the rest still to be tested."""
-    candidates = list_up_to(snapshot, candidates, _LIST_SIZE)
-    source = _shortest(snapshot, candidates, worth_listing(snapshot, n, _COST))
-    if source is None:
+    rest, ids = _shortest(snapshot, candidates, worth_listing(snapshot, n, _COST))
+    if ids is None:
         return candidates
-    return Candidates(_but(candidates, source), np.sort(snapshot.array(source.sql, source.arguments)))
+    return Candidates(ids=rest.among(snapshot, ids)) if len(ids) <= _LIST_SIZE else rest._replace(ids=ids)
 
 
 def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]:
@@ -159,19 +156,15 @@ def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]
     return snapshot.ids(sql, (*memories.arguments, n))
 
 
-def _shortest(snapshot: Snapshot, candidates: Candidates, limit: int) -> Source | None:
-    # The shortest list of an index; None if that is too long, or if the candidates are listed.
-    sources = [condition.source for condition in candidates.conditions if condition.source and candidates.ids is None]
-    counts = [_count(snapshot, source, limit + 1) for source in sources]
-    return sources[counts.index(min(counts))] if min(counts, default=limit + 1) <= limit else None
-
-
-def _but(candidates: Candidates, source: Source) -> tuple[Sql, ...]:
-    return tuple(condition for condition in candidates.conditions if condition.source is not source)
-
-
-def _count(snapshot: Snapshot, source: Source, limit: int) -> int:
-    if source.size is not None:
-        return source.size
-    sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
-    return int(snapshot.row(sql, (*source.arguments, limit))[0])
+def _shortest(snapshot: Snapshot, candidates: Candidates, limit: int) -> tuple[Candidates, Ids | None]:
+    # The shortest list of an index, and the candidates by the conditions that it leaves; None if all lists are longer
+    # than a limit, or if the candidates are listed.
+    rest, shortest = candidates, None
+    for condition in candidates.conditions if candidates.ids is None else ():
+        if (source := condition.source) is None or (source.size or 0) > limit:
+            continue
+        ids = snapshot.array(f"{source.sql} LIMIT ?", (*source.arguments, limit + 1))
+        if len(ids) <= limit:
+            rest = Candidates(tuple(other for other in candidates.conditions if other is not condition))
+            shortest, limit = np.sort(ids), len(ids) - 1
+    return rest, shortest

@@ -2,7 +2,7 @@
 
 Python's own conditions take their lock in a function of Python, at whose end KeyboardInterrupt can be raised: then the
 lock is taken, the block has not begun, and all other threads wait for ever. Its events, futures and pools are built on
-these conditions. A number of calls that an interrupted one did not count down would be as bad.
+these conditions. A call that is over and still counted as running would be as bad.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Condition(threading.Condition):
 
 
 class Calls:
-    """The calls that run now: `with calls.running():` around each. They are true if there is one.
+    """The calls that run now, `with calls.running():` around each; true if there is any.
 
-    `wait` returns when there is none. To close a thing that they use, say first that it is closed, then wait; a call
-    looks at what was said once it is running. The condition is notified when the last one has ended.
+    To close what they use, say first that it is closed, then wait for them; each call looks at that once it is running.
+    The condition is notified when the last one has ended.
     """
 
     def __init__(self, condition: Condition | None = None) -> None:

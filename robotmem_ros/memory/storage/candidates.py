@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..conditions.sql import Sql, all_of
+from ..conditions.sql import Source, Sql, all_of
 from .overview import overview
 from .snapshot import Snapshot, json_array
 
@@ -161,10 +161,16 @@ def _shortest(snapshot: Snapshot, candidates: Candidates, limit: int) -> tuple[C
     # than a limit, or if the candidates are listed.
     rest, shortest = candidates, None
     for condition in candidates.conditions if candidates.ids is None else ():
-        if (source := condition.source) is None or (source.size or 0) > limit:
+        if (source := condition.source) is None or _is_longer(snapshot, source, limit):
             continue
-        ids = snapshot.array(f"{source.sql} LIMIT ?", (*source.arguments, limit + 1))
-        if len(ids) <= limit:
-            rest = Candidates(tuple(other for other in candidates.conditions if other is not condition))
-            shortest, limit = np.sort(ids), len(ids) - 1
+        shortest = np.sort(snapshot.array(source.sql, source.arguments))
+        rest = Candidates(tuple(other for other in candidates.conditions if other is not condition))
+        limit = len(shortest) - 1
     return rest, shortest
+
+
+def _is_longer(snapshot: Snapshot, source: Source, limit: int) -> bool:
+    # To skip so many takes a third of the time that it takes to list or count them.
+    if source.size is not None:
+        return source.size > limit
+    return bool(snapshot.row(f"SELECT EXISTS ({source.sql} LIMIT 1 OFFSET ?)", (*source.arguments, limit))[0])

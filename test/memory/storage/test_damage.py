@@ -16,6 +16,7 @@ from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.embedders import WordVectors
+from ...support.subprocesses import output_of
 
 PAGE = 2048
 VIEW = FieldOfView((0.0, 3.0, 0.0), (1.0, 0.0, 0.0), 1, max_range=5.0, horizontal=1.0, vertical=0.5)
@@ -209,3 +210,29 @@ def test_only_sqlite_says_that_a_file_is_damaged(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(RobotMemoryError, match=r"malformed.*(; the file is damaged, restore a copy|; restore a copy)"):
         RobotMemory(path, embedding_model="").status()
+
+
+CUT_SHORT = """
+import os, sys
+from robotmem_ros.memory import RobotMemory, StorageError
+
+path, options = sys.argv[1], {"embedding_model": "", "synchronous": "normal"}
+with RobotMemory(path, **options) as memory:
+    memory.learn_many([f"bin {number} holds part {number * number}" for number in range(2000)])
+with RobotMemory(path, **options) as memory:
+    memory.flush()
+    memory.recall("bin 7")
+    os.truncate(path, os.path.getsize(path) // 3)
+    errors = 0
+    for number in range(0, 2000, 100):
+        try:
+            memory.recall(f"bin {number}")
+        except StorageError:
+            errors += 1
+print("some named errors" if errors else "all answered")
+"""
+
+
+def test_a_file_that_is_cut_short_while_it_is_open_gives_named_errors(tmp_path: Path) -> None:
+    """In a process of its own, which a bus error would end."""
+    assert output_of(CUT_SHORT, tmp_path / "memory.db") == "some named errors\n"

@@ -193,6 +193,7 @@ class MaintenanceLoop:
                             return index
                 # Once all steps know of a notification, further ones change nothing.
                 self._listening = not all(state.is_notified(self._notifications) for state in self._states)
+                # A flush that Ctrl-C ends may not come to notify.
                 self._condition.wait(1.0 if self._flushes else max(min(dues) - now, 0.0))
         return None
 

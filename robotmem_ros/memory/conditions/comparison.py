@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..text.normal_form import label_key
-from .attributes import Tags
+from .attributes import OneOf, Tags
 from .condition import ABSENT, Condition, Row
 from .decay import Decay
-from .sql import Source, Sql, in_source, index_test, rows
+from .sql import Source, Sql, in_source, rows
 
 
 class OwnField(NamedTuple):
@@ -94,7 +94,9 @@ class Compare(Condition):
         return self._of_list() if self._is_about_list else self._of_context()
 
     def parts(self) -> Iterable[Condition]:
-        """Return what indexes know of a list beside the comparison itself: that it is one, or the texts in it."""
+        """Return a label as a name, and what indexes know of a list beside the comparison itself."""
+        if self.path == "label" and self.operator == "$eq" and isinstance(self.operand, str):
+            return (OneOf("label", (self.operand,)),)
         if not self._is_about_list or self.operator == "$ne":
             return (self,)
         path = self.context_path
@@ -177,8 +179,6 @@ class Compare(Condition):
         present = f"{column} <> ''" if field.kind is str else "1" if field.kind is float else f"{column} IS NOT NULL"
         if self.operator == "$exists":
             return Sql(f"{'' if self.operand else 'NOT '}coalesce({present}, 0)")
-        if self.operator == "$eq" and self.path == "label" and self.operand and isinstance(self.operand, str):
-            return index_test("m.label_key = ? AND m.label_key <> ''", self.operand)
         # The unary + keeps a column's affinity out of the comparison: the text '5' must not become the number 5.
         test, operands = self._test(f"+({column})")
         return Sql(f"{present} AND {test}", operands)

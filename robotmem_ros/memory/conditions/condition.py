@@ -72,6 +72,8 @@ class Attributes(NamedTuple):
     is_active: bool
     is_sure: bool
     """Whether the confidence without decay is what recall asks for by default."""
+    frame: tuple[str, str] | None
+    """Frame and map of its position; None without one."""
 
 
 class Condition:

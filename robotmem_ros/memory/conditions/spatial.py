@@ -10,7 +10,7 @@ from ..areas import Area
 from ..validation import MAX_COORDINATE
 from .attributes import Collections, Window
 from .comparison import at_path
-from .condition import Condition, Row
+from .condition import Attributes, Condition, Row
 from .places import AREA_PATH, POSITION, Field, Place, Point, overlapping, position_condition, within
 from .sql import Source, Sql, all_of, any_of, count_true
 
@@ -31,6 +31,13 @@ class Circle(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one there."""
         return distance(row, self.place) <= self.place.max_distance
+
+    def holds_for(self, attributes: Attributes) -> bool | None:
+        """Tell whether these memories have a position to compare, if the radius has no limit."""
+        field = self.place.field
+        if field.name != POSITION or math.isfinite(self.place.max_distance):
+            return None
+        return attributes.frame == (field.frame_id, field.map_id)
 
 
 @dataclass(frozen=True)

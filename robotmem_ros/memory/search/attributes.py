@@ -7,21 +7,22 @@ changes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..conditions.condition import Attributes
 from ..errors import StorageError
-from ..storage import attribute_rows, text_rows, vector_rows
+from ..storage import attribute_rows, revisions, text_rows, vector_rows
 from ..storage.followers import Place, place
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot, Transaction
 from .number_table import NumberTable
 
+T = TypeVar("T")
 Ids = npt.NDArray[np.int64]
 Test = Callable[[Ids], npt.NDArray[np.bool_]]
 
@@ -32,7 +33,12 @@ _PIECE = 8192
 _AT_ONCE = 1024
 """Up to so many changes are read by the query that sees them; more by maintenance."""
 _MOST = 4096
-"""Number of different attributes, some in each collection, from which on all conditions read rows."""
+"""Number of different attributes, some in each collection, from which on all conditions read rows.
+
+Likewise for labels and their conditions.
+"""
+_OTHER = _MOST + 1
+"""The number that all others have."""
 
 
 class AttributeIndex:
@@ -57,6 +63,8 @@ class AttributeIndex:
         self._pages = 0
         """Pages then."""
         self._numbers: dict[Attributes, int] = {}
+        self._labels: dict[str, int] = {"": 0}
+        """The number of each label, by its key."""
         self._model: str | None = None
         """Model of the vectors in the table."""
         self._unread = np.empty(0, np.int64)
@@ -88,7 +96,7 @@ class AttributeIndex:
             return None
         with self._lock:
             changes = attribute_rows.changes_since(snapshot, self.progress.revision, _AT_ONCE)
-            if not changes.is_all or len(self._unread) or len(self._numbers) > _MOST:
+            if not changes.is_all or len(self._unread) or len(self._numbers) == _MOST:
                 return None
             if len(changes.ids):
                 self._read(snapshot, changes.ids)
@@ -96,7 +104,7 @@ class AttributeIndex:
                 if not self._is_whole(snapshot):
                     self._begin_again()
                     return None
-            return Tests(self._table, tuple(self._numbers))
+            return Tests(self._table, tuple(self._numbers), self._labels, self.progress.revision)
 
     def vectors_of(self, snapshot: Snapshot, ids: Ids) -> Ids:
         """Return the vector of each of some sorted memories; 0 for one without a vector."""
@@ -120,14 +128,15 @@ class AttributeIndex:
             self._table.clear_vectors()
 
     def _read(self, snapshot: Snapshot, ids: Ids) -> None:
-        numbers = np.zeros(len(ids), np.uint16)
-        for attributes, members in attribute_rows.read(snapshot, ids):
-            numbers[np.searchsorted(ids, members)] = self._numbers.setdefault(attributes, len(self._numbers) + 1)
+        numbers, labels = np.zeros((2, len(ids)), np.uint16)
+        for attributes, label, members in attribute_rows.read(snapshot, ids):
+            at = np.searchsorted(ids, members)
+            numbers[at], labels[at] = _number(self._numbers, attributes, 1), _number(self._labels, label, 0)
         old = self._table.of(ids)
         is_there = (numbers > 0) | (old > 0)
-        ids, numbers = ids[is_there], numbers[is_there]
+        ids, numbers, labels = ids[is_there], numbers[is_there], labels[is_there]
         self._count += int(np.count_nonzero(numbers)) - int(np.count_nonzero(old))
-        self._table = self._table.with_room(ids)
+        self._table = self._table.with_room(ids).with_labels(ids, labels)
         self._table.put(ids, numbers)
 
     def _is_whole(self, snapshot: Snapshot) -> bool:
@@ -138,12 +147,23 @@ class AttributeIndex:
         return missing == self._missing and self._table.page_count <= 2 * self._pages + _SPARE
 
 
+def _number(numbers: dict[T, int], value: T, first: int) -> int:
+    # The number of a value: a new one as long as there are not too many.
+    if value not in numbers and len(numbers) < _MOST:
+        numbers[value] = first + len(numbers)
+    return numbers.get(value, _OTHER)
+
+
 class Tests(NamedTuple):
     """Tests of ids by the attributes of their memories."""
 
     table: NumberTable
     attributes: tuple[Attributes, ...]
     """In the order of their numbers, from 1."""
+    labels: Mapping[str, int]
+    """The number of each label, by its key."""
+    revision: int
+    """The last revision that the table shows."""
 
     def of(self, holds: Callable[[Attributes], bool | None]) -> Test | None:
         """Return the test of a condition that holds for some attributes; None if it is not told by them alone."""
@@ -153,3 +173,10 @@ class Tests(NamedTuple):
         # Attributes that come into the table later are of memories that this snapshot does not have.
         answer = np.array([False, *answers, False])
         return lambda ids: answer.take(self.table.of(ids), mode="clip")
+
+    def of_labels(self, snapshot: Snapshot, labels: Collection[str]) -> Test | None:
+        """Return the test for one of some labels, by their keys; None if the table does not tell it of the snapshot."""
+        if len(self.labels) == _MOST or self.revision > snapshot.read_once(revisions.latest):
+            return None
+        numbers = [number for label in labels if (number := self.labels.get(label))]
+        return lambda ids: np.isin(self.table.labels_of(ids), numbers)

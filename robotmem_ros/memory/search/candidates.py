@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..conditions.attributes import Collections, Confidence
+from ..conditions.attributes import Collections, Confidence, OneOf
 from ..conditions.condition import Condition
 from ..conditions.spatial import SinceLastVisit
 from ..conditions.sql import ACTIVE, Sql
@@ -39,13 +39,20 @@ def find_candidates(
     summary = overview(snapshot)
     limits = [_complete(snapshot, limit, none_faded) for limit in conditions if limit.leaves_out_any(summary)]
     parts = [
-        _sized(snapshot, part)._replace(test=tests and tests.of(part.holds_for))
-        for limit in limits
-        for part in limit.parts()
-        if part.leaves_out_any(summary)
+        as_sql(snapshot, part, tests) for limit in limits for part in limit.parts() if part.leaves_out_any(summary)
     ]
     active = ACTIVE._replace(test=tests and tests.of(lambda attributes: attributes.is_active))
     return Candidates(tuple(parts if include_inactive else [active, *parts]))
+
+
+def as_sql(snapshot: Snapshot, condition: Condition, tests: Tests | None) -> Sql:
+    """Return one part of a condition in SQL, with its test in RAM where there is one."""
+    sql = _sized(snapshot, condition)
+    if tests is None:
+        return sql
+    if isinstance(condition, OneOf) and condition.name == "label":
+        return sql._replace(test=tests.of_labels(snapshot, condition.values))
+    return sql._replace(test=tests.of(condition.holds_for))
 
 
 def _complete(snapshot: Snapshot, condition: Condition, none_faded: bool) -> Condition:

@@ -12,12 +12,11 @@ from functools import reduce
 import numpy as np
 
 from ..conditions.attributes import Confidence
-from ..conditions.places import within
+from ..conditions.spatial import Circle
 from ..storage import faded_rows, rows
 from ..storage.candidates import list_if_few
 from ..storage.followers import Place
 from ..storage.overview import overview
-from ..storage.position_rows import find_space
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .candidates import find_candidates
@@ -68,9 +67,8 @@ def of_faded(query: Query) -> Query | None:
 def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
     """Say how many faded memories match as well, with a query of these; there is a result without them."""
     limit = _SHORT_CHECK if len(result) == faded.n else _LONG_CHECK
-    candidates = find_candidates(snapshot, faded.conditions)
-    if (place := faded.spatial_sort) is not None:
-        candidates = candidates.and_(within(place, find_space(snapshot, place.field)))
+    conditions = faded.conditions if faded.spatial_sort is None else (*faded.conditions, Circle(faded.spatial_sort))
+    candidates = find_candidates(snapshot, conditions)
     if faded.text:
         ids = _match_ids(faded, text, result[0], limit + 1)
     else:

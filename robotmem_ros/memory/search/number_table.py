@@ -1,8 +1,8 @@
-"""Keep two numbers for each id in pages, of its attributes and of its vector: six bytes an id, none for empty pages."""
+"""Keep three numbers for each id in pages, of its attributes, label and vector: eight bytes, none for empty pages."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ _PAGE = 1 << _BITS
 
 @dataclass(frozen=True)
 class NumberTable:
-    """Two numbers for each id, 0 for none. Others may read while one thread writes.
+    """Three numbers for each id, 0 for none. Others may read while one thread writes.
 
     The number of an id's attributes says that it is there; only such an id has a vector.
     """
@@ -25,6 +25,7 @@ class NumberTable:
     pages: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
     """The row of each page in the others; 0 for a page without memories."""
     numbers: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
+    labels: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
     vectors: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint32))
 
     @property
@@ -36,6 +37,11 @@ class NumberTable:
         """Return the numbers of some ids."""
         numbers: Numbers = self.numbers[self._at(ids)]
         return numbers
+
+    def labels_of(self, ids: Ids) -> Numbers:
+        """Return the labels of some ids."""
+        labels: Numbers = self.labels[self._at(ids)]
+        return labels
 
     def vectors_of(self, ids: Ids) -> Ids:
         """Return the vectors of some ids."""
@@ -49,10 +55,16 @@ class NumberTable:
         if not len(new):
             return self
         pages[new] = len(self.numbers) + np.arange(len(new))
-        columns = (
-            np.concatenate((old, np.zeros((len(new), _PAGE), old.dtype))) for old in (self.numbers, self.vectors)
-        )
-        return NumberTable(pages, *columns)
+        columns = self.numbers, self.labels, self.vectors
+        return NumberTable(pages, *(np.concatenate((old, np.zeros((len(new), _PAGE), old.dtype))) for old in columns))
+
+    def with_labels(self, ids: Ids, labels: Numbers) -> NumberTable:
+        """Return a table that has labels for ids with a page; this one keeps those of the ids that are there."""
+        at = self._at(ids)
+        is_changed = (self.labels[at] != labels) & (self.numbers[at] > 0)
+        table = replace(self, labels=self.labels.copy()) if is_changed.any() else self
+        table.labels[at] = labels
+        return table
 
     def put(self, ids: Ids, numbers: Numbers) -> None:
         """Set the numbers of ids that have a page, and forget their vectors."""

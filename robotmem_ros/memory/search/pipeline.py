@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
-from ..conditions.places import POSITION, Place, within
+from ..conditions.places import POSITION, Place
+from ..conditions.spatial import Circle
 from ..conditions.sql import EVERY_MEMORY, Sql
 from ..config.parameters import Parameters
 from ..embedding.embedders import Embedders
@@ -32,7 +33,7 @@ from ..storage.rows import read
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .attributes import AttributeIndex, Tests
-from .candidates import find_candidates
+from .candidates import as_sql, find_candidates
 from .fading import ALL_FADED, FadedWatch, left_out, of_faded
 from .failures import Failures
 from .folding import Folding, Group
@@ -207,7 +208,7 @@ class _Recall:
 
     def _by_distance(self, place: Place, candidates: Candidates) -> RecallResult:
         space = find_space(self.snapshot, place.field)
-        near = within(place, space)
+        near = as_sql(self.snapshot, Circle(place), self.tests)
         distances: dict[int, float] = {}
 
         def find(pool: Candidates, n: int) -> list[int]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..conditions.attributes import Confidence, ConfirmedObjects
-from ..conditions.places import Space, within
+from ..conditions.places import Space
+from ..conditions.spatial import Circle
 from ..storage import object_rows, position_rows, rows, text_rows, vector_rows
 from ..storage.candidates import Candidates
 from ..storage.overview import overview
-from ..storage.position_rows import find_space
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .candidates import find_candidates
@@ -57,9 +57,9 @@ def unconfirmed(snapshot: Snapshot, query: Query) -> Iterator[str]:
     conditions = tuple(condition for condition in query.conditions if not isinstance(condition, ConfirmedObjects))
     if len(conditions) == len(query.conditions):
         return
+    if query.spatial_sort is not None:
+        conditions = (*conditions, Circle(query.spatial_sort))
     candidates = find_candidates(snapshot, conditions)
-    if (place := query.spatial_sort) is not None:
-        candidates = candidates.and_(within(place, find_space(snapshot, place.field)))
     newest_ones = object_rows.unconfirmed(snapshot, _MAX_CHECKS + 1)
     object_ids = candidates.filter(snapshot, newest_ones[:_MAX_CHECKS])
     if words := analyse(query.text).subject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,10 @@ from .snapshot import Snapshot, json_array
 Ids = npt.NDArray[np.int64]
 
 _READ = f"""
-    SELECT m.type, m.collection, m.status = 'active', m.confidence >= {DEFAULT_CONFIDENCE}, json_group_array(m.id)
-    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1, 2, 3, 4
+    SELECT
+        m.type, m.collection, m.status = 'active', m.confidence >= {DEFAULT_CONFIDENCE},
+        iif(m.x IS NULL, NULL, m.frame_id), iif(m.x IS NULL, NULL, m.map_id), m.label_key, json_group_array(m.id)
+    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1, 2, 3, 4, 5, 6, 7
 """
 _CHANGED = """
     SELECT m.id AS number, m.revision AS revision FROM collections AS c
@@ -45,9 +48,11 @@ def changes_since(snapshot: Snapshot, revision: int, limit: int = -1) -> Changes
     return Changes(np.array(sorted(ids), np.int64), max(changed_in, default=revision), len(numbers) != limit)
 
 
-def read(snapshot: Snapshot, ids: Ids) -> list[tuple[Attributes, Ids]]:
-    """Return the attributes of those of some memories that are there, each with the memories that have them."""
-    return [
-        (Attributes(Kind(kind), collection, bool(is_active), bool(is_sure)), np.array(json.loads(members), np.int64))
-        for kind, collection, is_active, is_sure, members in snapshot.rows(_READ, (json_array(ids),))
-    ]
+def read(snapshot: Snapshot, ids: Ids) -> Iterator[tuple[Attributes, str, Ids]]:
+    """Yield attributes and the key of a label, each with those of some memories that have them."""
+    for kind, collection, is_active, is_sure, frame_id, map_id, label, members in snapshot.rows(
+        _READ, (json_array(ids),)
+    ):
+        frame = None if frame_id is None else (frame_id, map_id)
+        attributes = Attributes(Kind(kind), collection, bool(is_active), bool(is_sure), frame)
+        yield attributes, label, np.array(json.loads(members), np.int64)

@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from robotmem_ros.memory.clocks import DAY
 from robotmem_ros.memory.conditions.condition import Attributes
 from robotmem_ros.memory.errors import StorageError
 from robotmem_ros.memory.learning.alike import FactIndex
-from robotmem_ros.memory.models import Kind
+from robotmem_ros.memory.models import Kind, Pose
 from robotmem_ros.memory.search import attributes
 from robotmem_ros.memory.search.attributes import AttributeIndex
 from robotmem_ros.memory.search.fading import FadedWatch
@@ -40,6 +41,7 @@ SMALL = {
 }
 """Sizes at which a few dozen memories fill several blocks."""
 MINIMUM = 12
+LABELS = ("", "mug", "lamp", "cup")
 DIM = 8
 MAKERS: Mapping[str, Callable[[Database], Any]] = {
     "texts": lambda database: TextIndex(database, MINIMUM),
@@ -76,7 +78,10 @@ class Program:
     def save(self, seed: int, count: int) -> None:
         """Store memories, on a new day or not."""
         draw = random.Random(seed)
-        new = [corpus.new_memory(draw, moment) for moment in range(1, count + 1)]
+        new = [
+            replace(corpus.new_memory(draw, moment), label=draw.choice(LABELS), pose=draw.choice((None, Pose(1, 2, 0))))
+            for moment in range(1, count + 1)
+        ]
 
         def work(transaction: Transaction) -> None:
             if draw.random() < 0.1:
@@ -89,6 +94,11 @@ class Program:
         """Give some memories another text."""
         draw = random.Random(seed)
         self._on_some(draw, share, lambda k, ids: [rows.update(k, i, {"content": corpus.text(draw)}) for i in ids])
+
+    def relabel(self, seed: int, share: float) -> None:
+        """Give some memories another label."""
+        draw = random.Random(seed)
+        self._on_some(draw, share, lambda k, ids: [rows.update(k, i, {"label": draw.choice(LABELS)}) for i in ids])
 
     def fade(self, seed: int, share: float) -> None:
         """Let some memories fade, on whatever day it is."""
@@ -188,12 +198,17 @@ class Program:
             }  # fmt: skip
 
     def _attributes(self, snapshot: Snapshot) -> list[list[int]]:
-        # The active memories of each kind, by RAM, or as long as it has not read them by their rows.
+        # The active memories of each kind, those with a pose and those with a label, by RAM, or as long as it has not
+        # read them by their rows.
         if (tests := self.attributes.tests(snapshot)) is None:
-            sql = "SELECT id FROM memories WHERE status = 'active' AND type = ? ORDER BY id"
-            return [snapshot.ids(sql, (kind.value,)) for kind in Kind]
+            active = "SELECT id FROM memories WHERE status = 'active' AND"
+            kinds = [snapshot.ids(f"{active} type = ? ORDER BY id", (kind.value,)) for kind in Kind]
+            placed = snapshot.ids(f"{active} x IS NOT NULL AND (frame_id, map_id) = ('map', '') ORDER BY id")
+            labels = [snapshot.ids("SELECT id FROM memories WHERE label_key = ? ORDER BY id", (one,)) for one in LABELS]
+            return [*kinds, placed, *labels[1:]]
         ids = np.arange(text_rows.first_and_last(snapshot)[1] + 100)
-        held = [tests.of(partial(_is_active, kind=kind)) for kind in Kind]
+        held = [*(tests.of(partial(_is_active, kind=kind)) for kind in Kind), tests.of(_is_placed)]
+        held += [tests.of_labels(snapshot, [label]) for label in LABELS[1:]]
         return [ids[test(ids)].tolist() for test in held if test is not None]
 
     def _vectors(self, snapshot: Snapshot) -> list[int]:
@@ -215,6 +230,10 @@ class Program:
 
 def _is_active(row: Attributes, kind: Kind) -> bool:
     return row.is_active and row.kind is kind
+
+
+def _is_placed(row: Attributes) -> bool:
+    return row.is_active and row.frame == ("map", "")
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ sys.path.insert(0, "test")
 from support.followers import main
 main()
 """
-WRITES = ("correct", "see_again", "forget", "purge")
+WRITES = ("correct", "relabel", "see_again", "forget", "purge")
 
 
 class Other:

@@ -1,0 +1,115 @@
+"""Labels in RAM are those of the rows, whatever a newer snapshot has read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robotmem_ros.memory import Kind, Parameters
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search import attributes
+from robotmem_ros.memory.search.attributes import AttributeIndex
+from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.followers import catch_up
+from robotmem_ros.memory.storage.snapshot import Snapshot
+
+from ...support import corpus
+from ..conftest import OpenMemory
+
+COUNT = 12
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """Hold twelve memories: 1, 4, 7 and 10 are mugs, 2, 5, 8 and 11 lamps, the others have no label."""
+    with closing(Database(Parameters(db_path=str(tmp_path / "memory.db"), synchronous="normal"))) as opened:
+        news = [
+            NewMemory(Kind.PERCEPTION, "a thing", "default", moment, "map", "", label=("mug", "lamp", "")[moment % 3])
+            for moment in range(COUNT)
+        ]
+        opened.write(lambda transaction: rows.insert_all(transaction, news)).result()
+        yield opened
+
+
+@pytest.fixture
+def index(database: Database) -> AttributeIndex:
+    read = AttributeIndex()
+    catch_up(database, read)
+    return read
+
+
+def with_label(index: AttributeIndex, snapshot: Snapshot, *labels: str) -> list[int] | None:
+    tests = index.tests(snapshot)
+    assert tests is not None
+    test = tests.of_labels(snapshot, labels)
+    ids = np.arange(COUNT + 1)
+    return None if test is None else ids[test(ids)].tolist()
+
+
+def test_the_memories_with_one_of_some_labels_are_told(database: Database, index: AttributeIndex) -> None:
+    with database.snapshot() as snapshot:
+        assert with_label(index, snapshot, "mug") == [1, 4, 7, 10]
+        assert with_label(index, snapshot, "mug", "lamp", "dragon") == [1, 2, 4, 5, 7, 8, 10, 11]
+        assert with_label(index, snapshot, "dragon") == []
+        assert with_label(index, snapshot, "") == []
+
+
+def test_a_snapshot_keeps_its_labels_when_a_newer_one_reads_others(database: Database, index: AttributeIndex) -> None:
+    ids = np.arange(COUNT + 1)
+    with database.snapshot() as before:
+        tests = index.tests(before)
+        assert tests is not None
+        mugs = tests.of_labels(before, ["mug"])
+        assert mugs is not None
+        corpus.update(database, [(4, {"label": "lamp"}), (2, {"label": "mug"}), (3, {"label": "mug"})])
+        with database.snapshot() as after:
+            assert with_label(index, after, "mug") == [1, 2, 3, 7, 10]
+        assert ids[mugs(ids)].tolist() == [1, 4, 7, 10]
+        # What begins to ask now is told to read the rows.
+        assert with_label(index, before, "mug") is None
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_of_more_labels_than_are_counted_the_rows_tell(
+    database: Database, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(attributes, "_MOST", most)
+    monkeypatch.setattr(attributes, "_OTHER", most + 1)
+    index = AttributeIndex()
+    catch_up(database, index)
+    with database.snapshot() as snapshot:
+        assert with_label(index, snapshot, "mug") is None
+        tests = index.tests(snapshot)
+        assert tests is not None
+        assert tests.of(lambda row: row.is_active) is not None
+
+
+@pytest.mark.parametrize("most", [3, 4096])
+@pytest.mark.parametrize(
+    "labels",
+    [{"labels": ["cup"]}, {"context_filter": {"label": "cup"}}, {"context_filter": {"label": {"$in": ["cup"]}}}],
+)
+def test_recall_is_what_the_labels_say_however_they_are_read(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, most: int, labels: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(attributes, "_MOST", most)
+    monkeypatch.setattr(attributes, "_OTHER", most + 1)
+    memory = open_memory(embedding_model="")
+    for number in range(40):
+        label = ("mug", "Cup", "lamp", "tray", "")[number % 5]
+        memory.save_perception(f"thing {number} on the shelf", label=label, pose=(number, 0.0, 0.0), as_object=False)
+    memory.flush()
+    cups = [f"thing {number} on the shelf" for number in range(1, 40, 5)]
+
+    def found(query: str, **fields: Any) -> list[str]:
+        return [hit.memory.content for hit in memory.recall(query, **labels, **fields)]
+
+    assert sorted(found("thing on the shelf", n=40)) == sorted(cups)
+    assert found("thing", spatial_sort={"target": [20.0, 0.0, 0.0]}, n=2) == [cups[4], cups[3]]
+    memory.update(1, label="cup")
+    assert sorted(found("thing on the shelf", n=40)) == sorted(["thing 0 on the shelf", *cups])

@@ -54,7 +54,7 @@ class Stages:
         parameters = Parameters(db_path=str(path), embedding_model="")
         with closing(Database(parameters)) as database:
             index = TextIndex(database, _POSTINGS)
-            vectors = VectorIndex(AttributeIndex())
+            vectors = VectorIndex(AttributeIndex(lambda: 0.0))
             if postings:
                 catch_up(database, index)
             with database.snapshot() as snapshot:

@@ -23,7 +23,6 @@ from .objects.objects import Objects
 from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
 from .search.attributes import AttributeIndex
-from .search.fading import FadedWatch
 from .search.pipeline import Pipeline
 from .search.reranking import Reranker
 from .search.text_index import TextIndex
@@ -92,14 +91,13 @@ class Parts:
                     at_start = at_start.changed(embedding_model=stored)
                 self.embedders = _in_background(embedder, at_start, patience, self.maintenance, self.database)
                 stack.callback(self.embedders.close)
-            self.attributes = AttributeIndex()
+            self.attributes = AttributeIndex(lambda: parameters().decay_rate)
             self.vectors = VectorIndex(self.attributes, self.threads)
             self.texts = TextIndex(self.database, _MIN_INDEXED)
             self.facts = FactIndex()
             self.backfill = Backfill(self.database, self.embedders.configured, self.embedders.release_former)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
-            self.faded = FadedWatch(lambda: parameters().decay_rate)
             self.area_keeper = AreaKeeper(self.database, self.areas, parameters)
             self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
@@ -123,7 +121,6 @@ class Parts:
             self.texts,
             self.vectors,
             self.threads,
-            self.faded,
             self.attributes,
             reranker,
         )
@@ -177,7 +174,6 @@ class Parts:
             self._follow(self.texts, rest=0.25),
             self._follow(self.vectors.matrix, rest=0.25),
             self._follow(self.attributes, rest=0.25),
-            self._follow(self.faded, rest=1.0, rest_ratio=100.0),
             Step("load dictionaries", self._load_dictionaries, period=10.0, rest=1.0),
         ]
         release = Step("release free memory", release_free_memory, period=5.0, rest=5.0)

@@ -17,12 +17,12 @@ import numpy as np
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.clocks import DAY
 from robotmem_ros.memory.conditions.condition import Attributes
+from robotmem_ros.memory.conditions.decay import DEFAULT_CONFIDENCE, Decay
 from robotmem_ros.memory.errors import StorageError
 from robotmem_ros.memory.learning.alike import FactIndex
 from robotmem_ros.memory.models import Kind, Pose
 from robotmem_ros.memory.search import attributes
 from robotmem_ros.memory.search.attributes import AttributeIndex
-from robotmem_ros.memory.search.fading import FadedWatch
 from robotmem_ros.memory.search.text_index import TextIndex, index
 from robotmem_ros.memory.search.vector_index import VectorIndex, blocks, matrix
 from robotmem_ros.memory.storage import Database, codec, lived_days, revisions, rows, text_rows, vector_rows
@@ -43,12 +43,12 @@ SMALL = {
 MINIMUM = 12
 LABELS = ("", "mug", "lamp", "cup")
 DIM = 8
+DECAY = Decay(0.5, 0)
 MAKERS: Mapping[str, Callable[[Database], Any]] = {
     "texts": lambda database: TextIndex(database, MINIMUM),
-    "vectors": lambda database: VectorIndex(AttributeIndex()),
-    "faded": lambda database: FadedWatch(lambda: 0.5),
+    "vectors": lambda database: VectorIndex(AttributeIndex(lambda: DECAY.rate)),
     "facts": lambda database: FactIndex(),
-    "attributes": lambda database: AttributeIndex(),
+    "attributes": lambda database: AttributeIndex(lambda: DECAY.rate),
 }
 """Makers of the attributes of a program that are followers, or have one as `matrix`."""
 _QUERIES = [corpus.TextQuery(query, 12) for query in ("red mug", "grip_force", "zebra 12.5", "lamp")]
@@ -61,7 +61,6 @@ class Program:
 
     texts: TextIndex
     vectors: VectorIndex
-    faded: FadedWatch
     facts: FactIndex
     attributes: AttributeIndex
 
@@ -190,7 +189,7 @@ class Program:
                 "vectors": [[[h.memory_id, round(h.measure, 5)]
                              for h in self.vectors.search(snapshot, vector, Candidates(()), 7)]
                             for vector in _VECTORS],
-                "faded": self.faded.may_find(snapshot),
+                "faded": (tests := self.attributes.tests(snapshot)) is None or tests.may_have_faded(snapshot, DECAY),
                 "facts": [[fact.id for fact in self.facts.now(snapshot).find(snapshot, "default", text, similarity=0.5)]
                           for text in _FACTS],
                 "attributes": self._attributes(snapshot),
@@ -198,17 +197,22 @@ class Program:
             }  # fmt: skip
 
     def _attributes(self, snapshot: Snapshot) -> list[list[int]]:
-        # The active memories of each kind, those with a pose and those with a label, by RAM, or as long as it has not
-        # read them by their rows.
+        # The active memories of each kind, those with a pose, those with a label, fresh and faded ones: by RAM, or as
+        # long as it has not read them by their rows.
         if (tests := self.attributes.tests(snapshot)) is None:
             active = "SELECT id FROM memories WHERE status = 'active' AND"
             kinds = [snapshot.ids(f"{active} type = ? ORDER BY id", (kind.value,)) for kind in Kind]
             placed = snapshot.ids(f"{active} x IS NOT NULL AND (frame_id, map_id) = ('map', '') ORDER BY id")
             labels = [snapshot.ids("SELECT id FROM memories WHERE label_key = ? ORDER BY id", (one,)) for one in LABELS]
-            return [*kinds, placed, *labels[1:]]
+            days = [
+                snapshot.ids(f"SELECT m.id FROM memories AS m WHERE {sql} ORDER BY m.id", arguments)
+                for sql, arguments in (DECAY.at_least(DEFAULT_CONFIDENCE), DECAY.has_faded())
+            ]
+            return [*kinds, placed, *labels[1:], *days]
         ids = np.arange(text_rows.first_and_last(snapshot)[1] + 100)
         held = [*(tests.of(partial(_is_active, kind=kind)) for kind in Kind), tests.of(_is_placed)]
         held += [tests.of_labels(snapshot, [label]) for label in LABELS[1:]]
+        held += [tests.of_fresh(snapshot, DECAY), tests.of_faded(snapshot, DECAY)]
         return [ids[test(ids)].tolist() for test in held if test is not None]
 
     def _vectors(self, snapshot: Snapshot) -> list[int]:

@@ -55,7 +55,7 @@ def opened(path: Path | str) -> Iterator[tuple[Database, VectorIndex]]:
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
     try:
         with ThreadPoolExecutor(1) as threads:
-            yield database, VectorIndex(AttributeIndex(), threads)
+            yield database, VectorIndex(AttributeIndex(lambda: 0.0), threads)
     finally:
         database.close()
 

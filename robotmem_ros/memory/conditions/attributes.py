@@ -186,8 +186,6 @@ class Confidence(Condition):
     decay: Decay
     is_default: bool = False
     """Whether the caller named no bound: then faded memories are the result if nothing else is."""
-    none_faded: bool = False
-    """Whether the stored confidence tells it, since no memory has faded; for the default bound alone."""
     suffices = False
     is_evidence = False
 
@@ -199,16 +197,10 @@ class Confidence(Condition):
         """Tell whether a memory has it."""
         return row.confidence >= self.minimum
 
-    def holds_for(self, attributes: Attributes) -> bool | None:
-        """Tell whether these memories have it, if none has faded."""
-        return attributes.is_sure if self.is_default and self.none_faded else None
-
     def parts(self) -> Iterable[Condition]:
         """Return what an index knows of the days beside the comparison itself."""
-        if self.none_faded:
-            return (self,)
         days = self.decay.days_above(self.minimum)
-        return (Lasting(math.ceil(days)), self) if days < ENDLESS else (self,)
+        return (Lasting(math.ceil(days), self), self) if days < ENDLESS else (self,)
 
     def instead(self) -> Condition:
         """Return the condition of the same query for faded memories."""
@@ -220,6 +212,8 @@ class Lasting(Condition):
     """Evidence within so many lived days, or a decay of its own: without both, a memory has surely faded."""
 
     days: int
+    of: Confidence
+    """What it follows from."""
     suffices = False
     is_evidence = False
 

@@ -70,8 +70,6 @@ class Attributes(NamedTuple):
     kind: Kind
     collection: str
     is_active: bool
-    is_sure: bool
-    """Whether the confidence without decay is what recall asks for by default."""
     frame: tuple[str, str] | None
     """Frame and map of its position; None without one."""
 

@@ -45,6 +45,19 @@ _CONFIDENCE = (
     f"m.confidence * CASE WHEN {IS_PROTECTED} THEN 1.0 "
     f"ELSE pow(1.0 - coalesce(m.decay_rate, ?), {LATEST_DAY} - m.evidence_day) END"
 )
+# The number of days by a logarithm, and one more or less where rounding says so: as the comparison says it of each day.
+_LAST_DAY = f"""(
+    SELECT CASE
+        WHEN m.confidence < {DEFAULT_CONFIDENCE} THEN NULL
+        WHEN {IS_PROTECTED} OR rate <= 0.0 THEN {ENDLESS}
+        WHEN rate >= 1.0 THEN m.evidence_day
+        ELSE coalesce(min((
+            SELECT m.evidence_day + days + (m.confidence * pow(1.0 - rate, days + 1) >= {DEFAULT_CONFIDENCE})
+                - (m.confidence * pow(1.0 - rate, days) < {DEFAULT_CONFIDENCE})
+            FROM (SELECT CAST(ln({DEFAULT_CONFIDENCE} / m.confidence) / ln(1.0 - rate) AS INTEGER) AS days)
+        ), {ENDLESS}), {ENDLESS})
+    END FROM (SELECT coalesce(m.decay_rate, ?) AS rate)
+)"""
 
 
 class Expression(NamedTuple):
@@ -82,6 +95,10 @@ class Decay(NamedTuple):
         if not self.rate > 0.0 or limit <= 0.0:
             return math.inf
         return math.log(limit) / math.log1p(-self.rate) if self.rate < 1.0 else 0.0
+
+    def last_day(self) -> Expression:
+        """Return the last lived day on which a memory has the default minimum of recall; NULL if it never had."""
+        return Expression(_LAST_DAY, (self.rate,))
 
     def has_faded(self) -> Expression:
         """Tell whether a memory has faded: its confidence fell below the default minimum of recall."""

@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conditions.condition import Attributes
+from ..conditions.decay import Decay
 from ..errors import StorageError
+from ..models import Kind
 from ..storage import attribute_rows, revisions, text_rows, vector_rows
 from ..storage.followers import Place, place
 from ..storage.overview import overview
@@ -49,12 +51,15 @@ class AttributeIndex:
 
     name = "index attributes"
 
-    def __init__(self) -> None:
+    def __init__(self, rate: Callable[[], float]) -> None:
         self._lock = threading.Lock()
+        self._current_rate = rate
         self._begin_again()
 
     def _begin_again(self) -> None:
         self.progress = Place()
+        self._decay = Decay(self._current_rate(), 0)
+        """How the memories in the table decay."""
         self._table = NumberTable()
         self._count = 0
         """Number of memories in the table."""
@@ -74,6 +79,8 @@ class AttributeIndex:
     def apply(self, snapshot: Snapshot, place: Place) -> bool:
         """Read a few thousand of the memories that changed, at first all."""
         with self._lock:
+            if self._current_rate() != self._decay.rate:
+                self._begin_again()
             if place.revision <= self.progress.revision:
                 self.progress = max(self.progress, place)
                 return False
@@ -104,7 +111,7 @@ class AttributeIndex:
                 if not self._is_whole(snapshot):
                     self._begin_again()
                     return None
-            return Tests(self._table, tuple(self._numbers), self._labels, self.progress.revision)
+            return Tests(self._table, tuple(self._numbers), self._labels, self._decay.rate, self.progress.revision)
 
     def vectors_of(self, snapshot: Snapshot, ids: Ids) -> Ids:
         """Return the vector of each of some sorted memories; 0 for one without a vector."""
@@ -128,15 +135,16 @@ class AttributeIndex:
             self._table.clear_vectors()
 
     def _read(self, snapshot: Snapshot, ids: Ids) -> None:
-        numbers, labels = np.zeros((2, len(ids)), np.uint16)
-        for attributes, label, members in attribute_rows.read(snapshot, ids):
-            at = np.searchsorted(ids, members)
-            numbers[at], labels[at] = _number(self._numbers, attributes, 1), _number(self._labels, label, 0)
+        numbers, labels, days = np.zeros((3, len(ids)), np.uint16)
+        for group in attribute_rows.read(snapshot, ids, self._decay):
+            at = np.searchsorted(ids, group.ids)
+            numbers[at], labels[at] = _number(self._numbers, group.attributes, 1), _number(self._labels, group.label, 0)
+            days[at] = group.last_days
         old = self._table.of(ids)
         is_there = (numbers > 0) | (old > 0)
-        ids, numbers, labels = ids[is_there], numbers[is_there], labels[is_there]
+        ids, numbers, labels, days = ids[is_there], numbers[is_there], labels[is_there], days[is_there]
         self._count += int(np.count_nonzero(numbers)) - int(np.count_nonzero(old))
-        self._table = self._table.with_room(ids).with_labels(ids, labels)
+        self._table = self._table.with_room(ids).with_values(ids, labels, days)
         self._table.put(ids, numbers)
 
     def _is_whole(self, snapshot: Snapshot) -> bool:
@@ -162,6 +170,8 @@ class Tests(NamedTuple):
     """In the order of their numbers, from 1."""
     labels: Mapping[str, int]
     """The number of each label, by its key."""
+    rate: float
+    """The rate of decay, by which the memories have their last days."""
     revision: int
     """The last revision that the table shows."""
 
@@ -176,7 +186,45 @@ class Tests(NamedTuple):
 
     def of_labels(self, snapshot: Snapshot, labels: Collection[str]) -> Test | None:
         """Return the test for one of some labels, by their keys; None if the table does not tell it of the snapshot."""
-        if len(self.labels) == _MOST or self.revision > snapshot.read_once(revisions.latest):
+        if len(self.labels) == _MOST or self._is_newer(snapshot):
             return None
         numbers = [number for label in labels if (number := self.labels.get(label))]
         return lambda ids: np.isin(self.table.labels_of(ids), numbers)
+
+    def of_fresh(self, snapshot: Snapshot, decay: Decay) -> Test | None:
+        """Return the test for as much confidence as recall asks for by default; None as in `of_labels`."""
+        today = self._today(snapshot, decay)
+        return None if today is None else lambda ids: self.table.days_of(ids) >= today
+
+    def of_faded(self, snapshot: Snapshot, decay: Decay) -> Test | None:
+        """Return the test for as much confidence once, and less now; None as in `of_labels`."""
+        today = self._today(snapshot, decay)
+        return None if today is None else lambda ids: _has_passed(self.table.days_of(ids), today)
+
+    def count_fresh(self, snapshot: Snapshot, decay: Decay) -> int | None:
+        """Count those for which `of_fresh` holds; None as there."""
+        today = self._today(snapshot, decay)
+        return None if today is None else int(np.count_nonzero(self.table.days >= today))
+
+    def may_have_faded(self, snapshot: Snapshot, decay: Decay) -> bool:
+        """Tell whether any memory but notes may have faded."""
+        today = self._today(snapshot, decay)
+        if today is None:
+            return True
+        counts = [False, *(row.is_active and row.kind is not Kind.NOTE for row in self.attributes), False]
+        have_passed = _has_passed(self.table.days, today)
+        # Page by page, since mostly the first page with any tells.
+        pages = (self.table.numbers[page][have_passed[page]] for page in np.flatnonzero(have_passed.any(axis=1)))
+        return any(np.array(counts).take(numbers, mode="clip").any() for numbers in pages)
+
+    def _today(self, snapshot: Snapshot, decay: Decay) -> int | None:
+        today = overview(snapshot).lived_days + attribute_rows.FIRST_DAY
+        is_told = decay.rate == self.rate and today < attribute_rows.MAX_DAY and not self._is_newer(snapshot)
+        return today if is_told else None
+
+    def _is_newer(self, snapshot: Snapshot) -> bool:
+        return self.revision > snapshot.read_once(revisions.latest)
+
+
+def _has_passed(days: npt.NDArray[np.uint16], today: int) -> npt.NDArray[np.bool_]:
+    return (days > 0) & (days < today)

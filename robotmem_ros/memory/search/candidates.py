@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..conditions.attributes import Collections, Confidence, OneOf
+from ..conditions.attributes import Collections, Confidence, Faded, Lasting, OneOf
 from ..conditions.condition import Condition
+from ..conditions.decay import DEFAULT_CONFIDENCE
 from ..conditions.spatial import SinceLastVisit
 from ..conditions.sql import ACTIVE, Sql
 from ..storage.candidates import Candidates
 from ..storage.collection_rows import sizes
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
-from .attributes import Tests
+from .attributes import Test, Tests
 from .names import check_names
 from .visits import last_visit
 
@@ -24,11 +25,8 @@ def find_candidates(
     *,
     include_inactive: bool = False,
     tests: Tests | None = None,
-    none_faded: bool = False,
 ) -> Candidates:
     """Turn conditions into SQL, and into tests by attributes in RAM where there are such.
-
-    With `none_faded` no memory of the snapshot has faded.
 
     Raises:
         FrameMismatchError: a position is in a frame that cannot be compared.
@@ -37,7 +35,7 @@ def find_candidates(
     conditions = tuple(conditions)
     check_names(snapshot, conditions)
     summary = overview(snapshot)
-    limits = [_complete(snapshot, limit, none_faded) for limit in conditions if limit.leaves_out_any(summary)]
+    limits = [_complete(snapshot, limit) for limit in conditions if limit.leaves_out_any(summary)]
     parts = [
         as_sql(snapshot, part, tests) for limit in limits for part in limit.parts() if part.leaves_out_any(summary)
     ]
@@ -47,27 +45,32 @@ def find_candidates(
 
 def as_sql(snapshot: Snapshot, condition: Condition, tests: Tests | None) -> Sql:
     """Return one part of a condition in SQL, with its test in RAM where there is one."""
-    sql = _sized(snapshot, condition)
-    if tests is None:
-        return sql
+    return _sized(snapshot, condition, tests)._replace(test=tests and _test(snapshot, condition, tests))
+
+
+def _test(snapshot: Snapshot, condition: Condition, tests: Tests) -> Test | None:
     if isinstance(condition, OneOf) and condition.name == "label":
-        return sql._replace(test=tests.of_labels(snapshot, condition.values))
-    return sql._replace(test=tests.of(condition.holds_for))
+        return tests.of_labels(snapshot, condition.values)
+    if isinstance(condition, Faded):
+        return tests.of_faded(snapshot, condition.decay)
+    confidence = condition.of if isinstance(condition, Lasting) else condition
+    if isinstance(confidence, Confidence) and confidence.minimum == DEFAULT_CONFIDENCE:
+        return tests.of_fresh(snapshot, confidence.decay)
+    return tests.of(condition.holds_for)
 
 
-def _complete(snapshot: Snapshot, condition: Condition, none_faded: bool) -> Condition:
+def _complete(snapshot: Snapshot, condition: Condition) -> Condition:
     # What only all memories together tell.
-    if isinstance(condition, SinceLastVisit):
-        return replace(condition, end=last_visit(snapshot, condition))
-    if isinstance(condition, Confidence):
-        return replace(condition, none_faded=none_faded)
-    return condition
+    return (
+        replace(condition, end=last_visit(snapshot, condition)) if isinstance(condition, SinceLastVisit) else condition
+    )
 
 
-def _sized(snapshot: Snapshot, condition: Condition) -> Sql:
-    # Collections are counted in a table of theirs.
-    sql = condition.sql()
-    if sql.source is None or not isinstance(condition, Collections):
-        return sql
-    size = sum(size for size, _ in sizes(snapshot, (*condition.names, *condition.of_notes)).values())
-    return sql._replace(source=sql.source._replace(size=size))
+def _sized(snapshot: Snapshot, condition: Condition, tests: Tests | None) -> Sql:
+    # Collections are counted in a table of theirs, and what lasts in RAM.
+    sql, size = condition.sql(), None
+    if isinstance(condition, Collections):
+        size = sum(size for size, _ in sizes(snapshot, (*condition.names, *condition.of_notes)).values())
+    elif isinstance(condition, Lasting) and tests:
+        size = tests.count_fresh(snapshot, condition.of.decay)
+    return sql if sql.source is None or size is None else sql._replace(source=sql.source._replace(size=size))

@@ -5,7 +5,7 @@ They are left out if anything fresh matches, and the reason counts them. If noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 
@@ -13,12 +13,11 @@ import numpy as np
 
 from ..conditions.attributes import Confidence
 from ..conditions.spatial import Circle
-from ..storage import faded_rows, rows
+from ..storage import rows
 from ..storage.candidates import list_if_few
-from ..storage.followers import Place
-from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
+from .attributes import Tests
 from .candidates import find_candidates
 from .hits import Hit
 from .query import Query
@@ -31,44 +30,19 @@ _SHORT_CHECK, _LONG_CHECK = 100, 2000
 """Memories that are checked for having faded: few if the result is full, many if it is not."""
 
 
-class FadedWatch:
-    """Tell whether any memory may have faded, so that most recalls need not count. Safe to use from several threads."""
-
-    name = "look for faded memories"
-
-    def __init__(self, rate: Callable[[], float]) -> None:
-        self.progress = Place()
-        self._rate = rate
-        self._none_until: tuple[float, int, int] | None = None
-        """Rate of decay, lived day, and the last revision without a faded memory then."""
-
-    def apply(self, snapshot: Snapshot, place: Place) -> bool:
-        """Look for a faded memory, from the start if time has passed or one was there."""
-        rate, day = self._rate(), overview(snapshot).lived_days
-        since = self._none_until[2] if self._none_until and self._none_until[:2] == (rate, day) else 0
-        self._none_until = None if faded_rows.has_any(snapshot, rate, since) else (rate, day, place.revision)
-        self.progress = place
-        return False
-
-    def may_find(self, snapshot: Snapshot) -> bool:
-        """Tell whether there may be a faded memory."""
-        rate, none_until = self._rate(), self._none_until
-        if none_until is None or none_until[:2] != (rate, overview(snapshot).lived_days):
-            return True
-        return faded_rows.has_any(snapshot, rate, none_until[2])
-
-
 def of_faded(query: Query) -> Query | None:
     """Return the same query of faded memories; None if the caller names a bound of confidence."""
     conditions = tuple(part.instead() if isinstance(part, Confidence) else part for part in query.conditions)
     return None if conditions == query.conditions else replace(query, conditions=conditions)
 
 
-def left_out(snapshot: Snapshot, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
+def left_out(
+    snapshot: Snapshot, faded: Query, text: TextReader, result: RecallResult, tests: Tests | None
+) -> Iterator[str]:
     """Say how many faded memories match as well, with a query of these; there is a result without them."""
     limit = _SHORT_CHECK if len(result) == faded.n else _LONG_CHECK
     conditions = faded.conditions if faded.spatial_sort is None else (*faded.conditions, Circle(faded.spatial_sort))
-    candidates = find_candidates(snapshot, conditions)
+    candidates = find_candidates(snapshot, conditions, tests=tests)
     if faded.text:
         ids = _match_ids(faded, text, result[0], limit + 1)
     else:

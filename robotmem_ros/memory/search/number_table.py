@@ -1,4 +1,4 @@
-"""Keep three numbers for each id in pages, of its attributes, label and vector: eight bytes, none for empty pages."""
+"""Keep four numbers for each id in pages: ten bytes an id, none for empty pages."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ _PAGE = 1 << _BITS
 
 @dataclass(frozen=True)
 class NumberTable:
-    """Three numbers for each id, 0 for none. Others may read while one thread writes.
+    """The numbers of attributes, label, last day and vector of each id, 0 for none.
 
-    The number of an id's attributes says that it is there; only such an id has a vector.
+    Others may read while one thread writes. The number of an id's attributes says that it is there; only such an id has
+    a vector.
     """
 
     pages: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
     """The row of each page in the others; 0 for a page without memories."""
     numbers: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
     labels: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
+    days: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
     vectors: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint32))
 
     @property
@@ -43,6 +45,11 @@ class NumberTable:
         labels: Numbers = self.labels[self._at(ids)]
         return labels
 
+    def days_of(self, ids: Ids) -> Numbers:
+        """Return the last days of some ids."""
+        days: Numbers = self.days[self._at(ids)]
+        return days
+
     def vectors_of(self, ids: Ids) -> Ids:
         """Return the vectors of some ids."""
         return self.vectors[self._at(ids)].astype(np.int64)
@@ -55,15 +62,15 @@ class NumberTable:
         if not len(new):
             return self
         pages[new] = len(self.numbers) + np.arange(len(new))
-        columns = self.numbers, self.labels, self.vectors
+        columns = self.numbers, self.labels, self.days, self.vectors
         return NumberTable(pages, *(np.concatenate((old, np.zeros((len(new), _PAGE), old.dtype))) for old in columns))
 
-    def with_labels(self, ids: Ids, labels: Numbers) -> NumberTable:
-        """Return a table that has labels for ids with a page; this one keeps those of the ids that are there."""
+    def with_values(self, ids: Ids, labels: Numbers, days: Numbers) -> NumberTable:
+        """Return a table that has these of ids with a page; this one keeps what it has of the ids that are there."""
         at = self._at(ids)
-        is_changed = (self.labels[at] != labels) & (self.numbers[at] > 0)
-        table = replace(self, labels=self.labels.copy()) if is_changed.any() else self
-        table.labels[at] = labels
+        is_changed = ((self.labels[at] != labels) | (self.days[at] != days)) & (self.numbers[at] > 0)
+        table = replace(self, labels=self.labels.copy(), days=self.days.copy()) if is_changed.any() else self
+        table.labels[at], table.days[at] = labels, days
         return table
 
     def put(self, ids: Ids, numbers: Numbers) -> None:

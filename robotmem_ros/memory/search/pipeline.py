@@ -34,7 +34,7 @@ from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .attributes import AttributeIndex, Tests
 from .candidates import as_sql, find_candidates
-from .fading import ALL_FADED, FadedWatch, left_out, of_faded
+from .fading import ALL_FADED, left_out, of_faded
 from .failures import Failures
 from .folding import Folding, Group
 from .hits import Hit, ScoreExplanation
@@ -69,7 +69,6 @@ class Pipeline:
     texts: TextIndex
     vectors: VectorIndex
     threads: Executor
-    faded: FadedWatch
     attributes: AttributeIndex
     reranker: Reranker
     failures: Failures = field(default_factory=Failures)
@@ -108,8 +107,7 @@ class Pipeline:
                 embedder.name, times.lap, self.failures,
             )  # fmt: skip
             tests = snapshot.read_once(self.attributes.tests)
-            may_find_faded = self.faded.may_find(snapshot)
-            result = _Recall(snapshot, query, parameters, relevance, times, tests, may_find_faded).result()
+            result = _Recall(snapshot, query, parameters, relevance, times, tests).result()
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)
             times.lap("reranking")
@@ -130,8 +128,6 @@ class _Recall:
     relevance: Relevance
     times: Stopwatch
     tests: Tests | None
-    may_find_faded: bool
-    """Whether any memory of the snapshot may have faded."""
 
     def result(self) -> RecallResult:
         result, reasons = self._fresh_or_faded()
@@ -146,7 +142,7 @@ class _Recall:
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
         # The result, and what to say of memories that have faded.
         result, faded = self._search(), of_faded(self.query)
-        if faded is None or not self.may_find_faded:
+        if faded is None or (self.tests and not self.tests.may_have_faded(self.snapshot, self.query.decay)):
             return result, []
         if not result.relevant:
             instead = replace(self, query=faded)._search()
@@ -154,12 +150,10 @@ class _Recall:
                 return instead, [ALL_FADED]
         if not result:
             return result, []
-        return result, self._sentences(left_out(self.snapshot, faded, self.relevance.text, result))
+        return result, self._sentences(left_out(self.snapshot, faded, self.relevance.text, result, self.tests))
 
     def _search(self) -> RecallResult:
-        candidates = find_candidates(
-            self.snapshot, self.query.conditions, tests=self.tests, none_faded=not self.may_find_faded
-        )
+        candidates = find_candidates(self.snapshot, self.query.conditions, tests=self.tests)
         if self.query.spatial_sort is not None:
             return self._by_distance(self.query.spatial_sort, candidates)
         return self._by_relevance(candidates) if self.query.text else self._by_time(candidates)

@@ -10,18 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conditions.condition import Attributes
-from ..conditions.decay import DEFAULT_CONFIDENCE
+from ..conditions.decay import Decay
 from ..models import Kind
 from . import revisions
 from .snapshot import Snapshot, json_array
 
 Ids = npt.NDArray[np.int64]
 
-_READ = f"""
+FIRST_DAY, MAX_DAY = 2, 2**16 - 1
+"""What is added to a last day, and the greatest sum, which stands for all above; 1 stands for all below."""
+_READ = """
     SELECT
-        m.type, m.collection, m.status = 'active', m.confidence >= {DEFAULT_CONFIDENCE},
-        iif(m.x IS NULL, NULL, m.frame_id), iif(m.x IS NULL, NULL, m.map_id), m.label_key, json_group_array(m.id)
-    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1, 2, 3, 4, 5, 6, 7
+        m.type, m.collection, m.status = 'active',
+        iif(m.x IS NULL, NULL, m.frame_id), iif(m.x IS NULL, NULL, m.map_id), m.label_key,
+        json_group_array(m.id), json_group_array(coalesce(min(max({last_day} + {first}, 1), {greatest}), 0))
+    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1, 2, 3, 4, 5, 6
 """
 _CHANGED = """
     SELECT m.id AS number, m.revision AS revision FROM collections AS c
@@ -48,11 +51,25 @@ def changes_since(snapshot: Snapshot, revision: int, limit: int = -1) -> Changes
     return Changes(np.array(sorted(ids), np.int64), max(changed_in, default=revision), len(numbers) != limit)
 
 
-def read(snapshot: Snapshot, ids: Ids) -> Iterator[tuple[Attributes, str, Ids]]:
-    """Yield attributes and the key of a label, each with those of some memories that have them."""
-    for kind, collection, is_active, is_sure, frame_id, map_id, label, members in snapshot.rows(
-        _READ, (json_array(ids),)
+class Group(NamedTuple):
+    """Memories that have the same attributes and label."""
+
+    attributes: Attributes
+    label: str
+    """The key of the label."""
+    ids: Ids
+    last_days: npt.NDArray[np.uint16]
+    """Of each, the last lived day on which its confidence is what recall asks for by default; 0 without such a day."""
+
+
+def read(snapshot: Snapshot, ids: Ids, decay: Decay) -> Iterator[Group]:
+    """Yield some memories in groups."""
+    last_day, arguments = decay.last_day()
+    sql = _READ.format(last_day=last_day, first=FIRST_DAY, greatest=MAX_DAY)
+    for kind, collection, is_active, frame_id, map_id, label, *members in snapshot.rows(
+        sql, (*arguments, json_array(ids))
     ):
         frame = None if frame_id is None else (frame_id, map_id)
-        attributes = Attributes(Kind(kind), collection, bool(is_active), bool(is_sure), frame)
-        yield attributes, label, np.array(json.loads(members), np.int64)
+        group_ids, days = map(json.loads, members)
+        attributes = Attributes(Kind(kind), collection, bool(is_active), frame)
+        yield Group(attributes, label, np.array(group_ids, np.int64), np.array(days, np.uint16))

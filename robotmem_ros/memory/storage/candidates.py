@@ -142,11 +142,13 @@ def list_up_to(snapshot: Snapshot, candidates: Candidates, limit: int) -> Candid
 
 
 def list_untested(snapshot: Snapshot, candidates: Candidates, n: int) -> Candidates:
-    """List the candidates as `list_if_few` does, but of more than a few hundred leave the rest still to be tested."""
+    """List the candidates as `list_if_few` does, but of more than a few hundred leave what RAM does not test."""
     rest, ids = _shortest(snapshot, candidates, worth_listing(snapshot, n, _COST))
     if ids is None:
         return candidates
-    return Candidates(ids=rest.among(snapshot, ids)) if len(ids) <= _LIST_SIZE else rest._replace(ids=ids)
+    ids = ids[rest.passing(ids)]
+    listed = Candidates(rest.untested, ids)
+    return listed if len(ids) > _LIST_SIZE else Candidates(ids=listed.among(snapshot, ids))
 
 
 def most_recent(snapshot: Snapshot, candidates: Candidates, n: int) -> list[int]:

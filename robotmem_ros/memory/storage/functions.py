@@ -21,8 +21,9 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("context_contains", 3, context_contains, deterministic=True)
     connection.create_function("context_equals", 3, context_equals, deterministic=True)
     connection.create_function("content_digest", 1, digest, deterministic=True)
-    if _lacks_pow(connection):
+    if _lacks_mathematics(connection):
         connection.create_function("pow", 2, math.pow, deterministic=True)
+        connection.create_function("ln", 1, math.log, deterministic=True)
     if missing_sqlite_vec(connection):
         connection.create_function("vec_int8", 1, bytes, deterministic=True)
         connection.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
@@ -88,10 +89,10 @@ def _at(value: object, path: str) -> object:
     return value
 
 
-def _lacks_pow(connection: sqlite3.Connection) -> bool:
+def _lacks_mathematics(connection: sqlite3.Connection) -> bool:
     # SQLite can be built without its mathematical functions.
     try:
-        connection.execute("SELECT pow(1.0, 0)")
+        connection.execute("SELECT pow(1.0, 0), ln(1.0)")
     except sqlite3.OperationalError:
         return True
     return False

@@ -88,7 +88,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     encoded = codec.encode(vectors)
     shares = np.random.default_rng(3).random(count)
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
-    index = VectorIndex(AttributeIndex())
+    index = VectorIndex(AttributeIndex(lambda: 0.0))
     patch = pytest.MonkeyPatch()
     if where == "in place":
         patch.setattr("robotmem_ros.memory.search.vector_index.matrix.available_bytes", lambda: 1000)
@@ -149,7 +149,7 @@ def test_the_nearest_of_few_are_exactly_those_of_the_vectors_as_they_are_kept(
 
 def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path: Path) -> None:
     database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
-    index = VectorIndex(AttributeIndex())
+    index = VectorIndex(AttributeIndex(lambda: 0.0))
     query = clustered(1, 8)[0]
     encoded = codec.encode(np.stack([np.zeros_like(query), -query, query, *clustered(7, 9)]))
 

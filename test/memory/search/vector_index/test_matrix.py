@@ -317,7 +317,7 @@ class Followers(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1))
     def lose(self, which: int) -> None:
         database, _ = self.memories[which]
-        self.memories[which] = (database, VectorIndex(AttributeIndex()))
+        self.memories[which] = (database, VectorIndex(AttributeIndex(lambda: 0.0)))
 
     @invariant()
     def each_finds_what_brute_force_finds(self) -> None:

@@ -23,8 +23,8 @@ class NumberTable:
     a vector.
     """
 
-    pages: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
-    """The row of each page in the others; 0 for a page without memories."""
+    pages: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
+    """Where each page begins in the others, behind one for negative ids; 0 for it, the last and all without memories."""
     numbers: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
     labels: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
     days: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
@@ -37,57 +37,55 @@ class NumberTable:
 
     def of(self, ids: Ids) -> Numbers:
         """Return the numbers of some ids."""
-        numbers: Numbers = self.numbers[self._at(ids)]
-        return numbers
+        return self.numbers.take(self._at(ids))
 
     def labels_of(self, ids: Ids) -> Numbers:
         """Return the labels of some ids."""
-        labels: Numbers = self.labels[self._at(ids)]
-        return labels
+        return self.labels.take(self._at(ids))
 
     def days_of(self, ids: Ids) -> Numbers:
         """Return the last days of some ids."""
-        days: Numbers = self.days[self._at(ids)]
-        return days
+        return self.days.take(self._at(ids))
 
     def vectors_of(self, ids: Ids) -> Ids:
         """Return the vectors of some ids."""
-        return self.vectors[self._at(ids)].astype(np.int64)
+        return self.vectors.take(self._at(ids)).astype(np.int64)
 
     def with_room(self, ids: Ids) -> NumberTable:
         """Return a table that has the pages of some ids, too; this one if it has them."""
-        page = np.unique(ids >> _BITS)
-        pages = np.pad(self.pages, (0, max(int(page.max(initial=0)) + 1 - len(self.pages), 0)))
+        page = np.unique(ids >> _BITS) + 1
+        pages = np.pad(self.pages, (0, max(int(page.max(initial=0)) + 2 - len(self.pages), 0)))
         new = page[pages[page] == 0]
         if not len(new):
             return self
-        pages[new] = len(self.numbers) + np.arange(len(new))
+        pages[new] = (len(self.numbers) + np.arange(len(new))) << _BITS
         columns = self.numbers, self.labels, self.days, self.vectors
         return NumberTable(pages, *(np.concatenate((old, np.zeros((len(new), _PAGE), old.dtype))) for old in columns))
 
     def with_values(self, ids: Ids, labels: Numbers, days: Numbers) -> NumberTable:
         """Return a table that has these of ids with a page; this one keeps what it has of the ids that are there."""
         at = self._at(ids)
-        is_changed = ((self.labels[at] != labels) | (self.days[at] != days)) & (self.numbers[at] > 0)
+        is_changed = ((self.labels.take(at) != labels) | (self.days.take(at) != days)) & (self.numbers.take(at) > 0)
         table = replace(self, labels=self.labels.copy(), days=self.days.copy()) if is_changed.any() else self
-        table.labels[at], table.days[at] = labels, days
+        table.labels.put(at, labels)
+        table.days.put(at, days)
         return table
 
     def put(self, ids: Ids, numbers: Numbers) -> None:
         """Set the numbers of ids that have a page, and forget their vectors."""
         at = self._at(ids)
-        self.numbers[at], self.vectors[at] = numbers, 0
+        self.numbers.put(at, numbers)
+        self.vectors.put(at, 0)
 
     def put_vectors(self, ids: Ids, vectors: Ids) -> None:
         """Set the vectors of those ids that are there."""
         is_here = self.of(ids) > 0
-        self.vectors[self._at(ids[is_here])] = vectors[is_here]
+        self.vectors.put(self._at(ids[is_here]), vectors[is_here])
 
     def clear_vectors(self) -> None:
         """Forget all vectors."""
         self.vectors[:] = 0
 
-    def _at(self, ids: Ids) -> tuple[Ids, Ids]:
-        page = ids >> _BITS
-        rows = np.where((page >= 0) & (page < len(self.pages)), self.pages.take(page, mode="clip"), 0)
-        return rows, ids & (_PAGE - 1)
+    def _at(self, ids: Ids) -> Ids:
+        # What lies outside of all pages is looked for in the empty one, which is the first row.
+        return self.pages.take((ids >> _BITS) + 1, mode="clip") + (ids & (_PAGE - 1))

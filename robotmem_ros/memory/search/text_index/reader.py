@@ -183,7 +183,7 @@ class TextReader:
 
     def _with_best(self, candidates: Candidates, rest: Measures, depth: int) -> Measures:
         # The best of the memories in the blocks, and of some beside them.
-        n, start, ids, scores = depth + _SURPLUS, 0, rest.ids, rest.bm25
+        n, start, ids, scores = int(depth / candidates.share(self._snapshot)) + _SURPLUS, 0, rest.ids, rest.bm25
         while True:
             block_ids, block_scores = self._weighted.best(self._blocks, n, one_per_text=candidates.one_per_text)
             new_ids, new_scores = self._candidates_of(block_ids[start:], block_scores[start:], candidates)

@@ -24,7 +24,7 @@ class NumberTable:
     """
 
     pages: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
-    """Where each page begins in the others, behind one for negative ids; 0 for it, the last and all without memories."""
+    """Where each page begins in the others, behind one for negative ids; 0 for it, the last and empty ones."""
     numbers: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
     labels: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))
     days: Numbers = field(default_factory=lambda: np.zeros((1, _PAGE), np.uint16))

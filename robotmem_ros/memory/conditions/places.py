@@ -54,14 +54,15 @@ def context_field(path: str) -> str:
     return f"context.{path}" if path == POSITION or path.startswith("context.") else path
 
 
-def within(place: Place, space: Space | Field) -> Sql:
-    """Require a position in the space, near enough to the target."""
+def within(place: Place) -> Sql:
+    """Require a position in the field, near enough to the target."""
     if math.isinf(place.max_distance):
-        number, arguments = _number(space)
+        number, arguments = _number(place.field)
         return Sql(f"EXISTS (SELECT 1 FROM positions WHERE memory_id = m.id AND space_id = {number})", arguments)
     squared, arguments = squared_distance(place.target)
     limits = (*arguments, greatest_square(place.max_distance))
-    return position_condition(space, f"{squared} <= ?", limits, box_around(place, space, place.max_distance))
+    box = box_around(place, place.field, place.max_distance)
+    return position_condition(place.field, f"{squared} <= ?", limits, box)
 
 
 def squared_distance(target: Point) -> tuple[str, tuple[object, ...]]:
@@ -80,12 +81,12 @@ def box_around(place: Place, space: Space | Field, radius: float) -> Source:
     return overlapping(space, (x - radius, x + radius, y - radius, y + radius))
 
 
-def position_condition(space: Space | Field, test: str, arguments: tuple[object, ...], box: Source) -> Sql:
-    """Require a position `p` in the space that a test holds for; all of these lie in the box."""
-    number, space_arguments = _number(space)
+def position_condition(field: Field, test: str, arguments: tuple[object, ...], box: Source) -> Sql:
+    """Require a position `p` in the field that a test holds for; all of these lie in the box."""
+    number, field_arguments = _number(field)
     return Sql(
         f"EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = {number} AND {test})",
-        (*space_arguments, *arguments),
+        (*field_arguments, *arguments),
         Source(
             f"SELECT p.memory_id AS id FROM ({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id WHERE {test}",
             (*box.arguments, *arguments),

@@ -26,7 +26,7 @@ class Circle(Condition):
 
     def sql(self) -> Sql:
         """Return it in SQL."""
-        return within(self.place, self.place.field)
+        return within(self.place)
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one there."""

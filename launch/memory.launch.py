@@ -10,6 +10,10 @@ from launch_ros.utilities import prefix_namespace
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
+TRUE = ("true", "True")
+FLAGS = [*TRUE, "false", "False"]
+"""As YAML writes them, and as launch files in Python often do."""
+
 
 def generate_launch_description() -> LaunchDescription:
     """Declare the arguments and the node."""
@@ -23,7 +27,7 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "use_sim_time",
                 default_value="false",
-                choices=["true", "false"],
+                choices=FLAGS,
                 description="Whether the robot's clock is /clock.",
             ),
             DeclareLaunchArgument(
@@ -41,25 +45,25 @@ def generate_launch_description() -> LaunchDescription:
             DeclareLaunchArgument(
                 "autostart",
                 default_value="true",
-                choices=["true", "false"],
+                choices=FLAGS,
                 description="Configure and activate at start.",
             ),
             DeclareLaunchArgument(
                 "respawn",
                 default_value="false",
-                choices=["true", "false"],
+                choices=FLAGS,
                 description="Start the node again if it dies.",
             ),
             DeclareLaunchArgument(
                 "web",
                 default_value="false",
-                choices=["true", "false"],
+                choices=FLAGS,
                 description="Show the memory in a browser: run `robotmem web` beside the node.",
             ),
             DeclareLaunchArgument(
                 "web_host",
                 default_value="127.0.0.1",
-                description="Address of that page; others than the default want the token in ~/.robotmem/web_token.",
+                description="Address of that page; those of other machines want the token in ~/.robotmem/web_token.",
             ),
             DeclareLaunchArgument("web_port", default_value="8765", description="Port of that page."),
             OpaqueFunction(function=_check_params_file),
@@ -82,8 +86,8 @@ def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
     # Only what was given overrides the parameter file.
     overrides: dict[str, str | bool] = {name: argument(name) for name in ("db_path", "collection") if argument(name)}
-    overrides["use_sim_time"] = argument("use_sim_time") == "true"
-    overrides["autostart"] = argument("autostart") == "true"
+    overrides["use_sim_time"] = argument("use_sim_time") in TRUE
+    overrides["autostart"] = argument("autostart") in TRUE
     return [
         LifecycleNode(
             package="robotmem_ros",
@@ -92,7 +96,7 @@ def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             namespace=argument("namespace"),
             parameters=[argument("params_file"), overrides],
             arguments=["--ros-args", "--log-level", f"{_logger(context)}:={argument('log_level')}"],
-            respawn=argument("respawn") == "true",
+            respawn=argument("respawn") in TRUE,
             respawn_delay=2.0,
             output="screen",
         )
@@ -103,7 +107,7 @@ def _console(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     def argument(name: str) -> str:
         return str(LaunchConfiguration(name).perform(context))
 
-    if argument("web") != "true":
+    if argument("web") not in TRUE:
         return []
     program = Path(get_package_prefix("robotmem_ros")) / "lib" / "robotmem_ros" / "robotmem"
     # The node makes the file, and may be a while about it.

@@ -22,7 +22,7 @@ from ..memory.errors import RobotMemoryError
 from ..memory.robot_memory import RobotMemory
 from ..memory.search.counts import MAX_N, Count, CountField, CountQuery, Counts, parse_counts
 from ..memory.search.query import Query, parse_query
-from ..memory.search.request import DEADLINE, RecallRequest, Scope, TimelineRequest
+from ..memory.search.request import DEADLINE, MAX_DEADLINE, RecallRequest, Scope, TimelineRequest
 from ..memory.search.result import Mode, RecallResult
 from ..memory.search.timeline import Position, Timeline, TimelineEntry, parse_timeline
 from ..memory.search.visits import last_visit
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 U = TypeVar("U")
-_MAX_DEADLINE = 60.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def _scoped(
             return verb(self, *arguments, **keywords)  # its error says more
         names = dict(by_name)
         scope = Scope.of(names.pop("scope", ""))
-        deadline = validation.number("deadline", names.pop("deadline", DEADLINE), low=0.0, high=_MAX_DEADLINE)
+        deadline = validation.number("deadline", names.pop("deadline", DEADLINE), low=0.0, high=MAX_DEADLINE)
         call = _Call(partial(method, self, **names), read_times(names, self.moment), scope, deadline)
         return call.ask_robot() if scope is Scope.ROBOT else beyond(self, call)
 

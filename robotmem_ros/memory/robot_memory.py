@@ -49,7 +49,7 @@ from .search.counts import DEFAULT_N, Counts, parse_counts, read_counts
 from .search.density import Density, read_density
 from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.query import parse_query
-from .search.request import DEADLINE, MAX_ENTRIES, Names, RecallRequest, Scope, TimelineRequest, Where
+from .search.request import DEADLINE, MAX_DEADLINE, MAX_ENTRIES, Names, RecallRequest, Scope, TimelineRequest, Where
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
@@ -335,7 +335,7 @@ class RobotMemory:
             FrameMismatchError: a position is in a frame that cannot be compared.
         """
         request, parts = RecallRequest(**arguments_in(locals())), self.parts
-        _check_scope(request.scope)
+        _check_scope(request.scope, request.deadline)
         parsed = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         caller, start = validation.name("caller", request.caller), time.perf_counter()
         with parts.database.query_priority.query():
@@ -373,7 +373,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
         """
         request, parts = TimelineRequest(**arguments_in(locals())), self.parts
-        _check_scope(request.scope)
+        _check_scope(request.scope, request.deadline)
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         return self._access.query(read_timeline, query)
 
@@ -431,7 +431,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a field cannot be used.
         """
-        _check_scope(scope)
+        _check_scope(scope, deadline)
         query = parse_counts(field, collection=collection, n=n)
         return self._access.query(read_counts, query, self.parameters, self.parts.areas.by_name())
 
@@ -674,6 +674,7 @@ class RobotMemory:
         self.close()
 
 
-def _check_scope(scope: str) -> None:
+def _check_scope(scope: str, deadline: float) -> None:
+    validation.number("deadline", deadline, low=0.0, high=MAX_DEADLINE)
     if Scope.of(scope) is not Scope.ROBOT:
         raise InvalidFieldError("scope", scope, "needs a fleet, which the parameter fleet_url names")

@@ -57,7 +57,7 @@ def text(field: str, value: object, *, limit: int, required: bool = False) -> st
         raise InvalidFieldError(field, value, "contains a NUL character")
     if is_blank(value):
         if required:
-            raise InvalidFieldError(field, value, "has nothing to read; give some words")
+            raise InvalidFieldError(field, value, "is blank; give some text")
         return ""
     value = value.strip()
     if len(value) > limit:

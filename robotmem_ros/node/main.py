@@ -6,7 +6,7 @@ import argparse
 import logging
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -88,8 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
         nonlocal stopping
         stopping = True
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    _handle_signals(stop)
     try:
         # Not rclpy's handlers: those end the context at once, before the node could commit and say so.
         rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)
@@ -111,7 +110,14 @@ def main(arguments: list[str] | None = None) -> int:
         executor.shutdown()
     node.destroy_node()
     try_shutdown()
+    # As it ends, Python puts the default handlers back, with which a second signal would give another exit code.
+    _handle_signals(signal.SIG_IGN)
     return 0
+
+
+def _handle_signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -157,7 +157,7 @@ def _check_is_new(name: str, areas: _Areas) -> None:
 def _name(text: str) -> str:
     clean = validation.name("name", text)
     if not clean:
-        raise InvalidFieldError("name", text, "has nothing to read; give a name")
+        raise InvalidFieldError("name", text, "is blank; give a name")
     return clean
 
 

@@ -40,7 +40,7 @@ WRONG: list[tuple[object, object, str]] = [
     ("recal", {}, "tool: 'recal' is unknown; did you mean 'recall'?; there are digest, recall, "),
     (None, {}, "tool: None is unknown; there are digest, "),
     ("learn", {}, "insight: is missing; learn needs it (the fact, in a sentence that stands alone)"),
-    ("learn", {"insight": "  "}, "insight: '  ' has nothing to read; give some words"),
+    ("learn", {"insight": "  "}, "insight: '  ' is blank; give some text"),
     ("learn", {"insight": "x" * 3000}, "insight: 'xxx"),
     ("learn", {"insight": "x", "confidence": 2}, "confidence: 2 must lie in 0.0 to 1.0"),
     ("learn", {"insight": "x", "context": [1]}, "context: [1] must be "),

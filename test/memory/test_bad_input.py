@@ -6,6 +6,8 @@ import json
 import math
 import re
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -229,16 +231,23 @@ def test_a_list_nested_10000_deep_is_refused_as_any_other_value(memory: RobotMem
             call()
 
 
+@pytest.mark.parametrize("deadline", [-1.0, 60.5, math.nan, "soon"])
+def test_a_deadline_is_checked_without_a_fleet_as_well(memory: RobotMemory, deadline: Any) -> None:
+    for call in (partial(memory.recall, "mug"), memory.timeline, partial(memory.counts, "label")):
+        with pytest.raises(InvalidFieldError, match=r"^deadline: "):
+            call(deadline=deadline)
+
+
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t", *INVISIBLE])
 def test_a_text_of_which_nothing_can_be_read_is_refused(memory: RobotMemory, blank: str) -> None:
     known = memory.learn("kept").memory_id
-    with pytest.raises(InvalidFieldError, match=r"^insight: .* has nothing to read"):
+    with pytest.raises(InvalidFieldError, match=r"^insight: .* is blank"):
         memory.learn(blank)
-    with pytest.raises(InvalidFieldError, match=r"^description: .* has nothing to read"):
+    with pytest.raises(InvalidFieldError, match=r"^description: .* is blank"):
         memory.save_perception(blank)
-    with pytest.raises(InvalidFieldError, match=r"^content: .* has nothing to read"):
+    with pytest.raises(InvalidFieldError, match=r"^content: .* is blank"):
         memory.update(known, blank)
-    with pytest.raises(InvalidFieldError, match=r"^reason: .* has nothing to read"):
+    with pytest.raises(InvalidFieldError, match=r"^reason: .* is blank"):
         memory.forget(known, blank)
     assert [found.memory.content for found in memory.recall("kept")] == ["kept"]
 

@@ -64,7 +64,7 @@ def fields(response: str) -> set[str]:
 
 def test_the_calls_of_services_are_answered_as_is_shown(own: Any, tmp_path: Path) -> None:
     start, connect = own
-    start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "collection:=kitchen")
+    start("-p", f"db_path:={tmp_path / 'memory.db'}")
     client: Client = connect()
     client.until_active("hybrid")
     for command, shown in CALLS:

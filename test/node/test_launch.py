@@ -72,7 +72,7 @@ def launch(tmp_path: Path) -> Iterator[Callable[..., Launched]]:
 
 
 def test_without_its_parameter_file_nothing_is_started(launch: Callable[..., Launched], tmp_path: Path) -> None:
-    launched = launch("params_file:=/typo.yaml", "web:=true")
+    launched = launch("params_file:=/typo.yaml", "web:=True", "autostart:=False")
     assert launched.process.wait(DEADLINE) == 1
     assert "params_file: there is no file '/typo.yaml'; nothing is started" in launched.output
     assert "process started" not in launched.output

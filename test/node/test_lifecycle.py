@@ -182,6 +182,15 @@ def test_a_database_that_cannot_be_opened_leaves_the_node_up_and_saying_why(own:
     assert node.stop() == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_further_signals_do_not_change_how_the_node_ends(own: Any, tmp_path: Path, number: int) -> None:
+    start, connect = own
+    node = start("-p", f"db_path:={tmp_path}", *TEXT_ONLY)
+    connect().until_status(lambda status: bool(status.reason), "a status with the reason")
+    assert node.stop(number, again_every=0.002) == 0, node.output
+    assert "finalized" in node.output
+
+
 def test_without_a_model_the_node_answers_by_text_and_says_so(own: Any) -> None:
     start, connect = own
     start("-p", "db_path:=':memory:'", "-p", "embedding_model:=/no/such/model")

@@ -47,7 +47,7 @@ def test_at_debug_the_log_follows_messages_facts_and_queries(own: Any, tmp_path:
     perceptions.publish(Perception(description="a mug"))
     said(client, node, r"\[DEBUG\] .* ~/perception at [\d.]+ s: stored as 2")
     perceptions.publish(Perception())
-    said(client, node, r"\[DEBUG\] .* ~/perception: dropped 1: bad_description \(description: '' has nothing to read")
+    said(client, node, r"\[DEBUG\] .* ~/perception: dropped 1: bad_description \(description: '' is blank")
     for text in ("the glass needs 8 N", "the glass needs 8 N", "the glass needs 12 N"):
         assert client.call(Learn, "learn", insight=text).success
     said(client, node, r"\[DEBUG\] .* learn 'the glass needs 8 N': stored as 3, category ")

@@ -218,7 +218,7 @@ BAD_QUESTIONS: list[tuple[dict[str, object], str]] = [
     ({"spatial_sort": target(INF, 0.0)}, r"spatial_sort.target\[0\]: inf must be a finite number"),
     ({"spatial_sort": target(0.0, 0.0, max_distance=-1.0)}, "spatial_sort.max_distance: -1.0 must lie in"),
     ({"spatial_sort": target(0.0, 0.0, field="pose")}, "spatial_sort.field: 'pose' must be `position`"),
-    ({"near": [Place()]}, "near.max_distance: None is missing; give a radius in metres"),
+    ({"near": [Place()]}, "near.max_distance: None is no radius; give one in metres"),
     ({"within": [Box(frame_id="odd")]}, "within.frame_id: frame 'odd' cannot be compared .* 'map'"),
     ({"spatial_sort": target(0.0, 0.0, "base_link")}, "frame 'base_link' cannot be compared .* 'map'"),
 ]
@@ -233,8 +233,8 @@ def test_a_bad_query_is_answered_with_what_is_wrong(client: Client, fields: dict
 
 
 BAD_PERCEPTIONS: list[tuple[Perception, str]] = [
-    (Perception(), "description: '' has nothing to read"),
-    (Perception(description="\u200b\u2060"), "description: .* has nothing to read"),
+    (Perception(), "description: '' is blank"),
+    (Perception(description="\u200b\u2060"), "description: .* is blank"),
     (Perception(description="mug", perception_type="telepathic"), "perception_type: 'telepathic' is unknown"),
     (Perception(description="mug", confidence=2.0), "confidence: 2.0 must lie in 0 to 1"),
     (Perception(description="mug", pose=[Pose(position=Point(x=NAN))]), r"pose\[0\]: nan must be a finite number"),

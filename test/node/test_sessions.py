@@ -73,7 +73,7 @@ def test_wrong_requests_are_answered_with_what_would_be_right(client: Client) ->
     refused = client.call(EndSession, "end_session", session_id=session)
     assert refused.error == f"session_id: '{session}' cannot be used, it has ended already"
     refused = client.call(Consolidate, "consolidate", session_id="")
-    assert refused.error.startswith("session_id: '' has nothing to read")
+    assert refused.error.startswith("session_id: '' is blank")
 
 
 def test_a_session_goes_on_over_a_restart_and_a_crash_of_the_node(own: Any, tmp_path: Path) -> None:

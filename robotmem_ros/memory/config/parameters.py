@@ -286,7 +286,9 @@ class Parameters:
         maximum=600.0,
     )  # fmt: skip
     on_missing_transform: str = parameter(
-        "drop", "Drop perceptions without a transform into `memory_frame`, or keep them in their own frame.",
+        "drop",
+        "Drop perceptions of `perception_topics` without a transform into `memory_frame`, or keep them in their own "
+        "frame.",
         choices=("drop", "keep"), read_only=True,
     )  # fmt: skip
     status_period: float = parameter(

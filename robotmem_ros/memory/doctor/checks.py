@@ -240,7 +240,7 @@ def _clock(patient: Patient) -> Seen:
         return Seen(Severity.OK, "the robot's clock shows no time yet")
     with patient.parts.database.snapshot() as snapshot:
         memories, newest, days, future_days = examination.times(snapshot, round(now + _FRESH * 1e9))
-    words = f"the robot's clock shows {time_text(now)}, and the memory lived {days:,} days"
+    words = f"the robot's clock shows {time_text(now)}, and the memory lived {days:,} day{'' if days == 1 else 's'}"
     if memories or future_days:
         ahead = f"; {memories:,} memories and {future_days:,} lived days lie ahead of it, the last {time_text(newest)}"
         return Seen(Severity.WARN, words + ahead, "set the clocks of the robot and of its drivers")

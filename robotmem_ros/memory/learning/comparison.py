@@ -197,8 +197,10 @@ def contradicted_among(
     memory_id: int, new: NewMemory, candidates: Mapping[int, Compared], limit: float
 ) -> list[tuple[int, str]]:
     """Return the facts that a fact contradicts, with the reason of each; oldest id first."""
-    stated, pairs = _statement_of(new.content, new.context), []
+    stated, text, pairs = _statement_of(new.content, new.context), digest(new.content), []
     for _, (fact, _) in sorted(candidates.items()):
+        if fact.content_hash == text and not (outcome(fact.context) and outcome(new.context)):
+            continue  # a text does not contradict itself: only outcomes of both contexts can differ
         other = _statement_of(fact.content, fact.context)
         is_older = (fact.observed_at, fact.id) < (new.observed_at, memory_id)
         reason = contradiction(other, stated, limit) if is_older else contradiction(stated, other, limit)

@@ -227,7 +227,7 @@ class Reader:
         if place is not None and math.isinf(place.max_distance):
             if not isinstance(getattr(self.request, field), (str, Mapping)):
                 return replace(place, max_distance=NEARBY)
-            raise InvalidFieldError(f"{field}.max_distance", None, "is missing; give a radius in metres")
+            raise InvalidFieldError(f"{field}.max_distance", None, "is no radius; give one in metres")
         return place
 
 

@@ -19,7 +19,7 @@ Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 Where = Mapping[str, object] | Iterable[float] | str | None
 """A place as an object with a `target`, that object as JSON, or the two or three numbers of the target alone."""
-DEADLINE = 1.0
+DEADLINE, MAX_DEADLINE = 1.0, 60.0
 """Seconds to wait for the fleet."""
 NEARBY = 5.0
 """Metres around a place that is given as numbers alone."""
@@ -53,7 +53,7 @@ class _Conditions:
     areas: Names = argument((), "memories in these areas", '"kitchen"', entries=MAX_NAMES)
     include_unconfirmed: bool = argument(False, "also objects that are not confirmed", "True")
     scope: str = argument("robot", "whose memories: `robot` (its own), `fleet` or `both`", '"both"')
-    deadline: float = argument(DEADLINE, "seconds to wait for the fleet", "0.5", within=(0.0, 60.0))
+    deadline: float = argument(DEADLINE, "seconds to wait for the fleet", "0.5", within=(0.0, MAX_DEADLINE))
 
 
 @dataclass(slots=True)

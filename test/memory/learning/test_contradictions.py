@@ -67,6 +67,13 @@ def test_the_outcome_of_the_context_counts_like_one_in_the_text(memory: RobotMem
     assert memory.learn("grasped with 8 N", {"task": {"success": True}}).contradicts == (1, 2)
 
 
+def test_a_text_does_not_contradict_itself_by_what_it_says(memory: RobotMemory) -> None:
+    text = "Hold the thin glass with 12.5 N because it slips"
+    memory.learn(text, {"task": {"success": True}})
+    assert memory.learn(text).contradicts == ()
+    assert memory.learn(text, {"task": {"success": False}}).contradicts == (1,)
+
+
 def test_facts_in_different_contexts_do_not_contradict(memory: RobotMemory) -> None:
     memory.learn("Hold the glass with 12.5 N", {"robot": "r1"})
     assert memory.learn("Hold the glass with 15 N", {"robot": "r2"}).contradicts == ()

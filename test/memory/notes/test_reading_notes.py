@@ -67,7 +67,7 @@ def test_what_is_no_note_is_refused(memory: RobotMemory, path: str) -> None:
     ("arguments", "why"),
     [
         (("handbook/page.md\0.txt",), "path: 'handbook/page.md\\x00.txt' contains a NUL character"),
-        (("",), "path: '' has nothing to read; give some words"),
+        (("",), "path: '' is blank; give some text"),
         ((7,), "path: 7 must be text"),
         (("handbook/\udcff.md",), "path: 'handbook/\\udcff.md' contains a lone surrogate and is not valid Unicode"),
         (("handbook/link.md",), "path: 'handbook/link.md' is a link out of its folder"),

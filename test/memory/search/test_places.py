@@ -124,7 +124,7 @@ def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
 @pytest.mark.parametrize(
     ("conditions", "error"),
     [
-        ({"near": {"target": [0, 0]}}, "near.max_distance: None is missing; give a radius in metres"),
+        ({"near": {"target": [0, 0]}}, "near.max_distance: None is no radius; give one in metres"),
         ({"near": {"target": [0], "max_distance": 1}}, "near.target: [0] must be two or three numbers in metres"),
         ({"near": {"radius": 1}}, "near: ['radius'] is unknown; there are field, target, max_distance and frame_id"),
         ({"near": [1]}, "near: [1] must be two or three numbers in metres, or an object with `target`"),
@@ -132,7 +132,7 @@ def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
         ({"within": [1, 2]}, "within: [1, 2] must be an object with `field`, `min_corner` and `max_corner`"),
         ({"near": {**KITCHEN, "field": "x."}}, "near.field: 'x.' must be"),
         ({"near": "{"}, "near: '{' is not valid JSON"),
-        ({"since_last_visit": {"target": [0, 0]}}, "since_last_visit.max_distance: None is missing"),
+        ({"since_last_visit": {"target": [0, 0]}}, "since_last_visit.max_distance: None is no radius"),
         ({"since_last_visit": {**KITCHEN, "max_distance": -1}}, "since_last_visit.max_distance: -1 must lie in 0 to"),
         ({"within": {"min_corner": [0, 0]}}, "within.max_corner: None must be two or three numbers"),
         ({"within": {"min_corner": [0, 0], "max_corner": [1, -1]}}, "within.max_corner: [1.0, -1.0] must have as many"),

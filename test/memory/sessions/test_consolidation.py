@@ -224,7 +224,7 @@ def test_an_unknown_session_is_an_error(memory: RobotMemory) -> None:
         memory.sessions.consolidate("x")
     with pytest.raises(SessionNotFoundError):
         memory.sessions.consolidate("s", "lab")
-    with pytest.raises(InvalidFieldError, match="session_id: '' has nothing to read"):
+    with pytest.raises(InvalidFieldError, match="session_id: '' is blank"):
         memory.sessions.consolidate("")
 
 

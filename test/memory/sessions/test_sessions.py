@@ -152,7 +152,7 @@ def test_ending_an_ended_or_unknown_session_is_a_clear_error(memory: RobotMemory
 @pytest.mark.parametrize(
     ("session_id", "score", "wanted"),
     [
-        ("", None, "session_id: '' has nothing to read"),
+        ("", None, "session_id: '' is blank"),
         (5, None, "session_id: 5 must be text"),
         ("s" * 257, None, "at most 256 are allowed"),
         ("s", 1.01, r"outcome_score: 1\.01 must lie in 0 to 1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -75,9 +76,12 @@ class NodeProcess:
         """Wait for the node to end by itself; return its exit code."""
         return self._process.wait(DEADLINE)
 
-    def stop(self, number: int = signal.SIGINT) -> int:
-        """Send a signal and wait; return the exit code."""
+    def stop(self, number: int = signal.SIGINT, *, again_every: float = math.inf) -> int:
+        """Send a signal, or one after the other so many seconds apart, and wait; return the exit code."""
         if self._process.poll() is None:
+            self._process.send_signal(number)
+        while math.isfinite(again_every) and self._process.poll() is None:
+            time.sleep(again_every)
             self._process.send_signal(number)
         try:
             return self._process.wait(DEADLINE)

@@ -32,7 +32,7 @@ export const sentences = {
   "{field} {value} cannot be used, it is active; there is nothing to restore": "{field} {value} 不可用：该记忆有效，无需恢复",
   "{field} {value} cannot be used: Input should be less than or equal to {most}": "{field} {value} 不可用：最大为 {most}",
   "{field} {value} cannot be used: Input should be greater than or equal to {least}": "{field} {value} 不可用：最小为 {least}",
-  "content: {value} has nothing to read; give some words": "content：{value} 没有可读的文字",
+  "content: {value} is blank; give some text": "content：{value} 没有可读的文字",
   "id: {id} is the id of no memory": "没有 id 为 {id} 的记忆",
   "name: {name} is the name of an area already; give another one": "已有名为 {name} 的区域，请换一个名称",
   "areas_file: '' is not set; start the console with --areas-file FILE": "未设置 areas_file；请用 --areas-file FILE 启动控制台",

@@ -138,8 +138,8 @@ class AttributeIndex:
         numbers, labels, days = np.zeros((3, len(ids)), np.uint16)
         for group in attribute_rows.read(snapshot, ids, self._decay):
             at = np.searchsorted(ids, group.ids)
-            numbers[at], labels[at] = _number(self._numbers, group.attributes, 1), _number(self._labels, group.label, 0)
-            days[at] = group.last_days
+            numbers[at], days[at] = _number(self._numbers, group.attributes, 1), group.last_days
+            labels[at] = [_number(self._labels, label, 0) for label in group.labels]
         old = self._table.of(ids)
         is_there = (numbers > 0) | (old > 0)
         ids, numbers, labels, days = ids[is_there], numbers[is_there], labels[is_there], days[is_there]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +22,10 @@ FIRST_DAY, MAX_DAY = 2, 2**16 - 1
 _READ = """
     SELECT
         m.type, m.collection, m.status = 'active',
-        iif(m.x IS NULL, NULL, m.frame_id), iif(m.x IS NULL, NULL, m.map_id), m.label_key,
-        json_group_array(m.id), json_group_array(coalesce(min(max({last_day} + {first}, 1), {greatest}), 0))
-    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1, 2, 3, 4, 5, 6
+        iif(m.x IS NULL, NULL, m.frame_id), iif(m.x IS NULL, NULL, m.map_id),
+        json_group_array(m.id), json_group_array(m.label_key),
+        json_group_array(coalesce(min(max({last_day} + {first}, 1), {greatest}), 0))
+    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1, 2, 3, 4, 5
 """
 _CHANGED = """
     SELECT m.id AS number, m.revision AS revision FROM collections AS c
@@ -52,12 +53,12 @@ def changes_since(snapshot: Snapshot, revision: int, limit: int = -1) -> Changes
 
 
 class Group(NamedTuple):
-    """Memories that have the same attributes and label."""
+    """Memories that have the same attributes."""
 
     attributes: Attributes
-    label: str
-    """The key of the label."""
     ids: Ids
+    labels: Sequence[str]
+    """The key of the label of each."""
     last_days: npt.NDArray[np.uint16]
     """Of each, the last lived day on which its confidence is what recall asks for by default; 0 without such a day."""
 
@@ -66,10 +67,8 @@ def read(snapshot: Snapshot, ids: Ids, decay: Decay) -> Iterator[Group]:
     """Yield some memories in groups."""
     last_day, arguments = decay.last_day()
     sql = _READ.format(last_day=last_day, first=FIRST_DAY, greatest=MAX_DAY)
-    for kind, collection, is_active, frame_id, map_id, label, *members in snapshot.rows(
-        sql, (*arguments, json_array(ids))
-    ):
+    for kind, collection, is_active, frame_id, map_id, *members in snapshot.rows(sql, (*arguments, json_array(ids))):
         frame = None if frame_id is None else (frame_id, map_id)
-        group_ids, days = map(json.loads, members)
+        group_ids, labels, days = map(json.loads, members)
         attributes = Attributes(Kind(kind), collection, bool(is_active), frame)
-        yield Group(attributes, label, np.array(group_ids, np.int64), np.array(days, np.uint16))
+        yield Group(attributes, np.array(group_ids, np.int64), labels, np.array(days, np.uint16))

@@ -12,7 +12,7 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 TRUE = ("true", "True")
 FLAGS = [*TRUE, "false", "False"]
-"""As YAML writes them, and as launch files in Python often do."""
+"""Spellings of a flag: those of YAML, and those of many launch files in Python."""
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -213,7 +213,7 @@ class Lasting(Condition):
 
     days: int
     of: Confidence
-    """What it follows from."""
+    """The condition that it follows from."""
     suffices = False
     is_evidence = False
 

@@ -46,7 +46,8 @@ _OTHER = _MOST + 1
 class AttributeIndex:
     """A follower with the attributes of all memories of a database. Safe to use from several threads.
 
-    It may know more than the snapshot of a query: then the query leaves out what has been withdrawn since.
+    It may know more than the snapshot of a query: then the query leaves out what has been withdrawn since, and reads
+    labels and confidences from rows.
     """
 
     name = "index attributes"
@@ -144,8 +145,7 @@ class AttributeIndex:
         is_there = (numbers > 0) | (old > 0)
         ids, numbers, labels, days = ids[is_there], numbers[is_there], labels[is_there], days[is_there]
         self._count += int(np.count_nonzero(numbers)) - int(np.count_nonzero(old))
-        self._table = self._table.with_room(ids).with_values(ids, labels, days)
-        self._table.put(ids, numbers)
+        self._table = self._table.with_room(ids).with_rows(ids, numbers, labels, days)
 
     def _is_whole(self, snapshot: Snapshot) -> bool:
         # What came from another file may be gone without a trace of its id, and pages may be empty.

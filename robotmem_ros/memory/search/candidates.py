@@ -61,9 +61,9 @@ def _test(snapshot: Snapshot, condition: Condition, tests: Tests) -> Test | None
 
 def _complete(snapshot: Snapshot, condition: Condition) -> Condition:
     # What only all memories together tell.
-    return (
-        replace(condition, end=last_visit(snapshot, condition)) if isinstance(condition, SinceLastVisit) else condition
-    )
+    if not isinstance(condition, SinceLastVisit):
+        return condition
+    return replace(condition, end=last_visit(snapshot, condition))
 
 
 def _sized(snapshot: Snapshot, condition: Condition, tests: Tests | None) -> Sql:

@@ -62,20 +62,19 @@ class NumberTable:
         columns = self.numbers, self.labels, self.days, self.vectors
         return NumberTable(pages, *(np.concatenate((old, np.zeros((len(new), _PAGE), old.dtype))) for old in columns))
 
-    def with_values(self, ids: Ids, labels: Numbers, days: Numbers) -> NumberTable:
-        """Return a table that has these of ids with a page; this one keeps what it has of the ids that are there."""
+    def with_rows(self, ids: Ids, numbers: Numbers, labels: Numbers, days: Numbers) -> NumberTable:
+        """Return a table that has these of ids with a page, and no vectors of them.
+
+        Labels and days of the ids that are there stay as they are in this table.
+        """
         at = self._at(ids)
         is_changed = ((self.labels.take(at) != labels) | (self.days.take(at) != days)) & (self.numbers.take(at) > 0)
         table = replace(self, labels=self.labels.copy(), days=self.days.copy()) if is_changed.any() else self
         table.labels.put(at, labels)
         table.days.put(at, days)
+        table.numbers.put(at, numbers)
+        table.vectors.put(at, 0)
         return table
-
-    def put(self, ids: Ids, numbers: Numbers) -> None:
-        """Set the numbers of ids that have a page, and forget their vectors."""
-        at = self._at(ids)
-        self.numbers.put(at, numbers)
-        self.vectors.put(at, 0)
 
     def put_vectors(self, ids: Ids, vectors: Ids) -> None:
         """Set the vectors of those ids that are there."""

@@ -82,8 +82,10 @@ class Server:
         """Kill all processes of the server by SIGKILL, as if its machine had lost power."""
         locks = [self.folder / "data" / "postmaster.pid", self.folder / f".s.PGSQL.{self.port}.lock"]
         lines = locks[0].read_text().splitlines()
-        children = Path(f"/proc/{lines[0]}/task/{lines[0]}/children").read_text().split()
-        processes = [os.pidfd_open(int(pid)) for pid in (lines[0], *children)]
+        postmaster = int(lines[0])
+        os.kill(postmaster, signal.SIGSTOP)  # it starts no child, and one that ends keeps its number
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        processes = [os.pidfd_open(pid) for pid in (*map(int, children), postmaster)]
         for process in processes:
             signal.pidfd_send_signal(process, signal.SIGKILL)
         for process in processes:

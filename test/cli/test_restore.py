@@ -18,7 +18,9 @@ from ..support.sightings import see, sighting
 @pytest.fixture(autouse=True)
 def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold the clock of every memory: one that is imported after midnight has lived another day than its source."""
-    monkeypatch.setitem(RobotMemory.__init__.__kwdefaults__, "clock", Clock())
+    defaults = RobotMemory.__init__.__kwdefaults__
+    assert defaults
+    monkeypatch.setitem(defaults, "clock", Clock())
 
 
 @pytest.fixture

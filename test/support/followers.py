@@ -189,7 +189,7 @@ class Program:
                 "vectors": [[[h.memory_id, round(h.measure, 5)]
                              for h in self.vectors.search(snapshot, vector, Candidates(()), 7)]
                             for vector in _VECTORS],
-                "faded": (tests := self.attributes.tests(snapshot)) is None or tests.may_have_faded(snapshot, DECAY),
+                "faded": (tests := self.attributes.tests(snapshot)) is None or tests.may_have_faded(DECAY),
                 "facts": [[fact.id for fact in self.facts.now(snapshot).find(snapshot, "default", text, similarity=0.5)]
                           for text in _FACTS],
                 "attributes": self._attributes(snapshot),
@@ -210,9 +210,10 @@ class Program:
             ]
             return [*kinds, placed, *labels[1:], *days]
         ids = np.arange(text_rows.first_and_last(snapshot)[1] + 100)
-        held = [*(tests.of(partial(_is_active, kind=kind)) for kind in Kind), tests.of(_is_placed)]
-        held += [tests.of_labels(snapshot, [label]) for label in LABELS[1:]]
-        held += [tests.of_fresh(snapshot, DECAY), tests.of_faded(snapshot, DECAY)]
+        held = [
+            *(tests.of(partial(_is_active, kind=kind)) for kind in Kind), tests.of(_is_placed),
+            *(tests.of_labels([label]) for label in LABELS[1:]), tests.of_fresh(DECAY), tests.of_faded(DECAY),
+        ]  # fmt: skip
         return [ids[test(ids)].tolist() for test in held if test is not None]
 
     def _vectors(self, snapshot: Snapshot) -> list[int]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from ..fellow_robots import with_others
 from ..models import Kind
 from ..text.normal_form import label_key
-from .condition import Attributes, Condition, Row
+from .condition import Columns, Condition, Row
 from .decay import DEFAULT_CONFIDENCE, ENDLESS, LASTING_DAY, LATEST_DAY, Decay
 from .overview import Overview
-from .sql import Source, Sql, all_of, index_test, one_of, rows
+from .sql import Source, Sql, Test, all_of, index_test, one_of, rows
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Collections(Condition):
         """Tell whether a memory is in one of them."""
         return self._has(row.kind, row.collection)
 
-    def holds_for(self, attributes: Attributes) -> bool:
-        """Tell whether these memories are in one of them."""
-        return self._has(attributes.kind, attributes.collection)
+    def in_ram(self, columns: Columns) -> Test | None:
+        """Return its test by kinds and collections."""
+        return columns.of(lambda attributes: self._has(attributes.kind, attributes.collection))
 
     def _has(self, kind: Kind, collection: str) -> bool:
         is_note = kind is Kind.NOTE and collection in self.of_notes
@@ -76,9 +76,9 @@ class Kinds(Condition):
         """Tell whether a memory is of one of them."""
         return row.kind in self.kinds
 
-    def holds_for(self, attributes: Attributes) -> bool:
-        """Tell whether these memories are of one of them."""
-        return attributes.kind in self.kinds
+    def in_ram(self, columns: Columns) -> Test | None:
+        """Return its test by kinds."""
+        return columns.of(lambda attributes: attributes.kind in self.kinds)
 
     def leaves_out_any(self, overview: Overview) -> bool:
         """Tell whether there is a memory of another kind."""
@@ -103,6 +103,10 @@ class OneOf(Condition):
         """Return it in SQL."""
         test, values = one_of(f"m.{self.column}", self.values)
         return index_test(f"{test} AND m.{self.column} <> ''", values)
+
+    def in_ram(self, columns: Columns) -> Test | None:
+        """Return its test by labels."""
+        return columns.of_labels(self.values) if self.name == "label" else None
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one of them."""
@@ -193,6 +197,10 @@ class Confidence(Condition):
         """Return it in SQL."""
         return Sql(*self.decay.at_least(self.minimum))
 
+    def in_ram(self, columns: Columns) -> Test | None:
+        """Return its test by the last fresh days, if it asks for the default minimum."""
+        return columns.of_fresh(self.decay) if self.minimum == DEFAULT_CONFIDENCE else None
+
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has it."""
         return row.confidence >= self.minimum
@@ -221,6 +229,10 @@ class Lasting(Condition):
         """Return it in SQL."""
         return index_test(f"{LASTING_DAY} >= {LATEST_DAY} - ?", self.days)
 
+    def in_ram(self, columns: Columns) -> Test | None:
+        """Return the test of the condition that it follows from."""
+        return self.of.in_ram(columns)
+
     def matches(self, row: Row) -> bool:
         """Leave no memory out: `Confidence` leaves out all that this does."""
         return True
@@ -241,6 +253,10 @@ class Faded(Condition):
     def sql(self) -> Sql:
         """Return it in SQL."""
         return Sql(*self.decay.has_faded())
+
+    def in_ram(self, columns: Columns) -> Test | None:
+        """Return its test by the last fresh days."""
+        return columns.of_faded(self.decay)
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has faded."""

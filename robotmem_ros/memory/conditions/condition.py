@@ -1,18 +1,20 @@
-"""A condition: a value that explains itself twice, to SQL and to Python.
+"""A condition: a value that explains itself to SQL, to columns in RAM, and to Python.
 
-`sql` is an expression over the alias `m` of memories, and `matches` is what it means. The tests hold the two together:
-what a recall may find is `[row for row in rows if condition.matches(row)]`. No condition knows a database.
+`sql` is an expression over the alias `m` of memories, `in_ram` a test by columns that are in RAM, and `matches` is what
+both mean. The tests hold them together: what a recall may find is `[row for row in rows if condition.matches(row)]`. No
+condition knows a database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ..models import Kind
+from .decay import Decay
 from .overview import Overview
-from .sql import Sql, all_of, any_of
+from .sql import Sql, Test, all_of, any_of
 
 ABSENT = object()
 """The value at a path that a memory does not have."""
@@ -74,6 +76,22 @@ class Attributes(NamedTuple):
     """Frame and map of its position; None without one."""
 
 
+class Columns(Protocol):
+    """Columns in RAM: a test by each, or None where they do not tell it of the snapshot."""
+
+    def of(self, holds: Callable[[Attributes], bool]) -> Test | None:
+        """Return the test of what holds for some attributes."""
+
+    def of_labels(self, labels: Collection[str]) -> Test | None:
+        """Return the test for one of some labels, by their keys."""
+
+    def of_fresh(self, decay: Decay) -> Test | None:
+        """Return the test for as much confidence as recall asks for by default."""
+
+    def of_faded(self, decay: Decay) -> Test | None:
+        """Return the test for as much confidence once, and less now."""
+
+
 class Condition:
     """What must hold of a memory before anything is ranked."""
 
@@ -90,8 +108,8 @@ class Condition:
         """Tell whether it holds for a memory."""
         raise NotImplementedError
 
-    def holds_for(self, attributes: Attributes) -> bool | None:
-        """Tell whether it holds for every memory with these attributes, or for none; None if that depends on more."""
+    def in_ram(self, columns: Columns) -> Test | None:
+        """Return its test by columns in RAM; None if they do not tell whether it holds."""
         return None
 
     def parts(self) -> Iterable[Condition]:

@@ -10,9 +10,9 @@ from ..areas import Area
 from ..validation import MAX_COORDINATE
 from .attributes import Collections, Window
 from .comparison import at_path
-from .condition import Attributes, Condition, Row
+from .condition import Columns, Condition, Row
 from .places import AREA_PATH, POSITION, Field, Place, Point, overlapping, position_condition, within
-from .sql import Source, Sql, all_of, any_of, count_true
+from .sql import Source, Sql, Test, all_of, any_of, count_true
 
 NEVER = -1
 """The end of the last visit to a place where the robot never was."""
@@ -32,12 +32,12 @@ class Circle(Condition):
         """Tell whether a memory has one there."""
         return distance(row, self.place) <= self.place.max_distance
 
-    def holds_for(self, attributes: Attributes) -> bool | None:
-        """Tell whether these memories have a position to compare, if the radius has no limit."""
+    def in_ram(self, columns: Columns) -> Test | None:
+        """Return its test by frames, if the radius has no limit."""
         field = self.place.field
         if field.name != POSITION or math.isfinite(self.place.max_distance):
             return None
-        return attributes.frame == (field.frame_id, field.map_id)
+        return columns.of(lambda attributes: attributes.frame == (field.frame_id, field.map_id))
 
 
 @dataclass(frozen=True)

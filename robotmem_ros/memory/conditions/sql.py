@@ -12,6 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+Test = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.bool_]]
+"""Tells of which of some ids something holds, and of an id without a memory that it does not."""
+
 _GROUP = 50
 _MOST_UNITED = 100
 
@@ -29,13 +32,13 @@ class Sql(NamedTuple):
     """An SQL expression over the alias `m` of memories, cheap for one memory at a time.
 
     Where an index can list the memories under it, `source` does. Where RAM tells of which of some ids it holds, `test`
-    does, and of an id without a memory that it does not.
+    does.
     """
 
     sql: str
     arguments: tuple[object, ...] = ()
     source: Source | None = None
-    test: Callable[[npt.NDArray[np.int64]], npt.NDArray[np.bool_]] | None = None
+    test: Test | None = None
 
 
 EVERY_MEMORY = Sql("1")

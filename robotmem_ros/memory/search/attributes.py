@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..conditions.condition import Attributes
 from ..conditions.decay import Decay
+from ..conditions.sql import Test
 from ..errors import StorageError
 from ..models import Kind
 from ..storage import attribute_rows, revisions, text_rows, vector_rows
@@ -26,7 +27,6 @@ from .number_table import NumberTable
 
 T = TypeVar("T")
 Ids = npt.NDArray[np.int64]
-Test = Callable[[Ids], npt.NDArray[np.bool_]]
 
 _SPARE = 64
 """Pages more than twice as many as after all were read, from which on all are read again, to free empty ones."""
@@ -112,7 +112,16 @@ class AttributeIndex:
                 if not self._is_whole(snapshot):
                     self._begin_again()
                     return None
-            return Tests(self._table, tuple(self._numbers), self._labels, self._decay.rate, self.progress.revision)
+            return self._tests(snapshot)
+
+    def _tests(self, snapshot: Snapshot) -> Tests:
+        is_newer = self.progress.revision > snapshot.read_once(revisions.latest)
+        today = overview(snapshot).lived_days + attribute_rows.FIRST_DAY
+        return Tests(
+            self._table, tuple(self._numbers), self._decay.rate,
+            None if is_newer or len(self._labels) == _MOST else self._labels,
+            None if is_newer or today >= attribute_rows.MAX_DAY else today,
+        )  # fmt: skip
 
     def vectors_of(self, snapshot: Snapshot, ids: Ids) -> Ids:
         """Return the vector of each of some sorted memories; 0 for one without a vector."""
@@ -163,52 +172,49 @@ def _number(numbers: dict[T, int], value: T, first: int) -> int:
 
 
 class Tests(NamedTuple):
-    """Tests of ids by the attributes of their memories."""
+    """Tests of ids by the attributes of their memories, as `Columns` of conditions describe them."""
 
     table: NumberTable
     attributes: tuple[Attributes, ...]
     """In the order of their numbers, from 1."""
-    labels: Mapping[str, int]
-    """The number of each label, by its key."""
     rate: float
     """The rate of decay, by which the memories have their last days."""
-    revision: int
-    """The last revision that the table shows."""
+    labels: Mapping[str, int] | None
+    """The number of each label, by its key; None if the table does not tell those of the snapshot."""
+    today: int | None
+    """The lived day of the snapshot; None if the table does not tell what is fresh on it."""
 
-    def of(self, holds: Callable[[Attributes], bool | None]) -> Test | None:
-        """Return the test of a condition that holds for some attributes; None if it is not told by them alone."""
-        answers = [*map(holds, self.attributes)]
-        if None in answers:
-            return None
+    def of(self, holds: Callable[[Attributes], bool]) -> Test:
+        """Return the test of what holds for some attributes."""
         # Attributes that come into the table later are of memories that this snapshot does not have.
-        answer = np.array([False, *answers, False])
+        answer = np.array([False, *map(holds, self.attributes), False])
         return lambda ids: answer.take(self.table.of(ids), mode="clip")
 
-    def of_labels(self, snapshot: Snapshot, labels: Collection[str]) -> Test | None:
-        """Return the test for one of some labels, by their keys; None if the table does not tell it of the snapshot."""
-        if len(self.labels) == _MOST or self._is_newer(snapshot):
+    def of_labels(self, labels: Collection[str]) -> Test | None:
+        """Return the test for one of some labels, by their keys; None if the table does not tell it."""
+        if self.labels is None:
             return None
         numbers = [number for label in labels if (number := self.labels.get(label))]
         return lambda ids: np.isin(self.table.labels_of(ids), numbers)
 
-    def of_fresh(self, snapshot: Snapshot, decay: Decay) -> Test | None:
+    def of_fresh(self, decay: Decay) -> Test | None:
         """Return the test for as much confidence as recall asks for by default; None as in `of_labels`."""
-        today = self._today(snapshot, decay)
+        today = self._today(decay)
         return None if today is None else lambda ids: self.table.days_of(ids) >= today
 
-    def of_faded(self, snapshot: Snapshot, decay: Decay) -> Test | None:
+    def of_faded(self, decay: Decay) -> Test | None:
         """Return the test for as much confidence once, and less now; None as in `of_labels`."""
-        today = self._today(snapshot, decay)
+        today = self._today(decay)
         return None if today is None else lambda ids: _has_passed(self.table.days_of(ids), today)
 
-    def count_fresh(self, snapshot: Snapshot, decay: Decay) -> int | None:
+    def count_fresh(self, decay: Decay) -> int | None:
         """Count those for which `of_fresh` holds; None as there."""
-        today = self._today(snapshot, decay)
+        today = self._today(decay)
         return None if today is None else int(np.count_nonzero(self.table.days >= today))
 
-    def may_have_faded(self, snapshot: Snapshot, decay: Decay) -> bool:
+    def may_have_faded(self, decay: Decay) -> bool:
         """Tell whether any memory but notes may have faded."""
-        today = self._today(snapshot, decay)
+        today = self._today(decay)
         if today is None:
             return True
         counts = [False, *(row.is_active and row.kind is not Kind.NOTE for row in self.attributes), False]
@@ -217,13 +223,8 @@ class Tests(NamedTuple):
         pages = (self.table.numbers[page][have_passed[page]] for page in np.flatnonzero(have_passed.any(axis=1)))
         return any(np.array(counts).take(numbers, mode="clip").any() for numbers in pages)
 
-    def _today(self, snapshot: Snapshot, decay: Decay) -> int | None:
-        today = overview(snapshot).lived_days + attribute_rows.FIRST_DAY
-        is_told = decay.rate == self.rate and today < attribute_rows.MAX_DAY and not self._is_newer(snapshot)
-        return today if is_told else None
-
-    def _is_newer(self, snapshot: Snapshot) -> bool:
-        return self.revision > snapshot.read_once(revisions.latest)
+    def _today(self, decay: Decay) -> int | None:
+        return self.today if decay.rate == self.rate else None
 
 
 def _has_passed(days: npt.NDArray[np.uint16], today: int) -> npt.NDArray[np.bool_]:

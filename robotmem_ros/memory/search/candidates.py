@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..conditions.attributes import Collections, Confidence, Faded, Lasting, OneOf
+from ..conditions.attributes import Collections, Lasting
 from ..conditions.condition import Condition
-from ..conditions.decay import DEFAULT_CONFIDENCE
 from ..conditions.spatial import SinceLastVisit
 from ..conditions.sql import ACTIVE, Sql
 from ..storage.candidates import Candidates
 from ..storage.collection_rows import sizes
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
-from .attributes import Test, Tests
+from .attributes import Tests
 from .names import check_names
 from .visits import last_visit
 
@@ -45,18 +44,7 @@ def find_candidates(
 
 def as_sql(snapshot: Snapshot, condition: Condition, tests: Tests | None) -> Sql:
     """Return one part of a condition in SQL, with its test in RAM where there is one."""
-    return _sized(snapshot, condition, tests)._replace(test=tests and _test(snapshot, condition, tests))
-
-
-def _test(snapshot: Snapshot, condition: Condition, tests: Tests) -> Test | None:
-    if isinstance(condition, OneOf) and condition.name == "label":
-        return tests.of_labels(snapshot, condition.values)
-    if isinstance(condition, Faded):
-        return tests.of_faded(snapshot, condition.decay)
-    confidence = condition.of if isinstance(condition, Lasting) else condition
-    if isinstance(confidence, Confidence) and confidence.minimum == DEFAULT_CONFIDENCE:
-        return tests.of_fresh(snapshot, confidence.decay)
-    return tests.of(condition.holds_for)
+    return _sized(snapshot, condition, tests)._replace(test=tests and condition.in_ram(tests))
 
 
 def _complete(snapshot: Snapshot, condition: Condition) -> Condition:
@@ -72,5 +60,5 @@ def _sized(snapshot: Snapshot, condition: Condition, tests: Tests | None) -> Sql
     if isinstance(condition, Collections):
         size = sum(size for size, _ in sizes(snapshot, (*condition.names, *condition.of_notes)).values())
     elif isinstance(condition, Lasting) and tests:
-        size = tests.count_fresh(snapshot, condition.of.decay)
+        size = tests.count_fresh(condition.of.decay)
     return sql if sql.source is None or size is None else sql._replace(source=sql.source._replace(size=size))

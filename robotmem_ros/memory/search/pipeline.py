@@ -142,7 +142,7 @@ class _Recall:
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
         # The result, and what to say of memories that have faded.
         result, faded = self._search(), of_faded(self.query)
-        if faded is None or (self.tests and not self.tests.may_have_faded(self.snapshot, self.query.decay)):
+        if faded is None or (self.tests and not self.tests.may_have_faded(self.query.decay)):
             return result, []
         if not result.relevant:
             instead = replace(self, query=faded)._search()

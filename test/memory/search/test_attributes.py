@@ -49,7 +49,7 @@ def index(database: Database) -> AttributeIndex:
 def with_label(index: AttributeIndex, snapshot: Snapshot, *labels: str) -> list[int] | None:
     tests = index.tests(snapshot)
     assert tests is not None
-    test = tests.of_labels(snapshot, labels)
+    test = tests.of_labels(labels)
     ids = np.arange(COUNT + 1)
     return None if test is None else ids[test(ids)].tolist()
 
@@ -67,7 +67,7 @@ def test_a_snapshot_keeps_its_labels_when_a_newer_one_reads_others(database: Dat
     with database.snapshot() as before:
         tests = index.tests(before)
         assert tests is not None
-        mugs = tests.of_labels(before, ["mug"])
+        mugs = tests.of_labels(["mug"])
         assert mugs is not None
         corpus.update(database, [(4, {"label": "lamp"}), (2, {"label": "mug"}), (3, {"label": "mug"})])
         with database.snapshot() as after:
@@ -145,21 +145,21 @@ def check(database: Database, index: AttributeIndex, decay: Decay, *, is_told: b
     with database.snapshot() as snapshot:
         tests = index.tests(snapshot)
         assert tests is not None
-        assert tests.of_fresh(snapshot, Decay(0.123, 0)) is None  # at a rate that it does not know
+        assert tests.of_fresh(Decay(0.123, 0)) is None  # at a rate that it does not know
     catch_up(database, index)  # at the new rate all are read again
     with database.snapshot() as snapshot:
         tests, ids = index.tests(snapshot), np.arange(310)
         assert tests is not None
         for sql, test in (
-            (decay.at_least(DEFAULT_CONFIDENCE), tests.of_fresh(snapshot, decay)),
-            (decay.has_faded(), tests.of_faded(snapshot, decay)),
+            (decay.at_least(DEFAULT_CONFIDENCE), tests.of_fresh(decay)),
+            (decay.has_faded(), tests.of_faded(decay)),
         ):
             assert (test is not None) == is_told
             told = snapshot.ids(f"SELECT m.id FROM memories AS m WHERE {sql.sql} ORDER BY id", sql.arguments)
             assert test is None or ids[test(ids)].tolist() == told
         faded, arguments = decay.has_faded()
         any_faded = f"SELECT EXISTS (SELECT 1 FROM memories AS m WHERE m.type <> 'note' AND {faded})"
-        assert tests.may_have_faded(snapshot, decay) == (not is_told or bool(snapshot.row(any_faded, arguments)[0]))
+        assert tests.may_have_faded(decay) == (not is_told or bool(snapshot.row(any_faded, arguments)[0]))
 
 
 @pytest.mark.parametrize("most", [3, 4096])

@@ -33,11 +33,15 @@ def table(results: Results) -> str:
             in_process, served, peer = (series[system].percentile(percent) for system in (IN_PROCESS, SERVICE, PEER))
             ratio = f"{in_process / peer:.2f}, {served / peer:.2f}"
             rows.append((f"{query_kind}, p{percent}, ms", f"{in_process:.1f}", f"{served:.1f}", f"{peer:.1f}", ratio))
-    learn, peer_learn, smaller = saves.learn, saves.peer_learn, node_fill.bytes_each / peer_fill.bytes_each
+    learn, smaller = saves.learn, node_fill.bytes_each / peer_fill.bytes_each
+    peers = (("", saves.peer_learn), (", nothing compared there", saves.peer_learn_alone))
     rows += [
         (f"nearest is the true one, of {NEAREST}", right[IN_PROCESS], right[SERVICE], right[PEER], ""),
         ("perceptions saved a second", "", f"{topic:.0f}", f"{saves.peer_save:.0f}", f"{topic / saves.peer_save:.1f}"),
-        ("facts learned a second, one by one", f"{learn:.0f}", "", f"{peer_learn:.0f}", f"{learn / peer_learn:.1f}"),
+        *(
+            (f"facts learned a second, one by one{how}", f"{learn:.0f}", "", f"{peer:.0f}", f"{learn / peer:.1f}")
+            for how, peer in peers
+        ),
         (
             "bytes on disk a memory",
             f"{node_fill.bytes_each:.0f}",
@@ -82,8 +86,9 @@ def notes(results: Results) -> list[str]:
             "Facts: one call after the other, the world stored before. Ours are on disk when the call returns "
             "(synchronous=full), classified, embedded and compared with those before; what repeats one of them "
             "reinforces it instead, as by default. robotmem's are embedded within the "
-            "call (synchronous=normal), its search for similar memories switched off; as published, with that search, "
-            f"learn() kept {saves.peer_published} of {saves.sample} further memories of this world."
+            "call (synchronous=normal) and, as published, compared with those before: that "
+            f"kept {saves.peer_published} of {saves.sample} memories. In the second row its search for similar "
+            "memories is switched off."
         ),
         (
             "The world was loaded into robotmem by its learn(), that search off, with the vectors that our node had "

@@ -52,9 +52,12 @@ class Saves:
 
     learn: float
     peer_learn: float
+    """With its search for similar memories, as published."""
+    peer_learn_alone: float
+    """Without that search."""
     peer_save: float
     peer_published: int
-    """How many of `sample` robotmem's learn keeps as published, with its search for similar memories."""
+    """How many of `sample` robotmem's learn keeps as published."""
     sample: int
 
 
@@ -105,8 +108,9 @@ def measure_saves(memory: RobotMemory, robotmem: Robotmem, later: tuple[HouseMem
     own_rate = len(later) / (time.perf_counter() - start)
     learn_time = robotmem.learn(later[:sample], similar=False).seconds
     save_time = robotmem.save(later[sample : 2 * sample])
-    published = robotmem.learn(later[2 * sample :], similar=True).rows
-    return Saves(own_rate, sample / learn_time, sample / save_time, published, sample)
+    published = robotmem.learn(later[2 * sample :], similar=True)
+    peer_rate = (len(later) - 2 * sample) / published.seconds
+    return Saves(own_rate, peer_rate, sample / learn_time, sample / save_time, published.rows, sample)
 
 
 def _bytes_on_disk(database: Path) -> int:

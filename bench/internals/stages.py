@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.embedding.reading import reads
-from robotmem_ros.memory.search import result, scoring
+from robotmem_ros.memory.search import measures, scoring
 from robotmem_ros.memory.search.attributes import AttributeIndex
 from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
@@ -34,8 +34,17 @@ __all__ = [
     "stems", "text_statistics",
 ]  # fmt: skip
 
-Ranking = result.Ranking
-Scores = scoring.Scores
+
+class Hit(NamedTuple):
+    """A memory that a search found, with what the search measured: BM25 (lower is better) or cosine distance."""
+
+    memory_id: int
+    measure: float
+
+
+Ranking = list[Hit]
+"""Hits, best first."""
+Scores = measures.Scores
 UNKNOWN = scoring.UNKNOWN
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())
@@ -70,7 +79,7 @@ class Stages:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
         blocks, parameters = (self._blocks, self._parameters) if bounded else ((), self._unbounded)
         hits = TextReader(self._snapshot, blocks, analyse(query), parameters, ()).search(self._candidates, depth)
-        return [result.Measurement(*hit) for hit in zip(hits.ids.tolist(), (-hits.bm25).tolist(), strict=True)]
+        return [Hit(*hit) for hit in zip(hits.ids.tolist(), (-hits.bm25).tolist(), strict=True)]
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
@@ -99,7 +108,8 @@ class Stages:
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""
-        return self._vectors.search(self._snapshot, vector, self._candidates, depth)
+        hits = self._vectors.search(self._snapshot, vector, self._candidates, depth)
+        return [Hit(*hit) for hit in zip(hits.ids.tolist(), (1.0 - hits.cosine).tolist(), strict=True)]
 
 
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
@@ -110,7 +120,8 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
         query = parse_query(memory.parameters, request, decay=memory.decay())
         candidates = list_if_few(snapshot, find_candidates(snapshot, query.conditions), _N)
         hits = memory.parts.vectors.search(snapshot, vector, candidates, scoring.blend_depth(request.n))
-    return [hit.memory_id for hit in hits[: request.n]]
+    ids: list[int] = hits.ids[: request.n].tolist()
+    return ids
 
 
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
@@ -118,9 +129,9 @@ def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Score
     text_ids, vector_ids = ([hit.memory_id for hit in ranking] for ranking in (text, vector))
     if method == "scores":
         bm25, distances = (np.array([hit.measure for hit in ranking]) for ranking in (text, vector))
-        measures = scoring.Measures.of(text_ids, bm25=-bm25)
-        measures = measures.join(scoring.Measures.of(vector_ids, cosine=1.0 - distances))
-        return measures.by_id(scoring.blend(measures, _WEIGHTS, max_score))
+        hits = measures.Measures.of(text_ids, bm25=-bm25)
+        hits = hits.join(measures.Measures.of(vector_ids, cosine=1.0 - distances))
+        return hits.by_id(scoring.blend(hits, _WEIGHTS, max_score))
     return scoring.reciprocal_rank_fusion(text_ids, vector_ids, _WEIGHTS, 60)
 
 

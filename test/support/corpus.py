@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import find_candidates
+from robotmem_ros.memory.search.measures import Measures
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.search.result import Measurement, Ranking
-from robotmem_ros.memory.search.scoring import Measures
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database, rows
@@ -124,6 +124,17 @@ def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database,
         database.close()
 
 
+class Measurement(NamedTuple):
+    """A memory that the text search found, with its BM25: more negative the better it matches."""
+
+    memory_id: int
+    measure: float
+
+
+Ranking = list[Measurement]
+"""Hits, best first."""
+
+
 def search(snapshot: Snapshot, blocks: Sequence[Block], one: TextQuery) -> Ranking:
     """Run the text search with the given blocks, or without any."""
     wanted = _candidates(snapshot, one)
@@ -135,7 +146,7 @@ def search(snapshot: Snapshot, blocks: Sequence[Block], one: TextQuery) -> Ranki
 
 
 def ranking(measures: Measures) -> Ranking:
-    """Return what the text search found as a list; BM25 is more negative the better a memory matches."""
+    """Return what the text search found as a list."""
     return [Measurement(*hit) for hit in zip(measures.ids.tolist(), (-measures.bm25).tolist(), strict=True)]
 
 

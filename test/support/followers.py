@@ -186,9 +186,8 @@ class Program:
             return {
                 "texts": [[[h.memory_id, round(h.measure, 9)] for h in corpus.search(snapshot, blocks, query)]
                           for query in _QUERIES],
-                "vectors": [[[h.memory_id, round(h.measure, 5)]
-                             for h in self.vectors.search(snapshot, vector, Candidates(()), 7)]
-                            for vector in _VECTORS],
+                "vectors": [[hits.ids.tolist(), (1.0 - hits.cosine).round(5).tolist()] for hits in
+                            (self.vectors.search(snapshot, vector, Candidates(()), 7) for vector in _VECTORS)],
                 "faded": (tests := self.attributes.tests(snapshot)) is None or tests.may_have_faded(DECAY),
                 "facts": [[fact.id for fact in self.facts.now(snapshot).find(snapshot, "default", text, similarity=0.5)]
                           for text in _FACTS],

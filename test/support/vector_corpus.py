@@ -63,7 +63,8 @@ def opened(path: Path | str) -> Iterator[tuple[Database, VectorIndex]]:
 def nearest(database: Database, index: VectorIndex, query: Vectors, count: int) -> list[int]:
     """Return the memories with the nearest vectors, best first."""
     with database.snapshot() as snapshot:
-        return [hit.memory_id for hit in index.search(snapshot, query, Candidates(()), count)]
+        ids: list[int] = index.search(snapshot, query, Candidates(()), count).ids.tolist()
+    return ids
 
 
 VECTORS = clustered(3000, 1)

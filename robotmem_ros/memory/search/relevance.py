@@ -26,14 +26,13 @@ from ..storage.snapshot import Snapshot
 from ..storage.traits import read_traits
 from .failures import Failures
 from .hits import ScoreExplanation, ScorePart
+from .measures import Measures, Scores
 from .reasons import not_relevant
 from .result import Mode
 from .scoring import (
     ADD,
     Gain,
-    Measures,
     Parts,
-    Scores,
     Step,
     Weights,
     add_gains,
@@ -242,14 +241,12 @@ class Relevance:
 
     def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
         try:
-            hits = self.vectors.search(self.snapshot, self._vector, candidates, depth)
+            return _Retrieved(self.vectors.search(self.snapshot, self._vector, candidates, depth))
         except (ModelUnavailableError, VectorsUnreadError) as error:
             return _Retrieved(failure=str(error))
         except Exception as error:
             # Whatever a model or a damaged index does, the text search still answers.
             return _Retrieved(failure=self.failures.note("vector", error))
-        cosine = 1.0 - np.array([hit.measure for hit in hits], np.float64)
-        return _Retrieved(Measures.of([hit.memory_id for hit in hits], cosine=cosine))
 
     def _complete(self, measures: Measures) -> Measures:
         # The hits of one search are measured by the other too, unless that found no memory at all.

@@ -1,4 +1,4 @@
-"""Results: of a recall, in full or in brief, and of the single searches."""
+"""The result of a recall, in full or in brief."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..display import html_table, place_text, time_text
 from ..errors import RobotMemoryError
@@ -14,8 +14,6 @@ from ..models import Kind, Memory, Observed, Pose
 from .hits import Hit
 from .snippets import snippet
 
-DISTANCE_DIGITS = 6
-"""Cosine distances are rounded to this many digits, so that equal ones tie whatever the order of summation."""
 _COLUMNS = [
     column
     for name in (item.name.removesuffix("_json") for item in (*fields(Memory), *fields(Hit)))
@@ -143,14 +141,3 @@ class RecallResult:
             for memory in [hit.memory]
         ]  # fmt: skip
         return html_table(head, rows) + (f"<p>{escape(self.reason)}</p>" if self.reason else "")
-
-
-class Measurement(NamedTuple):
-    """A memory that a search found, with what the search measured: BM25 (lower is better) or cosine distance."""
-
-    memory_id: int
-    measure: float
-
-
-Ranking = list[Measurement]
-"""Hits, best first; equals stand newest first."""

@@ -15,8 +15,8 @@ from ..config.parameters import Parameters
 from ..embedding import Vector, Vectors
 from ..storage import session_rows
 from ..storage.snapshot import Snapshot
-from .result import DISTANCE_DIGITS
-from .scoring import Floats, Gain, Measures, Scores
+from .measures import Floats, Measures, Scores, cosines
+from .scoring import Gain
 
 _REACH = 2
 """Memories on each side of a memory that are its neighbours."""
@@ -93,7 +93,7 @@ def measure_in_session(
         total += weight * vectors[[row_of.get(predecessor, -1) for predecessor in predecessors]]
     best = np.maximum(_cosines(alone, query), _cosines(total, query))
     cosine = measures.cosine.copy()
-    cosine[rows] = 1.0 - (1.0 - best).round(DISTANCE_DIGITS)
+    cosine[rows] = cosines(1.0 - best)
     return measures._replace(cosine=cosine)
 
 

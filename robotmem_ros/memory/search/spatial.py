@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .query import Query
 from .relevance import RankedMemories, Relevance
-from .result import Measurement, Ranking
 
 _NEARLY = 0.7
 """The least relevance that matches, over that of the most relevant memory."""
@@ -33,6 +33,14 @@ _COST = 1
 """Cost of a memory that is come upon on the way from the target and looked for in a list, over testing it."""
 _FIRST_RADIUS = 0.25
 _LAST_RADIUS = 64.0
+
+
+class Neighbor(NamedTuple):
+    """A memory near a place."""
+
+    memory_id: int
+    distance: float
+    """Metres."""
 
 
 def find_matches(
@@ -85,7 +93,7 @@ def _nearly_as_relevant(
     return candidates
 
 
-def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, n: int) -> Ranking:
+def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, n: int) -> list[Neighbor]:
     """Find the `n` candidates nearest to the target, exactly, with their distance in metres; equals newest first.
 
     If they are not listed, the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a
@@ -105,7 +113,7 @@ def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Spa
 
 def _within_radius(
     snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, *, radius: float, n: int
-) -> Ranking:
+) -> list[Neighbor]:
     batches = nearest_rows.by_distance(snapshot, candidates, place, space, radius)
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     matches: list[tuple[float, int, int]] = []
@@ -115,8 +123,8 @@ def _within_radius(
             break
     batches.close()
     matches.sort()
-    hits = (Measurement(-negative_id, math.sqrt(square)) for square, _, negative_id in matches[:n])
-    return [hit for hit in hits if hit.measure <= radius]
+    neighbors = (Neighbor(-negative_id, math.sqrt(square)) for square, _, negative_id in matches[:n])
+    return [neighbor for neighbor in neighbors if neighbor.distance <= radius]
 
 
 def _candidates_of(

@@ -16,7 +16,6 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.candidates import list_if_few
@@ -24,7 +23,7 @@ from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.text import tokens
 from robotmem_ros.memory.text.analysis import analyse
 
-from ...support.corpus import ranking
+from ...support.corpus import Ranking, ranking
 
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")
 pytestmark = pytest.mark.slow

@@ -62,8 +62,9 @@ class World:
             if listed:
                 candidates = list_up_to(connection, candidates, len(self.shares))
             hits = self.index.search(connection, query, candidates, depth)
-        assert [hit.measure for hit in hits] == sorted(hit.measure for hit in hits)
-        return [hit.memory_id for hit in hits]
+        assert hits.cosine.tolist() == sorted(hits.cosine, reverse=True)
+        ids: list[int] = hits.ids.tolist()
+        return ids
 
     def exact(self, query: Vectors, share: float, depth: int) -> list[int]:
         """What a scan finds: by float32, equals newest first."""
@@ -142,8 +143,8 @@ def test_the_nearest_of_few_are_exactly_those_of_the_vectors_as_they_are_kept(
         hits = world.index.search(Snapshot(connection), query, only(ids), depth)
         near = {one: round(float(1 - kept_as[one - 1] @ query), 6) for one in ids}
         exact = sorted(ids, key=lambda one: (near[one], -one))[:depth]
-        assert [near[hit.memory_id] for hit in hits] == pytest.approx([near[one] for one in exact], abs=2e-6)
-        assert [hit.measure for hit in hits] == pytest.approx([near[hit.memory_id] for hit in hits], abs=2e-6)
+        assert [near[one] for one in hits.ids.tolist()] == pytest.approx([near[one] for one in exact], abs=2e-6)
+        assert 1.0 - hits.cosine == pytest.approx([near[one] for one in hits.ids.tolist()], abs=2e-6)
     connection.close()
 
 
@@ -162,8 +163,8 @@ def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path:
     with database.snapshot() as snapshot:
         for depth in (1, 2, 10):
             hits = index.search(snapshot, query, only(range(1, 11)), depth)
-            assert (hits[0].memory_id, len(hits)) == (3, depth)
-        assert {hit.memory_id: hit.measure for hit in hits}[1] == 1.0
+            assert (hits.ids[0], len(hits.ids)) == (3, depth)
+        assert hits.cosine[hits.ids == 1].tolist() == [0.0]
     database.close()
 
 
@@ -180,7 +181,7 @@ def test_rows_of_memories_are_read_only_where_vectors_are_compared_in_place(worl
     ran: list[str] = []
     with world.database.snapshot() as snapshot:
         snapshot._connection.set_trace_callback(ran.append)
-        assert len(world.index.search(snapshot, clustered(1, 5)[0], Candidates(), 10)) == 10
+        assert len(world.index.search(snapshot, clustered(1, 5)[0], Candidates(), 10).ids) == 10
         snapshot._connection.set_trace_callback(None)
     assert any("memories AS m" in sql for sql in ran) is bool(world.index.matrix.no_room)
 

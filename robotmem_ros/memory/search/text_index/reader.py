@@ -15,7 +15,7 @@ from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from ...text import tokens
 from ...text.analysis import Analysis
-from ..scoring import Measures
+from ..measures import Measures
 from . import bm25, fts
 from .bm25 import Statistics
 from .postings import Block, BlockBuilder, Ids

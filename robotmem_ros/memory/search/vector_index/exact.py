@@ -8,7 +8,7 @@ import numpy as np
 
 from ...embedding import Vector
 from ...storage import codec
-from ..result import DISTANCE_DIGITS, Measurement, Ranking
+from ..measures import Measures, cosines
 from .blocks import Ids
 from .signs import Distances
 
@@ -21,8 +21,6 @@ def measure(kept_vectors: Sequence[tuple[int, bytes]], query: Vector) -> tuple[I
     return ids, codec.distances([blob for _, blob in fitting], query)
 
 
-def rank_by_distance(memory_ids: Ids, distances: Distances, depth: int | None) -> Ranking:
-    """Rank memories by distance, equals newest first: the `depth` nearest, or all."""
-    rounded = distances.astype(np.float64).round(DISTANCE_DIGITS)
-    order = np.lexsort((-memory_ids, rounded))[:depth]
-    return [Measurement(*hit) for hit in zip(memory_ids[order].tolist(), rounded[order].tolist(), strict=True)]
+def measures(memory_ids: Ids, distances: Distances) -> Measures:
+    """Return memories with their similarity, nearest first and equals newest first, by their cosine distances."""
+    return Measures.of(memory_ids, cosine=cosines(distances)).nearest_first()

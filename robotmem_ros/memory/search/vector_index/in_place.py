@@ -8,8 +8,8 @@ from ...embedding import Vector
 from ...storage import codec, vector_rows
 from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
-from ..result import Ranking
-from .exact import measure, rank_by_distance
+from ..measures import Measures
+from .exact import measure, measures
 
 _SLACK = 0.02
 """Greatest error of two distances by upper bytes: a vector farther than the last hit by more is no hit.
@@ -20,7 +20,7 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 _SURPLUS = 64
 
 
-def nearest_in_place(snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
+def nearest_in_place(snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Measures:
     """Find the `depth` candidates nearest in meaning: by upper bytes first, and the best of these exactly."""
     code = codec.as_bytes(query[np.newaxis])[0].tobytes()
     limit = depth + _SURPLUS
@@ -29,4 +29,4 @@ def nearest_in_place(snapshot: Snapshot, query: Vector, candidates: Candidates, 
         if len(rows) < limit or rows[-1][2] > rows[depth - 1][2] + _SLACK:
             break
         limit *= 4
-    return rank_by_distance(*measure([row[:2] for row in rows], query), depth)
+    return measures(*measure([row[:2] for row in rows], query)).rows(slice(depth))

@@ -21,10 +21,10 @@ from ...storage.candidates import Candidates
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from ..attributes import AttributeIndex
-from ..result import Ranking
+from ..measures import Measures
 from . import products
 from .blocks import Ids
-from .exact import measure, rank_by_distance
+from .exact import measure, measures
 from .in_place import nearest_in_place
 from .matrix import MatrixFollower
 from .walk import NearestFirst, Walk
@@ -45,14 +45,14 @@ class VectorIndex:
         self.matrix = MatrixFollower(threads)
         self._attributes = attributes
 
-    def search(self, snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Ranking:
-        """Find the `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite).
+    def search(self, snapshot: Snapshot, query: Vector, candidates: Candidates, depth: int) -> Measures:
+        """Find the `depth` candidates nearest in meaning, by cosine similarity, nearest first and equals newest first.
 
         Raises:
             VectorsUnreadError: too many vectors are not in RAM yet.
         """
         if depth < 1:
-            return []
+            return Measures.of(())
         if candidates.ids is not None:
             return self._first(snapshot, query, candidates, candidates.ids, depth)
         matrix = self.matrix.current(snapshot, len(query))
@@ -61,14 +61,13 @@ class VectorIndex:
         vectors = NearestFirst(matrix, query)
         return Walk(snapshot, query, candidates, depth).through(vectors, 2 * depth + 16)
 
-    def rank(self, snapshot: Snapshot, query: Vector, ids: Ids, depth: int | None = None) -> Ranking:
+    def rank(self, snapshot: Snapshot, query: Vector, ids: Ids, depth: int | None = None) -> Measures:
         """Rank some sorted memories by exact distance, the `depth` nearest or all that have a vector."""
         if depth is not None and len(ids) >= _WORTHWHILE * depth:
             ids = self._preselected(snapshot, query, ids, depth)
-        memory_ids, distances = measure(vector_rows.of_memories(snapshot, ids), query)
-        return rank_by_distance(memory_ids, distances, depth)
+        return measures(*measure(vector_rows.of_memories(snapshot, ids), query)).rows(slice(depth))
 
-    def _first(self, snapshot: Snapshot, query: Vector, candidates: Candidates, ids: Ids, depth: int) -> Ranking:
+    def _first(self, snapshot: Snapshot, query: Vector, candidates: Candidates, ids: Ids, depth: int) -> Measures:
         # More are ranked if some of those that are ranked turn out to be no candidates.
         if candidates.one_per_text and not candidates.untested:
             newest_first = ids[candidates.passing(ids)][::-1]
@@ -77,9 +76,8 @@ class VectorIndex:
         width = depth + (_SURPLUS if candidates.conditions else 0)
         while True:
             ranking = self.rank(snapshot, query, ids, width)
-            best_first = np.array([hit.memory_id for hit in ranking], np.int64)
-            hits = [ranking[position] for position in candidates.first(snapshot, best_first, depth).tolist()]
-            if len(hits) == depth or len(ranking) < width:
+            hits = ranking.rows(candidates.first(snapshot, ranking.ids, depth))
+            if len(hits.ids) == depth or len(ranking.ids) < width:
                 return hits
             width *= _GROWTH
 
@@ -94,7 +92,8 @@ class VectorIndex:
         matrix = self.matrix.current(snapshot, len(query))
         if matrix is None:
             hits = nearest_in_place(snapshot, query, _FACTS, limit)
-            return [hit.memory_id for hit in hits if hit.measure <= distance]
+            close: list[int] = hits.ids[hits.cosine >= 1.0 - distance].tolist()
+            return close
         # Among many perceptions few facts are read from the file sooner than all vectors are compared.
         if len(matrix) > _RARE * overview(snapshot).counts["fact"]:
             near = matrix.near_of(query, np.unique(vector_rows.of_facts(snapshot)))

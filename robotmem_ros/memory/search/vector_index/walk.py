@@ -15,9 +15,9 @@ from ...embedding import Vector
 from ...storage import vector_rows
 from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
-from ..result import DISTANCE_DIGITS, Measurement, Ranking
+from ..measures import Measures
 from .blocks import Ids
-from .exact import measure
+from .exact import measure, measures
 from .matrix import Matrix, Near
 from .signs import Distances
 
@@ -102,38 +102,42 @@ class Walk:
     """Not listed ones."""
     depth: int
 
-    def through(self, vectors: NearestFirst, width: int) -> Ranking:
+    def through(self, vectors: NearestFirst, width: int) -> Measures:
         """Go through batch after batch, until the nearest candidates are known and nothing nearer is missing.
 
-        Their distances are those of the vectors as they are kept. The first batch has `width` vectors.
+        Their similarities are those of the vectors as they are kept. The first batch has `width` vectors.
         """
-        hits: Ranking = []
+        hits = Measures.of(())
         while (batch := vectors.next(width)) is not None:
             candidates, is_enough = self._found_in(batch, hits, vectors.error)
-            hits = sorted(hits + self._measure(candidates), key=lambda hit: (hit.measure, -hit.memory_id))
-            complete_up_to = batch.complete_up_to - vectors.error - _ROUNDING
-            if is_enough or (len(hits) >= self.depth and hits[self.depth - 1].measure < complete_up_to):
+            hits = hits.join(self._measure(candidates)).nearest_first()
+            if is_enough or self._farthest(hits) < batch.complete_up_to - vectors.error - _ROUNDING:
                 break
             # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
-            width = int(width * min(max(_MARGIN * self.depth / max(len(hits), 1), 2), 16))
-        return hits[: self.depth]
+            width = int(width * min(max(_MARGIN * self.depth / max(len(hits.ids), 1), 2), 16))
+        return hits.rows(slice(self.depth))
 
-    def _measure(self, candidates: Sequence[_Candidate]) -> Ranking:
+    def _farthest(self, hits: Measures) -> float:
+        # The distance of the last one that is wanted; infinity as long as there are fewer.
+        return math.inf if len(hits.ids) < self.depth else 1.0 - float(hits.cosine[self.depth - 1])
+
+    def _measure(self, candidates: Sequence[_Candidate]) -> Measures:
         vector_ids = sorted({candidate.vector_id for candidate in candidates})
         ids, distances = measure(vector_rows.with_ids(self.snapshot, vector_ids), self.query)
-        exact = dict(zip(ids.tolist(), distances.astype(float).round(DISTANCE_DIGITS).tolist(), strict=True))
-        return [Measurement(memory_id, exact[number]) for _, memory_id, number in candidates if number in exact]
+        exact = dict(zip(ids.tolist(), distances.tolist(), strict=True))
+        known = [(memory_id, exact[number]) for _, memory_id, number in candidates if number in exact]
+        return measures(*(np.array(column) for column in zip(*known, strict=True))) if known else Measures.of(())
 
-    def _found_in(self, batch: Batch, before: Ranking, error: float) -> tuple[list[_Candidate], bool]:
+    def _found_in(self, batch: Batch, before: Measures, error: float) -> tuple[list[_Candidate], bool]:
         # The candidates of a batch, nearest first, and whether these and earlier ones are as many as the depth, so that
         # farther candidates of the batch were left out.
         candidates: list[_Candidate] = []
-        farthest = before[self.depth - 1].measure if len(before) >= self.depth else math.inf
+        farthest = self._farthest(before)
         for distance, vector_id, memory_ids in self._candidates_with(batch):
             if distance > farthest + 2 * error + _ROUNDING:
                 return candidates, True
             candidates += [_Candidate(distance, memory_id, vector_id) for memory_id in memory_ids]
-            if farthest == math.inf and len(before) + len(candidates) >= self.depth:
+            if farthest == math.inf and len(before.ids) + len(candidates) >= self.depth:
                 farthest = distance
         return candidates, False
 

@@ -101,7 +101,7 @@ def test_candidates_with_other_signs_are_found_by_a_second_look(many: tuple[Data
     for query in CLUSTERS[_NUMBER : _NUMBER + 20]:
         best = ids[np.argsort(-(CLUSTERS[ids - 1] @ query), kind="stable")][:2].tolist()
         with database.snapshot() as snapshot:
-            assert [hit.memory_id for hit in index.search(snapshot, query, rare, 2)] == best
+            assert index.search(snapshot, query, rare, 2).ids.tolist() == best
 
 
 @pytest.mark.parametrize("is_busy", [True, False])
@@ -149,8 +149,8 @@ def test_a_snapshot_sees_what_was_deleted_after_it(tmp_path: Path) -> None:
         with database.snapshot() as snapshot:
             assert snapshot.row("SELECT count(*) FROM vectors") == (300,)
             delete(database, [7])
-            assert [hit.memory_id for hit in index.search(snapshot, VECTORS[42], ALL, 1)] == [before] == [43]
-            assert index.search(snapshot, VECTORS[6], ALL, 1)[0].memory_id == 7
+            assert index.search(snapshot, VECTORS[42], ALL, 1).ids.tolist() == [before] == [43]
+            assert index.search(snapshot, VECTORS[6], ALL, 1).ids[0] == 7
         assert nearest(database, index, VECTORS[6], 1) != [7]
 
 
@@ -327,8 +327,8 @@ class Followers(RuleBasedStateMachine):
         for database, index in self.memories:
             with database.snapshot() as snapshot:
                 hits = index.search(snapshot, query, ALL, 5)
-            assert [hit.measure for hit in hits] == pytest.approx([near[one] for one in exact], abs=2e-6)
-            assert [hit.measure for hit in hits] == pytest.approx([near[hit.memory_id] for hit in hits], abs=2e-6)
+            assert 1.0 - hits.cosine == pytest.approx([near[one] for one in exact], abs=2e-6)
+            assert 1.0 - hits.cosine == pytest.approx([near[one] for one in hits.ids.tolist()], abs=2e-6)
 
     def _execute(self, sql: str) -> list[tuple[int]]:
         with self.memories[0][0].snapshot() as snapshot:

@@ -12,6 +12,7 @@ import numpy as np
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
+from robotmem_ros.memory.embedding.calibration import UNKNOWN_DISCOUNT
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.embedding.reading import reads
 from robotmem_ros.memory.search import measures, scoring
@@ -29,7 +30,7 @@ from robotmem_ros.memory.text import stemmer, stop_words, tokens
 from robotmem_ros.memory.text.analysis import analyse
 
 __all__ = [
-    "STOP_WORDS", "UNKNOWN", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
+    "STOP_WORDS", "UNKNOWN_DISCOUNT", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
     "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "reads",
     "stems", "text_statistics",
 ]  # fmt: skip
@@ -45,7 +46,6 @@ class Hit(NamedTuple):
 Ranking = list[Hit]
 """Hits, best first."""
 Scores = measures.Scores
-UNKNOWN = scoring.UNKNOWN
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())
 _UNBOUNDED = 10**9

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.data import DATA, read_records
-from bench.internals.stages import UNKNOWN, Stages, load_model
+from bench.internals.stages import UNKNOWN_DISCOUNT, Stages, load_model
 from bench.options import add_model
 from bench.suites.episodes import FOLDER, below, opened_copy, store
 from bench.table import show
@@ -44,7 +44,7 @@ class Result(NamedTuple):
     """What a result has of a query."""
 
     cosine: float
-    """Less by `UNKNOWN` if no memory contains a word of the query; NaN if the model does not read query or memory."""
+    """Less by the discount if no memory contains a word of the query; NaN if the model does not read one of the two."""
     share: float
     is_right: bool
 
@@ -100,7 +100,7 @@ def _ask(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[As
             relevant = {ids[item] for item in record["relevant"]}
             hits = memory.recall(query, n=_N, min_relevance=0.0)
             shares = stages.shares(query, [hit.id for hit in hits])
-            discount = UNKNOWN if stages.is_unknown(query) else 0.0
+            discount = UNKNOWN_DISCOUNT if stages.is_unknown(query) else 0.0
             results = [
                 Result(hit.similarity - discount, share, hit.id in relevant)
                 for hit, share in zip(hits, shares, strict=True)

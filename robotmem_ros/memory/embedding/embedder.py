@@ -23,8 +23,6 @@ from .reading import reads
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
 _CACHE_SIZE = 4096
-SIMILAR_COSINE = 0.85
-"""Cosine from which two facts are similar; it fits the vectors of the default model, all-MiniLM-L6-v2."""
 _LOG = logging.getLogger(__name__)
 
 

@@ -18,13 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config.parameters import Parameters
-from ..embedding.embedder import (
-    SIMILAR_COSINE,
-    BackgroundEmbedder,
-    ServiceFailedError,
-    UnreadTextError,
-    check_kept_model,
-)
+from ..embedding.calibration import SIMILAR_COSINE
+from ..embedding.embedder import BackgroundEmbedder, ServiceFailedError, UnreadTextError, check_kept_model
 from ..entries import Progress
 from ..models import NewMemory, Similarity, Vector
 from ..search.vector_index import VectorIndex

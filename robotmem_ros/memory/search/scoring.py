@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..config.parameters import Parameters
+from ..embedding.calibration import BIAS, COSINE_WEIGHT, SHARE_WEIGHT, UNKNOWN_DISCOUNT
 from ..storage.traits import Traits
 from .hits import ScorePart
 from .measures import Floats, Measures, Scores
@@ -21,10 +22,7 @@ from .measures import Floats, Measures, Scores
 Parts = defaultdict[int, list[ScorePart]]
 """Effects of the steps, by memory id."""
 ADD, MULTIPLY = "add", "multiply"
-_COSINE, _SHARE, _BIAS = 7.3, 3.1, -4.1
 _SHARE_ALONE, _NOTHING = 7.3, -1.7
-UNKNOWN = 0.035
-"""By how much less a cosine counts if no memory contains a word of the query."""
 
 
 class Step(NamedTuple):
@@ -203,7 +201,7 @@ def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, *, is_unknown: bo
     x = np.where(
         np.isnan(cosine),
         np.where(cube > 0, _SHARE_ALONE * cube + _NOTHING, -np.inf),
-        _COSINE * (cosine - (UNKNOWN if is_unknown else 0.0)) + _SHARE * cube + _BIAS,
+        COSINE_WEIGHT * (cosine - (UNKNOWN_DISCOUNT if is_unknown else 0.0)) + SHARE_WEIGHT * cube + BIAS,
     )
     probable: Floats = 1.0 / (1.0 + np.exp(-x))
     return probable

@@ -177,10 +177,10 @@ def after(snapshot: Snapshot, low: int, limit: int) -> list[tuple[int, bytes]]:
     return snapshot.rows(sql, (low, limit))
 
 
-def with_ids(snapshot: Snapshot, ids: Sequence[int]) -> list[tuple[int, bytes]]:
+def with_ids(snapshot: Snapshot, ids: Ids) -> list[tuple[int, bytes]]:
     """Return the encoded vectors with these ids; missing ids are skipped."""
     return snapshot.rows(
-        "SELECT v.id, v.embedding FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value", (json.dumps(ids),)
+        "SELECT v.id, v.embedding FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value", (json_array(ids),)
     )
 
 
@@ -203,29 +203,29 @@ def of_facts(snapshot: Snapshot) -> Ids:
     return snapshot.array(_VECTORS_OF_FACTS)
 
 
-def owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[list[int]]:
-    """Return the positions of vectors in `ids`, and beside each the memories with it that meet a condition."""
+def owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[Ids]:
+    """Return positions of vectors in `ids`, ascending, and beside each a memory with it that meets a condition."""
     return _owners(snapshot, ids, check, limit, "")
 
 
-def newest_owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[list[int]]:
+def newest_owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[Ids]:
     """Return the newest of the same."""
     return _owners(snapshot, ids, check, limit, "ORDER BY v.memory_id DESC")
 
 
-def newest_of_each(snapshot: Snapshot, ids: Ids) -> list[int]:
+def newest_of_each(snapshot: Snapshot, ids: Ids) -> Ids:
     """Return the newest memory with each of some vectors; 0 for a vector that none has."""
     newest = "coalesce((SELECT max(memory_id) FROM memories_vec WHERE vector_id = j.value), 0)"
-    return snapshot.ids(f"SELECT {newest} AS id FROM json_each(?) AS j", (json_array(ids),))
+    return snapshot.array(f"SELECT {newest} AS id FROM json_each(?) AS j", (json_array(ids),))
 
 
-def _owners(snapshot: Snapshot, ids: Ids, check: Sql, limit: int, order: str) -> list[list[int]]:
+def _owners(snapshot: Snapshot, ids: Ids, check: Sql, limit: int, order: str) -> list[Ids]:
     memories = "" if check is EVERY_MEMORY else f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql}"
     sql = (
         "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
         f"CROSS JOIN memories_vec AS v ON v.vector_id = j.value {memories} {order} LIMIT ?"
     )
-    return snapshot.columns(sql, (json_array(ids), *check.arguments, limit), "position", "memory")
+    return snapshot.arrays(sql, (json_array(ids), *check.arguments, limit), "position", "memory")
 
 
 def nearest(snapshot: Snapshot, check: Sql, code: bytes, limit: int) -> list[tuple[int, bytes, float]]:

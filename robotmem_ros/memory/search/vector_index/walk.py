@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 
-from ...conditions.sql import all_of
+from ...conditions.sql import Sql, all_of
 from ...embedding import Vector
 from ...storage import vector_rows
 from ...storage.candidates import Candidates
@@ -84,12 +82,11 @@ def least(distances: Distances, n: int) -> float:
     return float(np.partition(distances, n - 1)[n - 1])
 
 
-class _Candidate(NamedTuple):
-    """A memory and its vector."""
+class _Found(NamedTuple):
+    """Candidates and the vectors that they have, nearest first and equals newest first."""
 
-    distance: float
-    memory_id: int
-    vector_id: int
+    memory_ids: Ids
+    vector_ids: Ids
 
 
 @dataclass(frozen=True)
@@ -109,8 +106,8 @@ class Walk:
         """
         hits = Measures.of(())
         while (batch := vectors.next(width)) is not None:
-            candidates, is_enough = self._found_in(batch, hits, vectors.error)
-            hits = hits.join(self._measure(candidates)).nearest_first()
+            found, is_enough = self._found_in(batch, hits, vectors.error)
+            hits = hits.join(self._measure(found)).nearest_first()
             if is_enough or self._farthest(hits) < batch.complete_up_to - vectors.error - _ROUNDING:
                 break
             # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
@@ -121,69 +118,69 @@ class Walk:
         # The distance of the last one that is wanted; infinity as long as there are fewer.
         return math.inf if len(hits.ids) < self.depth else 1.0 - float(hits.cosine[self.depth - 1])
 
-    def _measure(self, candidates: Sequence[_Candidate]) -> Measures:
-        vector_ids = sorted({candidate.vector_id for candidate in candidates})
-        ids, distances = measure(vector_rows.with_ids(self.snapshot, vector_ids), self.query)
-        exact = dict(zip(ids.tolist(), distances.tolist(), strict=True))
-        known = [(memory_id, exact[number]) for _, memory_id, number in candidates if number in exact]
-        return measures(*(np.array(column) for column in zip(*known, strict=True))) if known else Measures.of(())
+    def _measure(self, found: _Found) -> Measures:
+        ids, distances = measure(vector_rows.with_ids(self.snapshot, np.unique(found.vector_ids)), self.query)
+        is_kept = np.isin(found.vector_ids, ids)
+        return measures(found.memory_ids[is_kept], distances[np.searchsorted(ids, found.vector_ids[is_kept])])
 
-    def _found_in(self, batch: Batch, before: Measures, error: float) -> tuple[list[_Candidate], bool]:
-        # The candidates of a batch, nearest first, and whether these and earlier ones are as many as the depth, so that
-        # farther candidates of the batch were left out.
-        candidates: list[_Candidate] = []
-        farthest = self._farthest(before)
-        for distance, vector_id, memory_ids in self._candidates_with(batch):
-            if distance > farthest + 2 * error + _ROUNDING:
-                return candidates, True
-            candidates += [_Candidate(distance, memory_id, vector_id) for memory_id in memory_ids]
-            if farthest == math.inf and len(before.ids) + len(candidates) >= self.depth:
-                farthest = distance
-        return candidates, False
-
-    def _candidates_with(self, batch: Batch) -> Iterator[tuple[float, int, list[int]]]:
-        # The vectors of a batch, nearest first, each with its distance and the candidates that have it. Many memories
-        # can have the same vector: of each, no more are given than are wanted, the newest.
+    def _found_in(self, batch: Batch, before: Measures, error: float) -> tuple[_Found, bool]:
+        # The candidates of a batch, and whether these and earlier ones are as many as the depth, so that farther
+        # candidates of the batch were left out.
+        farthest, wanted = self._farthest(before), self.depth - len(before.ids)
+        positions = memory_ids = np.empty(0, np.int64)
         start, together = 0, 2 * self.depth + _SURPLUS
         while start < len(batch.ids):
-            positions, memories, count = self._owners(batch.ids[start : start + together])
-            owners: list[list[int]] = [[] for _ in range(count)]
-            for position, memory_id in sorted(zip(positions, memories, strict=True), reverse=True):
-                if len(owners[position]) < (1 if self.candidates.one_per_text else self.depth):
-                    owners[position].append(memory_id)
-            end = start + count
-            yield from zip(batch.distances[start:end].tolist(), batch.ids[start:end].tolist(), owners, strict=True)
-            start, together = end, min(_GROWTH * together, _TOGETHER)
+            more_positions, more_ids, count = self._owners(batch.ids[start : start + together])
+            positions = np.concatenate((positions, start + more_positions))
+            memory_ids = np.concatenate((memory_ids, more_ids))
+            start, together = start + count, min(_GROWTH * together, _TOGETHER)
+            if farthest == math.inf and len(positions) >= wanted:
+                farthest = float(batch.distances[positions[wanted - 1]])
+            limit = farthest + 2 * error + _ROUNDING
+            if batch.distances[start - 1] > limit:
+                is_near = batch.distances[positions] <= limit
+                return _Found(memory_ids[is_near], batch.ids[positions[is_near]]), True
+        return _Found(memory_ids, batch.ids[positions]), False
 
-    def _owners(self, vector_ids: Ids) -> tuple[list[int], list[int], int]:
-        # The positions of vectors, the candidates that have them, and how many vectors were read: the first ones, which
-        # together have fewer owners than a bound. If the first one alone has more, its newest candidates.
+    def _owners(self, vector_ids: Ids) -> tuple[Ids, Ids, int]:
+        # The positions of vectors and the candidates that have them, and how many vectors were read: the first ones,
+        # which together have fewer owners than a bound. If the first one alone has more, its newest candidates.
         if self.candidates.one_per_text:
-            positions, memories = self._newest_owners(vector_ids)
-            return positions, memories, len(vector_ids)
-        bound, untested = _READ_FACTOR * self.depth, all_of(self.candidates.untested)
-        positions, memories = vector_rows.owners(self.snapshot, vector_ids, check=untested, limit=bound)
-        count = len(vector_ids)
+            return *self._newest_owners(vector_ids), len(vector_ids)
+        bound, count = _READ_FACTOR * self.depth, len(vector_ids)
+        positions, memory_ids = vector_rows.owners(self.snapshot, vector_ids, check=self._untested, limit=bound)
         if len(positions) >= bound:
-            count = positions[-1]
-            complete = positions.index(count)
-            positions, memories = positions[:complete], memories[:complete]
+            count = int(positions[-1])
+            is_complete = positions < count
+            positions, memory_ids = positions[is_complete], memory_ids[is_complete]
         if count:
-            is_passing = self.candidates.passing(np.array(memories, np.int64)).tolist()
-            return [*compress(positions, is_passing)], [*compress(memories, is_passing)], count
+            return *self._newest(*self._passing(positions, memory_ids)), count
         check = self.candidates.check
-        positions, memories = vector_rows.newest_owners(self.snapshot, vector_ids[:1], check=check, limit=self.depth)
-        return positions, memories, 1
+        positions, memory_ids = vector_rows.newest_owners(self.snapshot, vector_ids[:1], check=check, limit=self.depth)
+        return positions, memory_ids, 1
 
-    def _newest_owners(self, vector_ids: Ids) -> tuple[list[int], list[int]]:
+    def _newest(self, positions: Ids, memory_ids: Ids) -> tuple[Ids, Ids]:
+        # Many memories can have the same vector: of each, no more are given than are wanted, the newest.
+        order = np.lexsort((-memory_ids, positions))
+        positions, memory_ids = positions[order], memory_ids[order]
+        is_wanted = np.arange(len(positions)) - np.searchsorted(positions, positions) < self.depth
+        return positions[is_wanted], memory_ids[is_wanted]
+
+    def _newest_owners(self, vector_ids: Ids) -> tuple[Ids, Ids]:
         # The positions of vectors with candidates, and the newest candidate of each.
         newest = vector_rows.newest_of_each(self.snapshot, vector_ids)
-        candidate_ids = {*self.candidates.filter(self.snapshot, newest)}
-        owners = {position: memory_id for position, memory_id in enumerate(newest) if memory_id in candidate_ids}
-        if rest := [position for position in range(len(newest)) if position not in owners]:
-            untested = all_of(self.candidates.untested)
-            positions, memories = vector_rows.owners(self.snapshot, vector_ids[rest], check=untested, limit=-1)
-            is_passing = self.candidates.passing(np.array(memories, np.int64)).tolist()
-            for position, memory_id in sorted(compress(zip(positions, memories, strict=True), is_passing)):
-                owners[rest[position]] = memory_id
-        return [*owners], [*owners.values()]
+        owners = np.where(np.isin(newest, self.candidates.among(self.snapshot, newest)), newest, 0)
+        if len(others := np.flatnonzero(owners == 0)):
+            found = vector_rows.owners(self.snapshot, vector_ids[others], check=self._untested, limit=-1)
+            positions, memory_ids = self._passing(*found)
+            np.maximum.at(owners, others[positions], memory_ids)
+        positions = np.flatnonzero(owners)
+        return positions, owners[positions]
+
+    def _passing(self, positions: Ids, memory_ids: Ids) -> tuple[Ids, Ids]:
+        is_passing = self.candidates.passing(memory_ids)
+        return positions[is_passing], memory_ids[is_passing]
+
+    @property
+    def _untested(self) -> Sql:
+        return all_of(self.candidates.untested)

@@ -58,7 +58,7 @@ class Console:
 def create_console(memory: RobotMemory, settings: Settings | None = None) -> Console:
     """Make the console of a memory, which stays the caller's to close."""
     settings = settings or Settings()
-    access, events = Access(settings.token), Events(memory.parts.database.watch)
+    access, events = Access(settings.token), Events(memory.parts.database)
     api = create_api(memory, settings, access, events)
     guard = Guard(
         api,

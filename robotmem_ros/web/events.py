@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
-from typing import Annotated
+from collections.abc import AsyncIterator
+from typing import Annotated, NamedTuple
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from ..memory.errors import RobotMemoryError
-from ..memory.storage.file_watch import FileState, FileWatch
+from ..memory.storage import revisions, rows
+from ..memory.storage.database import Database
 from .responses import responses
 
 _PERIOD, _RATIO = 0.3, 20.0
@@ -24,6 +24,15 @@ _LONELY = 10
 """Looks without a listener after which the poller ends: a page that is loaded again comes back before."""
 _UNKNOWN = -1
 _LOG = logging.getLogger(__name__)
+
+
+class FileState(NamedTuple):
+    """The last change of a file, and the newest memory in it."""
+
+    version: int
+    """Last revision, which grows with each change that a reader sees, not with changes of derived data."""
+    newest: int
+    """Id of the memory that was stored last; 0 if none ever was."""
 
 
 def event_routes(events: Events) -> APIRouter:
@@ -49,11 +58,11 @@ class Events:
     """Changes of the file for all streams of one event loop.
 
     Args:
-        watch: Opens a watch over the file.
+        database: The memory's.
     """
 
-    def __init__(self, watch: Callable[[], FileWatch]) -> None:
-        self._watch = watch
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._bells: set[asyncio.Event] = set()
         self._state = FileState(0, 0)
         self._poller: asyncio.Task[None] | None = None
@@ -97,16 +106,12 @@ class Events:
 
     async def _poll(self) -> None:
         outcome = ""
-        watch: FileWatch | None = None
         lonely = 0
         try:
             while lonely < _LONELY:
                 start = time.monotonic()
                 try:
-                    if watch is None:
-                        watch = await to_thread.run_sync(self._watch)
-                    state = await to_thread.run_sync(watch.look)
-                    self._note(state, is_first=not outcome)
+                    self._note(await to_thread.run_sync(self._look), is_first=not outcome)
                     outcome = "seen"
                 except RobotMemoryError as error:
                     if outcome != str(error):
@@ -118,9 +123,10 @@ class Events:
         finally:
             self._poller = None
             self._noticing.set()
-            if watch is not None:
-                with suppress(RobotMemoryError):
-                    watch.close()
+
+    def _look(self) -> FileState:
+        with self._database.snapshot() as snapshot:
+            return FileState(revisions.latest(snapshot), rows.last_id(snapshot))
 
     def _note(self, state: FileState, *, is_first: bool) -> None:
         if state != self._state:

@@ -38,7 +38,6 @@ from .connection import (
     resolve,
 )
 from .file_guard import FileGuard
-from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
 from .snapshot import Snapshot, Transaction
@@ -183,19 +182,6 @@ class Database:
                 back_up(connection, path)
         except OSError as cause:
             raise InvalidFieldError("path", str(path), f"cannot be made ({cause.strerror}); name a new file") from cause
-
-    def watch(self) -> FileWatch:
-        """Open a connection that notices changes; the caller must close it.
-
-        Raises:
-            DatabaseUnusableError: nothing is kept on disk, or the file cannot be opened.
-        """
-        if self.in_memory:
-            raise DatabaseUnusableError(self.path, "cannot be watched", "give the path of a file")
-        try:
-            return FileWatch(lambda: self._connect(read_only=True))
-        except sqlite3.Error as cause:
-            raise self._unusable(cause) from cause
 
     def size(self) -> int:
         """Return the bytes on disk, with the write-ahead log."""

@@ -108,20 +108,7 @@ class Compare(Condition):
 
     def matches(self, row: Row) -> bool:
         """Tell whether it holds for a memory."""
-        value, operand = self._value(row), self.operand
-        if self.operator == "$exists":
-            return (value is not ABSENT) == operand
-        if value is ABSENT:
-            return False
-        if self.operator == "$contains":
-            return isinstance(value, list) and any(_equal(item, operand) for item in value)
-        if self.operator == "$in":
-            return isinstance(operand, list) and any(_equal(value, item) for item in operand)
-        if self.operator in ("$eq", "$ne"):
-            return _equal(value, operand) == (self.operator == "$eq")
-        if self.operator == "$prefix":
-            return isinstance(value, str) and isinstance(operand, str) and value.startswith(operand)
-        return _type(value) is _type(operand) in (float, str) and _ORDER_TESTS[self.operator](value, operand)
+        return compares(self._value(row), self.operator, self.operand)
 
     @property
     def context_path(self) -> str:
@@ -169,9 +156,8 @@ class Compare(Condition):
         # Texts in lists are indexed, see `parts`. For all else Python looks at the lists.
         if self.operator == "$contains" and isinstance(self.operand, str):
             return ListAtPath(self.context_path, self.operand).sql()
-        function = "context_contains" if self.operator == "$contains" else "context_equals"
-        test = f"{function}(m.context, ?, ?) {'= 0' if self.operator == '$ne' else '= 1'}"
-        return Sql(test, (self.context_path, json.dumps(self.operand, ensure_ascii=False)))
+        operand = json.dumps(self.operand, ensure_ascii=False)
+        return Sql("context_compares(m.context, ?, ?, ?)", (self.context_path, self.operator, operand))
 
     def _of_column(self, field: OwnField) -> Sql:
         # Only an object has a value where the kind is a whole number or a boolean.
@@ -233,6 +219,23 @@ class ListAtPath(Condition):
         """Tell whether a memory has it."""
         value = row.at(self.path)
         return isinstance(value, list) and (self.text is None or self.text in value)
+
+
+def compares(value: object, comparison: str, operand: object) -> bool:
+    """Tell whether a value, or ABSENT, compares with an operand, by an operator with its `$`."""
+    if comparison == "$exists":
+        return (value is not ABSENT) == operand
+    if value is ABSENT:
+        return False
+    if comparison == "$contains":
+        return isinstance(value, list) and any(_equal(item, operand) for item in value)
+    if comparison == "$in":
+        return isinstance(operand, list) and any(_equal(value, item) for item in operand)
+    if comparison in ("$eq", "$ne"):
+        return _equal(value, operand) == (comparison == "$eq")
+    if comparison == "$prefix":
+        return isinstance(value, str) and isinstance(operand, str) and value.startswith(operand)
+    return _type(value) is _type(operand) in (float, str) and _ORDER_TESTS[comparison](value, operand)
 
 
 def at_path(path: str, test: str, *arguments: object) -> Sql:

@@ -58,12 +58,17 @@ class Row:
 
     def at(self, path: str) -> object:
         """Return the value at a dot path of the context, or ABSENT."""
-        value: object = self.context
-        for name in path.split("."):
-            if not isinstance(value, Mapping) or name not in value:
-                return ABSENT
-            value = value[name]
-        return value
+        return value_at(self.context, path)
+
+
+def value_at(context: object, path: str) -> object:
+    """Return the value at a dot path of a context, or ABSENT."""
+    value = context
+    for name in path.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            return ABSENT
+        value = value[name]
+    return value
 
 
 class Attributes(NamedTuple):

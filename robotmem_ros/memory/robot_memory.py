@@ -22,7 +22,6 @@ from .embedding.embedders import Embedders
 from .entries import Entries, Progress, read_entries
 from .errors import (
     InvalidFieldError,
-    MemoryNotFoundError,
     RobotMemoryError,
 )
 from .learning.correction import parse_correction
@@ -470,8 +469,7 @@ class RobotMemory:
         """
         checked_id = validation.whole("memory_id", memory_id)
         with self.parts.database.snapshot() as snapshot:
-            if not rows.exists(snapshot, checked_id):
-                raise MemoryNotFoundError(checked_id)
+            rows.status(snapshot, checked_id)  # raises if there is no such memory
             return changes.history(snapshot, checked_id)
 
     @takes(MemoryUpdate)

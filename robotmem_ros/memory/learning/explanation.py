@@ -37,7 +37,7 @@ def explain(snapshot: Snapshot, memory_id: int) -> Explanation:
     Raises:
         MemoryNotFoundError: there is no such memory.
     """
-    status = rows.status_of(snapshot, memory_id)
+    status, reason = rows.status(snapshot, memory_id)
     return Explanation(
         memory_id,
         status,
@@ -46,7 +46,7 @@ def explain(snapshot: Snapshot, memory_id: int) -> Explanation:
         _repetitions(snapshot, memory_id),
         fact_rows.contradictions_of(snapshot, memory_id),
         fact_rows.similar_to(snapshot, memory_id),
-        rows.why_inactive(snapshot, memory_id),
+        reason,
     )
 
 

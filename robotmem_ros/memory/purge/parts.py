@@ -52,7 +52,7 @@ def _delete_contributions(
     contribution_rows.delete(transaction, [*part_ids] if len(rest) > 1 else [item.id for item in contributions])
     contribution_rows.rewrite(transaction, [replace(rest[0], method=contribution_rows.FIRST)])
     is_other = (fact.content, fact.context) != (current.content, current.context)
-    if is_other and rows.status_of(transaction, memory_id) == "active":
+    if is_other and rows.status(transaction, memory_id)[0] == "active":
         near = Neighbours() if fact.content != current.content else None
         link_again(transaction, memory_id, near, facts.now(transaction), parameters)
 

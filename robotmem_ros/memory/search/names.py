@@ -13,7 +13,7 @@ from ..conditions.condition import And, Condition
 from ..conditions.places import AREA_PATH, Field
 from ..conditions.spatial import NEVER, Box, Circle, InAreas, SinceLastVisit
 from ..errors import InvalidFieldError, did_you_mean, shown
-from ..storage import collection_rows, condition_rows, value_rows
+from ..storage import collection_rows, condition_rows, rows, value_rows
 from ..storage.position_rows import find_space
 from ..storage.snapshot import Snapshot
 from .places import unknown_positions
@@ -130,11 +130,11 @@ def _empty(snapshot: Snapshot, collections: Collections) -> Iterator[str]:
 
 
 def _absent_ids(snapshot: Snapshot, condition: Ids, collections: Collections) -> Iterator[str]:
+    statuses = rows.statuses(snapshot, condition.ids)
     for memory_id in condition.ids:
-        status = condition_rows.status(snapshot, And((Ids((memory_id,)), _only(collections))))
-        if not status:
+        if not condition_rows.has_any(snapshot, Ids((memory_id,)), _only(collections)):
             yield f"no memory{collections} has the id {memory_id!r}"
-        elif status != "active":
+        elif (status := statuses[memory_id][0]) != "active":
             yield f"memory {memory_id} is {status}"
 
 

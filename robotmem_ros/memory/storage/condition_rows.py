@@ -21,10 +21,3 @@ def has_other(snapshot: Snapshot, condition: Condition, among: Condition, limit:
     first = f"SELECT * FROM memories AS m WHERE {check.sql} LIMIT ?"
     sql = f"SELECT 1 FROM ({first}) AS m WHERE status = 'active' AND NOT {own.sql} LIMIT 1"
     return snapshot.row(sql, (*check.arguments, limit, *own.arguments)) is not None
-
-
-def status(snapshot: Snapshot, condition: Condition) -> str:
-    """Return the status of the memory that meets a condition; empty if there is none."""
-    check = And((condition,)).sql()
-    row = snapshot.row(f"SELECT status FROM memories AS m WHERE {check.sql}", check.arguments)
-    return str(row[0]) if row else ""

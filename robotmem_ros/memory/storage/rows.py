@@ -121,11 +121,6 @@ def last_id(snapshot: Snapshot) -> int:
     return int(snapshot.row(_LAST_ID)[0])
 
 
-def exists(snapshot: Snapshot, memory_id: int) -> bool:
-    """Return whether there is a memory of this id, active or not."""
-    return snapshot.row("SELECT 1 FROM memories WHERE id = ?", (memory_id,)) is not None
-
-
 def update(transaction: Transaction, memory_id: int, columns: Mapping[str, object]) -> bool:
     """Change columns of a memory and the values that follow from them; the memory gets a new revision.
 
@@ -209,27 +204,22 @@ def behind(snapshot: Snapshot, memory_id: int, limit: int) -> list[int]:
     return snapshot.ids("SELECT id FROM memories WHERE id > ? LIMIT ?", (memory_id, limit))
 
 
-def status_of(snapshot: Snapshot, memory_id: int) -> str:
-    """Return `active`, `superseded` or `invalidated`.
+def status(snapshot: Snapshot, memory_id: int) -> tuple[str, str]:
+    """Return the status of a memory, and why it is not active, as `statuses` does.
 
     Raises:
         MemoryNotFoundError: there is no such memory.
     """
-    row = snapshot.row("SELECT status FROM memories WHERE id = ?", (memory_id,))
-    if row is None:
+    known = statuses(snapshot, [memory_id])
+    if not known:
         raise MemoryNotFoundError(memory_id)
-    return str(row[0])
-
-
-def why_inactive(snapshot: Snapshot, memory_id: int) -> str:
-    """Return why a memory is not active, such as `consolidated, replaced by 7`; empty for an active one."""
-    return statuses(snapshot, [memory_id]).get(memory_id, ("", ""))[1]
+    return known[memory_id]
 
 
 def statuses(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[str, str]]:
     """Return the status of memories, and why those are not active that are not, such as `consolidated, replaced by 7`.
 
-    Ids of no memory are left out.
+    The status is `active`, `superseded` or `invalidated`. Ids of no memory are left out.
     """
     rows = snapshot.rows(
         "SELECT id, status, status_reason, superseded_by FROM memories WHERE id IN (SELECT value FROM json_each(?))",

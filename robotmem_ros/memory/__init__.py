@@ -24,7 +24,6 @@ from .maps import OccupancyGrid, Origin, PathPoint
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .objects.field_of_view import FieldOfView
 from .opening import open_memory
-from .purge.purge import Purged
 from .robot_memory import RobotMemory
 from .search.counts import Count
 from .search.details import MemoriesInFull, MemoryDetails
@@ -33,6 +32,7 @@ from .search.note_lines import NoteLines, NotesState
 from .search.result import BriefMemory, Mode, RecallResult
 from .search.timeline import Timeline, TimelineEntry
 from .status import Status
+from .storage.purge_rows import Purged
 from .storage.tag_rows import Tag
 
 __all__ = [

@@ -42,7 +42,7 @@ from .new_memory import new_fact, new_perception
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting
 from .parts import Parts
-from .purge.purge import Purged, finish, parse_selection, plan, purge
+from .purge.purge import finish, parse_selection, plan, purge
 from .retention.retention import Report
 from .search.counts import DEFAULT_N, Counts, parse_counts, read_counts
 from .search.density import Density, read_density
@@ -57,6 +57,7 @@ from .storage import changes, rows
 from .storage.activity import Activity, read_activity
 from .storage.applying import apply
 from .storage.feed import changes_since
+from .storage.purge_rows import Purged
 from .storage.recall_rows import latest, most_used
 from .storage.time_rows import Sighted, read_sighted
 from .times import Time

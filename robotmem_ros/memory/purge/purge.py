@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -18,8 +18,8 @@ from ..learning.alike import FactIndex
 from ..storage import Database
 from ..storage.disk_room import is_full
 from ..storage.purge_rows import (
+    Purged,
     Selection,
-    Share,
     delete_batch,
     delete_maps,
     delete_path,
@@ -41,29 +41,6 @@ PATIENCE = 30.0
 """Seconds in which the caller, who got a PurgeUnfinishedError, may finish the purge first."""
 _REST_RATIO = 20.0
 """Pause after an attempt, in durations of the attempt: it reads the whole file, and writes wait for it."""
-
-
-@dataclass(frozen=True)
-class Purged:
-    """Counts of what a purge deleted, or with `dry_run` would delete."""
-
-    memories: int
-    sightings: int
-    """Sightings of deleted memories, and deleted sightings of objects that stay."""
-    sessions: int
-    bytes_before: int
-    """Size of the file with its write-ahead log."""
-    bytes_after: int
-    """The same as before with `dry_run`."""
-    repetitions: int = 0
-    """Deleted learnings of facts that stay."""
-    path_points: int = 0
-    maps: int = 0
-    """Occupancy grids."""
-    shares: tuple[Share, ...] = ()
-    """Memories by collection and kind, with `dry_run`."""
-    examples: tuple[tuple[int, str], ...] = ()
-    """Ids and contents of the first few, with `dry_run`."""
 
 
 def parse_selection(
@@ -96,9 +73,7 @@ def plan(database: Database, selection: Selection) -> Purged:
         StorageError: the database could not be read.
     """
     with database.snapshot() as snapshot:
-        planned = preview(snapshot, selection)
-    size = database.size()
-    return Purged(bytes_before=size, bytes_after=size, **planned._asdict())
+        return preview(snapshot, selection, database.size())
 
 
 def purge(database: Database, selection: Selection, parameters: Parameters, facts: FactIndex) -> Purged:
@@ -111,9 +86,7 @@ def purge(database: Database, selection: Selection, parameters: Parameters, fact
         PurgeUnfinishedError: all is deleted, but another process keeps the traces from being overwritten.
         StorageError: the database could not be written.
     """
-    with database.snapshot() as snapshot:
-        planned = preview(snapshot, selection)
-    before = database.size()
+    planned = plan(database, selection)
     memories = 0
     batch = _BATCH
     while True:
@@ -134,7 +107,10 @@ def purge(database: Database, selection: Selection, parameters: Parameters, fact
         points += count
     maps = _delete(database, partial(delete_maps, selection=selection))
     finish(database)
-    return Purged(memories, planned.sightings, sessions, before, database.size(), planned.repetitions, points, maps)
+    return replace(
+        planned, memories=memories, sessions=sessions, bytes_after=database.size(), path_points=points, maps=maps,
+        shares=(), examples=(),
+    )  # fmt: skip
 
 
 def finish(database: Database) -> bool:

@@ -150,26 +150,31 @@ class Share(NamedTuple):
     last_observed: int
 
 
-class Preview(NamedTuple):
-    """The rows that a purge would delete."""
+@dataclass(frozen=True)
+class Purged:
+    """Counts of what a purge deleted, or with `dry_run` would delete."""
 
     memories: int
     sightings: int
-    """Sightings of these memories, and selected sightings of objects that stay."""
+    """Sightings of deleted memories, and deleted sightings of objects that stay."""
     sessions: int
-    shares: tuple[Share, ...]
-    """By collection and kind."""
-    examples: tuple[tuple[int, str], ...]
-    """Ids and contents of the first few."""
-    repetitions: int
-    """Selected learnings of facts that stay, because they were also learned in another session or later."""
-    path_points: int
-    maps: int
+    bytes_before: int
+    """Size of the file with its write-ahead log."""
+    bytes_after: int
+    """The same as before with `dry_run`."""
+    repetitions: int = 0
+    """Deleted learnings of facts that stay."""
+    path_points: int = 0
+    maps: int = 0
     """Occupancy grids."""
+    shares: tuple[Share, ...] = ()
+    """Memories by collection and kind, with `dry_run`."""
+    examples: tuple[tuple[int, str], ...] = ()
+    """Ids and contents of the first few, with `dry_run`."""
 
 
-def preview(snapshot: Snapshot, selection: Selection) -> Preview:
-    """Return what a purge of a selection would delete now.
+def preview(snapshot: Snapshot, selection: Selection, size: int) -> Purged:
+    """Return what a purge of a selection would delete now from a file of some size.
 
     Raises:
         MemoryNotFoundError: an id is unknown.
@@ -199,15 +204,17 @@ def preview(snapshot: Snapshot, selection: Selection) -> Preview:
         sum(len(parts) for memory_id, parts in selection.parts_in(snapshot, table).items() if memory_id not in id_set)
         for table in ("contributions", "sightings")
     )
-    return Preview(
+    return Purged(
         sum(share[2] for share in shares),
         sightings + of_others,
         len(selection.sessions_in(snapshot)),
-        tuple(Share(collection, Kind(kind), *rest) for collection, kind, *rest in shares),
-        tuple(examples),
-        repetitions,
-        _count(snapshot, "path_points", selection.path()),
-        _count(snapshot, "occupancy_grids", selection.maps()),
+        bytes_before=size,
+        bytes_after=size,
+        repetitions=repetitions,
+        path_points=_count(snapshot, "path_points", selection.path()),
+        maps=_count(snapshot, "occupancy_grids", selection.maps()),
+        shares=tuple(Share(collection, Kind(kind), *rest) for collection, kind, *rest in shares),
+        examples=tuple(examples),
     )
 
 

@@ -261,12 +261,11 @@ def perception_data(snapshot: Snapshot, memory_id: int) -> PerceptionData:
         MemoryNotFoundError: no active memory has this id, or this one has neither.
     """
     check_active(snapshot, memory_id)
-    kind, sense, data, metadata = snapshot.row(
-        "SELECT type, perception_type, perception_data, perception_metadata FROM memories WHERE id = ?", (memory_id,)
-    )
-    if data is None and metadata is None:
+    data = all_perception_data(snapshot, [memory_id])
+    if not data:
+        (kind,) = snapshot.row("SELECT type FROM memories WHERE id = ?", (memory_id,))
         raise MemoryNotFoundError(memory_id, f"it is a {kind} without data and metadata")
-    return PerceptionData(memory_id, sense or "", bytes(data or b""), metadata or "{}")
+    return data[memory_id]
 
 
 def all_perception_data(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, PerceptionData]:

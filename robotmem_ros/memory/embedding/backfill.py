@@ -14,6 +14,7 @@ from itertools import islice
 from ..background import piecewise
 from ..storage import Database, codec, model_rows, vector_rows
 from ..storage.overview import overview
+from ..storage.rows import last_id
 from ..storage.snapshot import Transaction
 from ..storage.vector_rows import CURRENT, NEXT, text_digest
 from .embedder import BackgroundEmbedder, ServiceFailedError
@@ -110,25 +111,25 @@ class Backfill:
                 writing.append((position, self._store(batch, vectors)))
             is_over = not batch or is_useless
             while len(writing) > (0 if is_over else _UNWRITTEN):
-                last_id, future = writing.popleft()
+                stored_id, future = writing.popleft()
                 future.result()
-                self._last_id = max(self._last_id, last_id)
+                self._last_id = max(self._last_id, stored_id)
             if is_over:
                 # If all of a batch were refused, perhaps it is not the texts: the next update tries others.
                 return has_rest and not is_useless
             yield
 
-    def _next(self, last_id: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
+    def _next(self, after: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
         # Memories without a vector, with their texts and whether these have one; and whether any memory has none.
         with self._database.snapshot() as snapshot:
             tables = model_rows.tables_of(snapshot, self._embedder.name)
             if tables is None:
                 return [], False
             is_complete = tables is CURRENT and not vector_rows.lacking(snapshot)
-            rows = [] if is_complete else vector_rows.without_vector(snapshot, last_id, _BATCH, tables)
-            rows = [row for row in rows if row[0] > last_id]  # a damaged file may give others for ever
+            rows = [] if is_complete else vector_rows.without_vector(snapshot, after, _BATCH, tables)
+            rows = [row for row in rows if row[0] > after]  # a damaged file may give others for ever
             if not rows and (is_complete or not vector_rows.lacking(snapshot, tables)):
-                self._last_id = vector_rows.newest_memory(snapshot)
+                self._last_id = last_id(snapshot)
                 self._refusals.clear()
                 return [], False
             texts_with_vectors = vector_rows.known_texts(snapshot, (text for _, text in rows), tables)

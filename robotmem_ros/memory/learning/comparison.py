@@ -23,7 +23,7 @@ from ..embedding.embedder import BackgroundEmbedder, ServiceFailedError, UnreadT
 from ..entries import Progress
 from ..models import NewMemory, Similarity, Vector
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_index
+from ..storage import Database, fact_index, rows
 from ..storage.fact_index import Candidate
 from ..storage.snapshot import Snapshot
 from ..text.entities import unit_named
@@ -91,7 +91,7 @@ def find_neighbours(
             progress(len(embeddings), len(texts))
     mates = _mates(embeddings)
     with database.snapshot() as snapshot:
-        last_id = fact_index.last_id(snapshot)
+        last_id = rows.last_id(snapshot)
 
         def near(index: int, vector: Vector | Exception) -> Neighbours:
             if isinstance(vector, Exception):

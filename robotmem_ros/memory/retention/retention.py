@@ -32,8 +32,8 @@ from ..storage.retention_rows import (
     note_opening,
     overhead,
 )
+from ..storage.rows import last_id
 from ..storage.snapshot import Transaction
-from ..storage.vector_rows import newest_memory
 from ..validation import expanded_path
 from .export import append, lines
 
@@ -115,7 +115,7 @@ class Retention:
         self._limited = 0
         self._opened_at = uptime()
         with database.snapshot() as snapshot:
-            self._newest_at_opening = newest_memory(snapshot)
+            self._newest_at_opening = last_id(snapshot)
         self.update = piecewise(self._step)
         """Delete some of what exceeds the budgets, unless a `run` does so; return whether more is left."""
 

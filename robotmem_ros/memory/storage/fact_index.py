@@ -144,11 +144,6 @@ def near(
     return sorted(close, key=lambda pair: (-pair[1], -pair[0].id))[:CANDIDATES]
 
 
-def last_id(snapshot: Snapshot) -> int:
-    """Return the greatest id of a memory; 0 if there is none."""
-    return int(snapshot.row("SELECT coalesce(max(id), 0) FROM memories")[0])
-
-
 def _numbers(collection: str, terms: Iterable[str]) -> Terms:
     return np.array(sorted({_number(collection, term) for term in terms}), _TERM)
 

@@ -106,11 +106,6 @@ def lacking(snapshot: Snapshot, tables: Tables = CURRENT) -> int:
     return int(snapshot.row(f"SELECT total(facts) + total(perceptions) + total(notes) - {vectors} FROM collections")[0])
 
 
-def newest_memory(snapshot: Snapshot) -> int:
-    """Return the id of the newest memory; 0 if there is none."""
-    return int(snapshot.row("SELECT coalesce(max(id), 0) FROM memories")[0])
-
-
 def newest(snapshot: Snapshot) -> int:
     """Return the id of the newest vector that there ever was; 0 if there was none."""
     return int(snapshot.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'vectors'")[0] or 0)

@@ -204,8 +204,8 @@ class Program:
             placed = snapshot.ids(f"{active} x IS NOT NULL AND (frame_id, map_id) = ('map', '') ORDER BY id")
             labels = [snapshot.ids("SELECT id FROM memories WHERE label_key = ? ORDER BY id", (one,)) for one in LABELS]
             days = [
-                snapshot.ids(f"SELECT m.id FROM memories AS m WHERE {sql} ORDER BY m.id", arguments)
-                for sql, arguments in (DECAY.at_least(DEFAULT_CONFIDENCE), DECAY.has_faded())
+                snapshot.ids(f"SELECT m.id FROM memories AS m WHERE {sql.sql} ORDER BY m.id", sql.arguments)
+                for sql in (DECAY.at_least(DEFAULT_CONFIDENCE), DECAY.has_faded())
             ]
             return [*kinds, placed, *labels[1:], *days]
         ids = np.arange(text_rows.first_and_last(snapshot)[1] + 100)

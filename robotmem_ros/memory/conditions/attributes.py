@@ -195,7 +195,7 @@ class Confidence(Condition):
 
     def sql(self) -> Sql:
         """Return it in SQL."""
-        return Sql(*self.decay.at_least(self.minimum))
+        return self.decay.at_least(self.minimum)
 
     def in_ram(self, columns: Columns) -> Test | None:
         """Return its test by the last fresh days, if it asks for the default minimum."""
@@ -252,7 +252,7 @@ class Faded(Condition):
 
     def sql(self) -> Sql:
         """Return it in SQL."""
-        return Sql(*self.decay.has_faded())
+        return self.decay.has_faded()
 
     def in_ram(self, columns: Columns) -> Test | None:
         """Return its test by the last fresh days."""

@@ -27,6 +27,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from .sql import Sql
+
 LATEST_DAY = "(SELECT coalesce(max(n), 0) FROM lived_days)"
 """The number of the latest lived day in SQL; 0 if there is none. A statement reads it once."""
 DEFAULT_CONFIDENCE = 0.3
@@ -60,13 +62,6 @@ _LAST_DAY = f"""(
 )"""
 
 
-class Expression(NamedTuple):
-    """An SQL expression over the alias `m` of memories, with its arguments."""
-
-    sql: str
-    arguments: tuple[object, ...] = ()
-
-
 class Decay(NamedTuple):
     """The decay of memories, seen from one moment."""
 
@@ -75,20 +70,20 @@ class Decay(NamedTuple):
     now: int
     """Nanoseconds since the epoch, by the robot's clock."""
 
-    def confidence(self) -> Expression:
+    def confidence(self) -> Sql:
         """Return the confidence that a memory has now."""
         sql = _CONFIDENCE
         if self.rate <= 0.0:
             sql = f"CASE WHEN m.decay_rate IS NULL THEN m.confidence ELSE {sql} END"
-        return Expression(f"({sql})", (self.rate,))
+        return Sql(f"({sql})", (self.rate,))
 
-    def at_least(self, limit: float) -> Expression:
+    def at_least(self, limit: float) -> Sql:
         """Tell whether a memory has at least this confidence now; most rows are decided without the formula."""
-        sql, arguments = self.confidence()
+        sql, arguments, *_ = self.confidence()
         # With evidence less than 30 days old, at least the share after 30 days remains.
         share = math.pow(1.0 - self.rate, _RECENT)
         surely = f"m.evidence_day > {LATEST_DAY} - {_RECENT} AND m.confidence * ? >= ? AND m.decay_rate IS NULL"
-        return Expression(f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, share, limit, *arguments, limit))
+        return Sql(f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, share, limit, *arguments, limit))
 
     def days_above(self, limit: float) -> float:
         """Return on how many days without evidence the surest memory has at least this confidence, by the parameter."""
@@ -96,11 +91,11 @@ class Decay(NamedTuple):
             return math.inf
         return math.log(limit) / math.log1p(-self.rate) if self.rate < 1.0 else 0.0
 
-    def last_day(self) -> Expression:
+    def last_day(self) -> Sql:
         """Return the last lived day on which a memory has the default minimum of recall; NULL if it never had."""
-        return Expression(_LAST_DAY, (self.rate,))
+        return Sql(_LAST_DAY, (self.rate,))
 
-    def has_faded(self) -> Expression:
+    def has_faded(self) -> Sql:
         """Tell whether a memory has faded: its confidence fell below the default minimum of recall."""
-        sql, arguments = self.at_least(DEFAULT_CONFIDENCE)
-        return Expression(f"(m.confidence >= {DEFAULT_CONFIDENCE} AND NOT {sql})", arguments)
+        sure = self.at_least(DEFAULT_CONFIDENCE)
+        return Sql(f"(m.confidence >= {DEFAULT_CONFIDENCE} AND NOT {sure.sql})", sure.arguments)

@@ -65,8 +65,8 @@ class Group(NamedTuple):
 
 def read(snapshot: Snapshot, ids: Ids, decay: Decay) -> Iterator[Group]:
     """Yield some memories in groups."""
-    last_day, arguments = decay.last_day()
-    sql = _READ.format(last_day=last_day, first=FIRST_DAY, greatest=MAX_DAY)
+    last_day = decay.last_day()
+    sql, arguments = _READ.format(last_day=last_day.sql, first=FIRST_DAY, greatest=MAX_DAY), last_day.arguments
     for kind, collection, is_active, frame_id, map_id, *members in snapshot.rows(sql, (*arguments, json_array(ids))):
         frame = None if frame_id is None else (frame_id, map_id)
         group_ids, labels, days = map(json.loads, members)

@@ -157,9 +157,9 @@ def check(database: Database, index: AttributeIndex, decay: Decay, *, is_told: b
             assert (test is not None) == is_told
             told = snapshot.ids(f"SELECT m.id FROM memories AS m WHERE {sql.sql} ORDER BY id", sql.arguments)
             assert test is None or ids[test(ids)].tolist() == told
-        faded, arguments = decay.has_faded()
-        any_faded = f"SELECT EXISTS (SELECT 1 FROM memories AS m WHERE m.type <> 'note' AND {faded})"
-        assert tests.may_have_faded(decay) == (not is_told or bool(snapshot.row(any_faded, arguments)[0]))
+        faded = decay.has_faded()
+        any_faded = f"SELECT EXISTS (SELECT 1 FROM memories AS m WHERE m.type <> 'note' AND {faded.sql})"
+        assert tests.may_have_faded(decay) == (not is_told or bool(snapshot.row(any_faded, faded.arguments)[0]))
 
 
 @pytest.mark.parametrize("most", [3, 4096])

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..clocks import comparable_since, nanoseconds
+from .file_locks import locks_on, program
 from .snapshot import Snapshot
 
-_LOCKS = Path("/proc/locks")
-_PROCESSES = Path("/proc")
 # Corrections by a console or an agent do not count: they are no activity of the robot.
 _LAST = """
     SELECT (SELECT created_at FROM memories ORDER BY id DESC LIMIT 1),
@@ -58,25 +57,11 @@ def _programs(path: Path) -> tuple[str, ...] | None:
     # SQLite holds a lock on a file with a write-ahead log as long as it is open. If the lock of this process is not
     # listed, the system lists no locks of this file.
     try:
-        inode = path.stat().st_ino
-        locks = [line.split() for line in _LOCKS.read_text().splitlines()]
+        locks = locks_on(path)
     except OSError:
         return None
-    holders = {(process, file) for *_, process, file, _begin, _end in locks if file.endswith(f":{inode}")}
-    own_file = next((file for process, file in holders if process == str(os.getpid())), None)
+    own_file = next((lock.file for lock in locks if lock.process == os.getpid()), None)
     if own_file is None:
         return None
-    process_ids = sorted(int(process) for process, file in holders if file == own_file and process != str(os.getpid()))
-    return tuple(f"{_name(process)} ({process})" for process in process_ids)
-
-
-def _name(process: int) -> str:
-    """Return the name of the program that a process runs: of a script rather than of its interpreter."""
-    try:
-        words = (_PROCESSES / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return "process"
-    if not Path(words[0]).name.startswith("python"):
-        return Path(words[0]).name or "process"
-    script = next((word for word in words[1:] if word == "-c" or not word.startswith("-")), "-c")
-    return Path(words[0] if script == "-c" else script).name or "process"
+    process_ids = {lock.process for lock in locks if lock.file == own_file} - {os.getpid()}
+    return tuple(f"{program(process)} ({process})" for process in sorted(process_ids))

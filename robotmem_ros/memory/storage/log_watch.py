@@ -16,6 +16,7 @@ from pathlib import Path
 from ..errors import LogHeldError
 from . import log_loss
 from .database import Database
+from .file_locks import locks_on, program
 from .file_size import log_limit
 from .secure_erase import is_read_elsewhere
 
@@ -25,7 +26,6 @@ _GATHERED = 1.0
 """Seconds between two commits of background jobs while the log cannot be emptied."""
 _READ_LOCKS = range(123, 128)
 """Bytes of the shared-memory file of which a reader locks one. See "WAL-mode File Format", section 2.3.1."""
-_LOCKS = Path("/proc/locks")
 
 
 class LogWatch:
@@ -76,23 +76,9 @@ def readers(path: Path) -> list[str]:
     This process is listed only if no other process reads.
     """
     try:
-        inode = Path(f"{path}-shm").stat().st_ino
-        locks = [line.split() for line in _LOCKS.read_text().splitlines()]
+        locks = locks_on(Path(f"{path}-shm"))
     except OSError:
         return []
-    # 1: POSIX ADVISORY READ 77 fd:01:123456 124 124
-    process_ids = {
-        int(lock[4])
-        for lock in locks
-        if lock[1] == "POSIX" and lock[5].endswith(f":{inode}") and int(lock[6]) in _READ_LOCKS
-    }
-    other_ids = sorted(process_ids - {os.getpid(), 0, -1})  # those of other containers have no number here
-    descriptions = [f"process {process} ({_name(process)})" for process in other_ids]
-    return descriptions or (["this process itself"] if os.getpid() in process_ids else [])
-
-
-def _name(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/comm").read_text().strip()
-    except OSError:
-        return "unknown"
+    process_ids = {lock.process for lock in locks if lock.begin in _READ_LOCKS}
+    descriptions = [f"process {process} ({program(process)})" for process in sorted(process_ids - {os.getpid()})]
+    return descriptions or (["this process itself"] if process_ids else [])

@@ -27,7 +27,7 @@ from robotmem_ros.memory.search.text_index import TextIndex, index
 from robotmem_ros.memory.search.vector_index import VectorIndex, blocks, matrix
 from robotmem_ros.memory.storage import Database, codec, lived_days, revisions, rows, text_rows, vector_rows
 from robotmem_ros.memory.storage.candidates import Candidates
-from robotmem_ros.memory.storage.followers import Follower, Place, behind, catch_up, feed, place
+from robotmem_ros.memory.storage.followers import Follower, catch_up, feed, place
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 
 from . import corpus
@@ -177,7 +177,9 @@ class Program:
         """Feed all followers; tell of each whether it is behind no change."""
         for follower in self.followers:
             catch_up(self.database, follower)
-        return [behind(self.database, follower) == Place() for follower in self.followers]
+        with self.database.snapshot() as snapshot:
+            last = place(snapshot)
+        return [follower.progress == last for follower in self.followers]
 
     def found(self) -> dict[str, Any]:
         """Search by each follower; scores are rounded, as their sums may come in another order."""

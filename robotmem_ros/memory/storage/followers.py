@@ -47,12 +47,6 @@ def place(snapshot: Snapshot) -> Place:
     return Place(revisions.latest(snapshot), vector_rows.newest(snapshot))
 
 
-def behind(database: Database, follower: Follower) -> Place:
-    """Return at most how many revisions and vectors a follower has not applied."""
-    with database.snapshot() as snapshot:
-        return Place(*(max(last - old, 0) for last, old in zip(place(snapshot), follower.progress, strict=True)))
-
-
 def feed(database: Database, follower: Follower) -> bool:
     """Give a follower the changes it lacks, or some of them; return whether there may be more.
 

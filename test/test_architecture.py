@@ -69,6 +69,12 @@ SQL = re.compile(
     r"ATTACH|DETACH|VACUUM|ANALYZE|REINDEX)\s+\S|\s*(?:BEGIN|COMMIT|ROLLBACK|VACUUM|ANALYZE)\s*\Z"
 )
 """The beginning of a statement; in capital letters, as all SQL of the package is written."""
+SCHEMA = (CORE / "storage" / "schema.sql").read_text()
+TABLES = "|".join(re.findall(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", SCHEMA, re.MULTILINE))
+COLUMNS = "|".join(re.findall(r"^    (\w+) (?:ANY|BLOB|INTEGER|REAL|TEXT)\b", SCHEMA, re.MULTILINE))
+WORDS = "AND|OR|IS|IN|LIKE|BETWEEN|FROM|WHERE|JOIN|LIMIT"
+PART = re.compile(rf"(?:{TABLES})\.(?:{COLUMNS})?\Z|.*(?: <> |= \?|\w = \Z|\S (?:{WORDS}) \S)", re.DOTALL)
+"""A part of a statement: the name of a column, or a test."""
 FLEET = ROOT / "robotmem_ros" / "fleet"
 BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("bag.py", "recovery.py")}
 """Files that query the SQLite files of recordings, not the database of the memory."""
@@ -166,9 +172,11 @@ def test_the_tracker_of_objects_knows_no_database(name: str) -> None:
 
 
 def statements_of(file: Path) -> list[str]:
-    """Return the string constants of a file that are SQL statements, or the beginnings of one."""
-    texts = (node.value for node in nodes_of(file) if isinstance(node, ast.Constant))
-    return [text for text in texts if isinstance(text, str) and SQL.match(text)]
+    """Return the string constants of a file that are SQL statements or parts of one, without its docstrings."""
+    nodes = nodes_of(file)
+    docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and node not in docstrings)
+    return [text for text in texts if isinstance(text, str) and (SQL.match(text) or PART.match(text))]
 
 
 def test_sql_stands_in_storage_in_conditions_and_in_the_fleet() -> None:
@@ -204,6 +212,14 @@ def test_no_room_above_storage_has_a_connection() -> None:
 @pytest.mark.parametrize("file", [*sorted(BAG_READERS), CORE / "storage" / "rows.py"], ids=lambda file: file.name)
 def test_statements_are_found_where_they_are(file: Path) -> None:
     assert statements_of(file)
+
+
+def test_parts_of_a_statement_are_found(tmp_path: Path) -> None:
+    parts = ["memories.", "memory_tags.tag", " <> ''", "path_id = ", "{column} >= '@' AND {column} < 'A'"]
+    parts.append("ORDER BY id LIMIT 3")
+    file = tmp_path / "parts.py"
+    file.write_text(f'"""Told by memories.status, IN capitals."""\nparts = {parts}\nname = "sessions.start"\n')
+    assert statements_of(file) == parts
 
 
 def test_every_room_of_the_core_has_its_floor() -> None:

@@ -15,8 +15,6 @@ from .errors import InvalidFieldError
 
 SIGN = "@"
 """Beginning of the names of these collections; no own collection begins with it."""
-OF_OTHERS = "{column} >= '@' AND {column} < 'A'"
-"""SQL: whether a column names such a collection."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _PRIVATE: Mapping[str, Any] = {
     "session_id": "", "perception_data": None, "history": (), "contributions": (), "outcomes": (), "neighbours": (),

@@ -91,10 +91,10 @@ def unknown(snapshot: Snapshot, conditions: Iterable[Condition], collections: Co
             yield from _absent_ids(snapshot, condition, collections)
         elif isinstance(condition, OneOf):
             names = {name: OneOf(condition.name, (name,)) for name in condition.values}
-            yield from _absent(snapshot, condition.name, names, collections, f"memories.{condition.column}")
+            yield from _absent(snapshot, condition.name, names, collections, condition.column)
         elif isinstance(condition, Tags):
             tags = {tag: Tags((tag,)) for tag in condition.tags}
-            yield from _absent(snapshot, "tag", tags, collections, "memory_tags.tag")
+            yield from _absent(snapshot, "tag", tags, collections, "tag")
 
 
 def unsure(snapshot: Snapshot, condition: Confidence, collections: Collections) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _absent(
 ) -> Iterator[str]:
     for value, condition in singles.items():
         if not condition_rows.has_any(snapshot, condition, _only(collections)):
-            values = value_rows.distinct(snapshot, column, f"{column} <> ''", _SEARCHED)
+            values = value_rows.names(snapshot, column, _SEARCHED)
             near = did_you_mean(value, (candidate for candidate in values if candidate != value))
             yield f"no memory{collections} has the {name} {value!r}{near}"
 
@@ -157,9 +157,7 @@ def _check_area(snapshot: Snapshot, condition: InAreas, name: str) -> None:
         return
     if condition_rows.has_any(snapshot, InAreas((name,), {}, condition.field)):
         return
-    path_id = value_rows.path_id(snapshot, AREA_PATH) or 0
-    values = value_rows.distinct(snapshot, "json_values.value", f"path_id = {path_id}", _SEARCHED)
-    areas = sorted({*condition.polygons, *values})
+    areas = sorted({*condition.polygons, *value_rows.texts_at(snapshot, AREA_PATH, _SEARCHED)})
     if not areas:
         problem = "is unknown; there are no areas: the parameter areas_file names a file with some"
         raise InvalidFieldError("areas", name, problem)

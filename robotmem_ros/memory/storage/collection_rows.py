@@ -11,6 +11,8 @@ from . import text_rows
 from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction
 
+OF_OTHERS = "{column} >= '@' AND {column} < 'A'"
+"""Whether a column names a collection of another robot."""
 _ADD = """
     INSERT INTO collections (name, facts, perceptions, notes, memories) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (name) DO UPDATE SET (facts, perceptions, notes, memories)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..errors import MemoryNotFoundError, NoteError
-from ..fellow_robots import OF_OTHERS
 from ..models import NewMemory
 from . import collection_rows, rows
+from .collection_rows import OF_OTHERS
 from .snapshot import Snapshot, Transaction
 
 _NOTES = """

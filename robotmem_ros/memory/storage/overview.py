@@ -9,9 +9,9 @@ import json
 
 from ..conditions.decay import LASTING_DAY
 from ..conditions.overview import Overview
-from ..fellow_robots import OF_OTHERS
 from ..models import Kind
 from . import collection_rows
+from .collection_rows import OF_OTHERS
 from .snapshot import Snapshot
 
 _IS_OTHER = OF_OTHERS.format(column="name")

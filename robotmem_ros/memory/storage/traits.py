@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from ..fellow_robots import OF_OTHERS
+from .collection_rows import OF_OTHERS
 from .snapshot import Snapshot
 
 _REAL = """

@@ -145,9 +145,17 @@ def has_list(snapshot: Snapshot, path: str) -> bool:
     return snapshot.row("SELECT 1 FROM json_values WHERE path_id = ? AND value = x'5b'", (number,)) is not None
 
 
-def distinct(snapshot: Snapshot, column: str, condition: str, limit: int) -> list[str]:
-    """Return the first `limit` distinct texts in an indexed `table.column`."""
-    table, _, column = column.partition(".")
+def names(snapshot: Snapshot, column: str, limit: int) -> list[str]:
+    """Return the first `limit` names in an indexed column of memories, or their tags for `tag`."""
+    return _distinct(snapshot, "memory_tags" if column == "tag" else "memories", column, f"{column} <> ''", limit)
+
+
+def texts_at(snapshot: Snapshot, path: str, limit: int) -> list[str]:
+    """Return the first `limit` texts at a path of contexts."""
+    return _distinct(snapshot, "json_values", "value", f"path_id = {path_id(snapshot, path) or 0}", limit)
+
+
+def _distinct(snapshot: Snapshot, table: str, column: str, condition: str, limit: int) -> list[str]:
     next_one = f"SELECT min({column}) FROM {table} WHERE {condition}"
     rows = snapshot.rows(
         f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "

@@ -471,7 +471,7 @@ class RobotMemory:
         checked_id = validation.whole("memory_id", memory_id)
         with self.parts.database.snapshot() as snapshot:
             rows.status(snapshot, checked_id)  # raises if there is no such memory
-            return changes.history(snapshot, checked_id)
+            return changes.histories(snapshot, [checked_id]).get(checked_id, ())
 
     @takes(MemoryUpdate)
     def update(

@@ -130,7 +130,7 @@ class Objects:
         with self._database.snapshot() as snapshot:
             if not object_rows.is_object(snapshot, object_id):
                 raise MemoryNotFoundError(object_id, "there is no such object")
-            return sighting_rows.history(snapshot, object_id, limit)
+            return sighting_rows.histories(snapshot, [object_id], limit).get(object_id, ())
 
     def seen_last(self, limit: object, decay: Decay, include_unconfirmed: object) -> tuple[SeenObject, ...]:
         """Return the objects of the current map in all collections, those seen last first, with decayed confidence."""

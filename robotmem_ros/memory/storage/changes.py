@@ -163,11 +163,6 @@ def record(
     )
 
 
-def history(snapshot: Snapshot, memory_id: int) -> tuple[Change, ...]:
-    """Return the changes of a memory that are kept, newest first."""
-    return histories(snapshot, [memory_id]).get(memory_id, ())
-
-
 def histories(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[Change, ...]]:
     """Return the changes of those of some memories that were changed, newest first."""
     changes_by_memory: dict[int, list[Change]] = {}

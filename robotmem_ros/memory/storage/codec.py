@@ -61,13 +61,8 @@ def decode(codes: Sequence[bytes], dim: int) -> Vectors:
 
 def distances(codes: Sequence[bytes], query: Vector) -> npt.NDArray[np.float32]:
     """Compute cosine distances (0 is the same, 2 the opposite) of encoded vectors to a query of the same length."""
-    return cosine_distances(decode(codes, len(query)), query)
-
-
-def cosine_distances(vectors: Vectors, query: Vector) -> npt.NDArray[np.float32]:
-    """Compute the cosine distances of unit vectors to a query."""
     # Not `@`: BLAS would use all cores, and its threads stand in the way of the model's. This is as fast on one.
-    near: npt.NDArray[np.float32] = 1.0 - np.einsum("ij,j->i", vectors, query)
+    near: npt.NDArray[np.float32] = 1.0 - np.einsum("ij,j->i", decode(codes, len(query)), query)
     return near
 
 

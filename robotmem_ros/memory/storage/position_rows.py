@@ -141,12 +141,6 @@ def _box(row: IndexedRow) -> Iterator[float]:
         yield from (at - _HALF_BOX, at + _HALF_BOX)
 
 
-def spaces(snapshot: Snapshot, field: str, map_id: str) -> dict[str, int]:
-    """Return the spaces of a field on a map, by their frames."""
-    sql = "SELECT frame_id, id FROM spaces WHERE field = ? AND map_id = ? ORDER BY frame_id"
-    return dict(snapshot.rows(sql, (field, map_id)))
-
-
 def fields(snapshot: Snapshot) -> list[str]:
     """Return the fields in which any memory has a position."""
     return [name for (name,) in snapshot.rows("SELECT DISTINCT field FROM spaces")]
@@ -158,7 +152,8 @@ def find_space(snapshot: Snapshot, field: Field) -> Space:
     Raises:
         FrameMismatchError: no memory has a position in the frame, and it is not the frame of the memory.
     """
-    frames = spaces(snapshot, field.name, field.map_id)
+    sql = "SELECT frame_id, id FROM spaces WHERE field = ? AND map_id = ? ORDER BY frame_id"
+    frames = dict(snapshot.rows(sql, (field.name, field.map_id)))
     if field.frame_id not in frames and field.frame_id != field.memory_frame:
         raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
     other_frames = tuple(frame for frame in frames if frame != field.frame_id)

@@ -57,11 +57,6 @@ def labels(snapshot: Snapshot, memory_id: int) -> dict[str, int]:
     return dict(snapshot.rows(sql, (memory_id,)))
 
 
-def history(snapshot: Snapshot, memory_id: int, n: int) -> tuple[Sighting, ...]:
-    """Return the last `n` stored sightings of an object, newest first."""
-    return histories(snapshot, [memory_id], n).get(memory_id, ())
-
-
 def histories(snapshot: Snapshot, memory_ids: Sequence[int], n: int) -> dict[int, tuple[Sighting, ...]]:
     """Return the last `n` stored sightings of each object among memories, newest first."""
     sightings_by_object: dict[int, list[Sighting]] = {}

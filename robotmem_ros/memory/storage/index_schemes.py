@@ -91,14 +91,10 @@ def renew(path: Path, connect: Callable[[], sqlite3.Connection], timeout: float)
 
 
 def _rebuild(connection: sqlite3.Connection) -> None:
-    try:
+    with connection:
         for scheme in _outdated(connection):
             indexing.rebuild(Transaction(connection), scheme.read_by)
             connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (scheme.setting, scheme.current()))
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
 
 
 def _outdated(connection: sqlite3.Connection) -> list[_Scheme]:

@@ -64,13 +64,9 @@ def mark(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextM
         sqlite3.Error: the file could not be written.
     """
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         connection.execute("UPDATE log_mark SET n = n + 1")
         connection.execute("INSERT OR REPLACE INTO settings SELECT 'log', n FROM log_mark")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
     (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
     with snapshot() as reader:
         reader.row(_DIFFER)

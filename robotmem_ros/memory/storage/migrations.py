@@ -99,7 +99,7 @@ def _digest(migrations: Sequence[str]) -> str:
 def _run(connection: sqlite3.Connection, migrations: Sequence[str], step: int) -> None:
     # Another process may have run the step since the version was read, so read it again inside the transaction.
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         if schema_version(connection) == step:
             for statement in _statements(migrations[step]):
                 connection.execute(statement)
@@ -107,10 +107,6 @@ def _run(connection: sqlite3.Connection, migrations: Sequence[str], step: int) -
             connection.execute("INSERT OR REPLACE INTO settings VALUES ('schema', ?)", (digest,))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {step + 1}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
 
 
 def _statements(script: str) -> list[str]:

@@ -127,16 +127,12 @@ def _zero_gaps(connection: sqlite3.Connection, path: Path) -> None:
         # A page cached in RAM would be written with its old gaps.
         connection.execute("PRAGMA shrink_memory")
         connection.execute("BEGIN IMMEDIATE")
-        try:
+        with connection:
             is_still_empty = not Path(f"{path}-wal").stat().st_size
             if is_still_empty:
                 _run(path)
                 # The commit of this transaction tells other processes that their cached pages are out of date.
                 purge_rows.note_finished(Transaction(connection))
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
         if is_still_empty:
             return
     raise PurgeUnfinishedError(path, "another process writes to the file")

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..clocks import comparable_since, nanoseconds
-from .file_locks import locks_on, program
 from .snapshot import Snapshot
 
+_LOCKS = Path("/proc/locks")
+_PROCESSES = Path("/proc")
 # Corrections by a console or an agent do not count: they are no activity of the robot.
 _LAST = """
     SELECT (SELECT created_at FROM memories ORDER BY id DESC LIMIT 1),
@@ -60,8 +61,33 @@ def _programs(path: Path) -> tuple[str, ...] | None:
         locks = locks_on(path)
     except OSError:
         return None
-    own_file = next((lock.file for lock in locks if lock.process == os.getpid()), None)
+    own_file = next((file for process, file, _ in locks if process == os.getpid()), None)
     if own_file is None:
         return None
-    process_ids = {lock.process for lock in locks if lock.file == own_file} - {os.getpid()}
+    process_ids = {process for process, file, _ in locks if file == own_file} - {os.getpid()}
     return tuple(f"{program(process)} ({process})" for process in sorted(process_ids))
+
+
+def locks_on(path: Path) -> list[tuple[int, str, int]]:
+    """Return the locks on a file, as far as Linux lists them: the process, device and inode, and the first byte.
+
+    Raises:
+        OSError: there is no such file, or no list.
+    """
+    inode = path.stat().st_ino
+    # 1: POSIX ADVISORY READ 77 fd:01:123456 124 124
+    rows = [line.split()[-4:-1] for line in _LOCKS.read_text().splitlines()]
+    locks = [(int(process), file, int(begin)) for process, file, begin in rows if file.endswith(f":{inode}")]
+    return [lock for lock in locks if lock[0] > 0]  # processes of other containers have no number here
+
+
+def program(process: int) -> str:
+    """Return the name of the program that a process runs: of a script rather than of its interpreter."""
+    try:
+        words = (_PROCESSES / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return "unknown"
+    if not Path(words[0]).name.startswith("python"):
+        return Path(words[0]).name or "unknown"
+    script = next((word for word in words[1:] if word == "-c" or not word.startswith("-")), "-c")
+    return Path(words[0] if script == "-c" else script).name or "unknown"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from ..errors import LogHeldError
 from . import log_loss
+from .activity import locks_on, program
 from .database import Database
-from .file_locks import locks_on, program
 from .file_size import log_limit
 from .secure_erase import is_read_elsewhere
 
@@ -79,6 +79,6 @@ def readers(path: Path) -> list[str]:
         locks = locks_on(Path(f"{path}-shm"))
     except OSError:
         return []
-    process_ids = {lock.process for lock in locks if lock.begin in _READ_LOCKS}
+    process_ids = {process for process, _, begin in locks if begin in _READ_LOCKS}
     descriptions = [f"process {process} ({program(process)})" for process in sorted(process_ids - {os.getpid()})]
     return descriptions or (["this process itself"] if process_ids else [])

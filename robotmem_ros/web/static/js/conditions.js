@@ -12,7 +12,7 @@ import { brief, fromInput, toInput, toNs } from "./time.js";
 import { named, number, onLanguage, t } from "./words.js";
 
 const KINDS = ["fact", "perception", "note"];
-const NAMES = LISTS.filter((row) => row.name !== "kinds");
+const names = () => LISTS.filter((row) => row.name !== "kinds");
 const OF_FLEET = new Set(["collections", "labels", "categories"]); // which names the fleet counts, too
 const QUICK = { last_hour: 3600e3, last_day: 86400e3, last_week: 7 * 86400e3 };
 
@@ -39,8 +39,9 @@ export function startConditions(isSim, presentTime) {
 /** Forgets what names there are, after a change of the memories. */
 export const forgetOffers = () => offers.clear();
 
-/** Returns the names that a field may have, with the number of memories. */
-export function offered(name) {
+/** Returns the names that a field may have, with the number of memories; none without a source. */
+export async function offered(name) {
+  if (!name) return [];
   if (!offers.has(name)) {
     const asked = get(`/api/${name}`, OF_FLEET.has(name) ? scopeOf() : {}).then((body) => (body[name] ?? []).map(offer).filter(({ memories }) => memories || name !== "tags"));
     asked.catch(() => offers.delete(name));
@@ -87,9 +88,9 @@ function kindButtons() {
 function controls() {
   const now = state();
   return [
-    NAMES.map(({ name, source }) =>
+    names().map((row) =>
       namesInput({
-        label: t(name), names: now[name], offered: () => offered(source), onChange: (names) => change({ [name]: names }),
+        label: label(row), names: now[row.name], offered: () => offered(row.source), onChange: (chosen) => change({ [row.name]: chosen }),
       }).element,
     ),
     timeWindow(now),
@@ -98,7 +99,7 @@ function controls() {
     place(now),
     text("context_filter", now, '{"task.success": true}', "filter_hint"),
     text("ids", now, "12, 15"),
-    h("fieldset.flags", {}, h("legend", {}, t("more_conditions")), FLAGS.map(({ name }) => flag(name, now))),
+    h("fieldset.flags", {}, h("legend", {}, t("more_conditions")), FLAGS.map((row) => flag(row, now))),
     countConditions() > 0 && h("button", { type: "button", onclick: clear }, t("clear_all")),
   ];
 }
@@ -159,10 +160,12 @@ function text(name, now, placeholder, hint = "") {
   return field(t(name), control, hint && t(hint));
 }
 
-function flag(name, now) {
-  const control = h("input", { type: "checkbox", checked: now[name] });
-  control.addEventListener("change", () => change({ [name]: control.checked }));
-  return h("label.flag", {}, control, t(name));
+const label = ({ name, about }) => t(name, {}, about);
+
+function flag(row, now) {
+  const control = h("input", { type: "checkbox", checked: now[row.name] });
+  control.addEventListener("change", () => change({ [row.name]: control.checked }));
+  return h("label.flag", {}, control, label(row));
 }
 
 function chips() {
@@ -170,7 +173,7 @@ function chips() {
   const found = [];
   const chip = (text, patch) =>
     found.push(h("button.chip", { type: "button", "aria-label": t("remove", { text }), onclick: () => change(patch) }, text, h("span", { "aria-hidden": "true" }, "×")));
-  for (const { name, sign } of NAMES) {
+  for (const { name, sign } of names()) {
     for (const value of now[name]) chip(sign + value, { [name]: now[name].filter((other) => other !== value) });
   }
   if (now.after) chip(t("from_time", { time: brief(now.after) }), { after: "" });
@@ -180,7 +183,7 @@ function chips() {
   if (now.radius) chip(`≤ ${metres(Number(now.radius))}`, { radius: "" });
   if (now.context_filter) chip(now.context_filter, { context_filter: "" });
   if (now.ids) chip(`id ${now.ids}`, { ids: "" });
-  for (const { name } of FLAGS) if (now[name]) chip(t(name), { [name]: false });
+  for (const row of FLAGS) if (now[row.name]) chip(label(row), { [row.name]: false });
   replace(byId("condition-chips"), found);
 }
 

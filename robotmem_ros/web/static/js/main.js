@@ -1,5 +1,6 @@
 // Starts the page: each part listens for what concerns it, this file only brings them together.
 import { startActivity } from "./activity.js";
+import { get } from "./api.js";
 import { on, tell } from "./bus.js";
 import { forgetOffers, startConditions } from "./conditions.js";
 import { byId, debounced } from "./dom.js";
@@ -20,7 +21,7 @@ import { momentView } from "./moment_view.js";
 import { addView, close, redraw, startPanel } from "./panel.js";
 import { focusResults, load, startResults } from "./results.js";
 import { isSearch } from "./question.js";
-import { change, onChange, state } from "./state.js";
+import { addDescribed, change, onChange, state } from "./state.js";
 import { startTarget } from "./target.js";
 import { isSim, now } from "./time.js";
 import { loadTimeline, newest, startTimeline } from "./timeline.js";
@@ -31,6 +32,7 @@ const BUSY = 3000; // ms between two looks at the whole map and the timeline whi
 
 translatePage();
 await loginByAddress();
+await get("/openapi.json").then(addDescribed, () => {}); // whoever must log in first comes again
 startSwitches();
 const map = startMap();
 const isSimulated = () => newest() !== null && isSim(newest());

@@ -1,15 +1,14 @@
 // Turns the state of the page into the question that the server is asked.
 import { scopeOf } from "./fleet.js";
-import { CONDITIONS, LISTS, state } from "./state.js";
-
-const ONLY_SEARCH = [...CONDITIONS.filter((row) => row.needsSearch).map((row) => row.name), "radius", "target"];
+import { CONDITIONS, FLAGS, LISTS, state } from "./state.js";
 
 export const PAGE = 50;
 
 const given = (value) => value !== "" && value !== false && value !== null && !(Array.isArray(value) && !value.length);
 
 /** Tells whether it takes a recall, or whether the memories are only listed, newest first. */
-export const isSearch = (from = state()) => given(from.q.trim()) || ONLY_SEARCH.some((name) => given(from[name]));
+export const isSearch = (from = state()) =>
+  given(from.q.trim()) || given(from.radius) || given(from.target) || CONDITIONS.some((row) => row.needsSearch && given(from[row.name]));
 
 /** Returns how many conditions hold, without the text. */
 export const countConditions = (from = state()) =>
@@ -18,10 +17,10 @@ export const countConditions = (from = state()) =>
 function shared(from) {
   return {
     ...Object.fromEntries(LISTS.map(({ name }) => [name, from[name]])),
+    ...Object.fromEntries(FLAGS.filter((row) => row.isDescribed).map(({ name }) => [name, from[name] || ""])),
     collections: from.collections.length ? from.collections : ["*"],
     after: from.after,
     before: from.before,
-    include_unconfirmed: from.include_unconfirmed || "",
     ...scopeOf(),
   };
 }
@@ -51,7 +50,6 @@ export function searching(from, view) {
     min_relevance: from.min_relevance,
     context_filter: from.context_filter,
     ids: from.ids.split(/[\s,]+/).filter(Boolean),
-    representatives_only: from.representatives_only || "",
     fold: from.unfolded ? "false" : "",
     spatial_sort: from.since_visit || isBestFirst ? "" : place,
     near: isBestFirst ? place : "",

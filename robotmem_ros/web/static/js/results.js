@@ -5,16 +5,12 @@ import { byId, h, replace } from "./dom.js";
 import { keyOf, looksBeyond, robotOf, robotSign } from "./fleet.js";
 import { kindSign, marked, metres } from "./marks.js";
 import { isSearch, listing, PAGE, searching } from "./question.js";
-import { change, onChange, state } from "./state.js";
+import { change, CONDITIONS, onChange, state } from "./state.js";
 import { brief, full } from "./time.js";
 import { number, onLanguage, t, told } from "./words.js";
 import { VirtualList } from "./vlist.js";
 
-const ASKED = new Set([
-  "q", "after", "before", "min_confidence", "min_relevance", "context_filter", "ids", "n", "radius", "target", "kinds",
-  "collections", "categories", "labels", "tags", "any_tags", "areas", "session_ids", "excluded_session_ids",
-  "include_unconfirmed", "include_forgotten", "representatives_only", "unfolded", "in_view", "since_visit", "best_first",
-]);
+const ASKED = ["q", "n", "radius", "target"]; // besides the conditions
 const LARGEST = 100;
 
 let list = null;
@@ -31,7 +27,7 @@ export function startResults(box) {
     height: 78, label: t("memories"), row, onOpen: open, onActive: (memory) => tell("hover", memory), onEnd: more,
   });
   onChange((now, changed) => {
-    if ([...changed].some((name) => ASKED.has(name))) load();
+    if ([...ASKED, ...CONDITIONS.map((row) => row.name)].some((name) => changed.has(name))) load();
     if (changed.has("memory")) list.select(now.memory || null);
   });
   on("view", () => state().in_view && load({ stay: true }));

@@ -4,13 +4,15 @@ const list = (name, source = name, sign = "") => ({ name, source, sign, isList: 
 const flag = (name, needsSearch = false) => ({ name, needsSearch, isFlag: true, empty: false });
 const text = (name, needsSearch = false) => ({ name, needsSearch, empty: "" });
 
-/** The conditions, one row each: where the names of a list come from, the sign before them, what only a search can do. */
+/**
+ * The conditions, one row each: where the names of a list come from, the sign before them, what only a search can do.
+ * Here are those that have an order, a source, a sign or a control of their own; the server describes the others.
+ */
 export const CONDITIONS = [
   list("kinds"), list("collections"), list("labels"), list("categories"), list("tags", "tags", "#"), list("any_tags", "tags", "# "),
   list("areas"), list("session_ids", "sessions"), list("excluded_session_ids", "sessions", "≠ "),
   text("after"), text("before"), text("min_confidence"), text("min_relevance", true), text("context_filter", true), text("ids", true),
-  flag("include_unconfirmed"), flag("in_view", true), flag("best_first"), flag("since_visit", true),
-  flag("representatives_only", true), flag("unfolded"), flag("include_forgotten"),
+  flag("in_view", true), flag("best_first"), flag("since_visit", true), flag("unfolded"), flag("include_forgotten"),
 ];
 export const LISTS = CONDITIONS.filter((row) => row.isList);
 export const FLAGS = CONDITIONS.filter((row) => row.isFlag);
@@ -18,8 +20,24 @@ const TEXTS = [
   ...CONDITIONS.filter((row) => row.empty === ""), ...["q", "n", "radius", "memory", "panel", "at", "view", "scope", "map"].map((name) => text(name)),
 ];
 
+const NO_CONDITIONS = new Set(["explain", "brief"]); // flags of how a search answers
+
 const listeners = [];
 let current = parse(location.search);
+
+/** Adds the other lists of names and flags of a search, as the server describes them. */
+export function addDescribed({ paths }) {
+  const ofList = new Set(paths["/api/memories"].get.parameters.map(({ name }) => name));
+  for (const { name, description, schema } of paths["/api/search"].get.parameters) {
+    const isList = schema.type === "array" && schema.items.type === "string";
+    const isFlag = schema.type === "boolean" && !schema.default && !NO_CONDITIONS.has(name);
+    if (!(isList || isFlag) || LISTS.some((row) => row.name === name)) continue;
+    const row = isList ? list(name, `/api/${name}` in paths ? name : "") : flag(name);
+    Object.assign(row, { isDescribed: true, needsSearch: !ofList.has(name), about: description.replace(/\.$/, "") });
+    for (const rows of [CONDITIONS, isList ? LISTS : FLAGS]) rows.push(row);
+  }
+  current = parse(location.search);
+}
 
 /** Returns the state that an address holds. `target` is [x, y] in metres, or null. */
 export function parse(search) {

@@ -39,10 +39,10 @@ export function keep(key, value) {
 export const language = () => current;
 export const locale = () => (current === "zh" ? "zh-CN" : navigator.languages.find((name) => name.startsWith("en")) ?? "en");
 
-/** Returns a text of the table; `{name}` stands for a value, and `key_one` is taken for n = 1 where there is one. */
-export function t(key, values = {}) {
+/** Returns a text of the table, else `other`; `{name}` stands for a value, and `key_one` is taken for n = 1 if there is one. */
+export function t(key, values = {}, other = key) {
   const table = TABLES[current];
-  const text = (values.n === 1 && table[`${key}_one`]) || table[key] || key;
+  const text = (values.n === 1 && table[`${key}_one`]) || table[key] || other;
   return text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? shown(values[name]) : all));
 }
 

@@ -1,0 +1,73 @@
+"""A condition that the page has no word of, but the server describes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from ...support.web import console
+from .conftest import OpenPage
+from .test_search import conditions
+
+_WITH_MORE = """
+from __future__ import annotations
+import sys
+from dataclasses import dataclass
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.argument import argument
+from robotmem_ros.memory.search import request
+from robotmem_ros.memory.search.request import Names
+
+@dataclass
+class Request(request.RecallRequest):
+    objects: Names = argument((), "perceptions of these objects", entries=9)
+    only_facts: bool = argument(False, "facts alone")
+
+recall = RobotMemory.recall
+def recalling(memory, *, objects=(), only_facts=False, **others):
+    return recall(memory, **{**others, "labels": objects, **({"kinds": "fact"} if only_facts else {})})
+
+request.RecallRequest, RobotMemory.recall = Request, recalling
+from robotmem_ros.cli.main import main
+sys.exit(main())
+"""
+"""The command with two conditions more, which mean what others do."""
+
+
+def test_conditions_that_the_server_describes_appear_by_themselves(open_page: OpenPage, own_db: Path) -> None:
+    with console(own_db, code=_WITH_MORE) as server:
+        page = open_page(server.url, "/?q=glass&objects=glass")
+        expect(page.locator("#summary")).to_contain_text(re.compile("^3 results"))
+        page.get_by_role("button", name="Remove the condition glass").click()
+        expect(page.locator("#summary")).to_contain_text("23 results")
+        page.get_by_role("button", name="Conditions").click()
+        box = page.get_by_label("Perceptions of these objects")
+        box.fill("glass")
+        box.press("Enter")
+        expect(page.locator("#summary")).to_contain_text(re.compile("^3 results"))
+        page.get_by_label("Facts alone").check()
+        expect(page.get_by_role("button", name="Remove the condition Facts alone")).to_be_visible()
+        assert conditions(page)["objects"] == ["glass"]
+        assert conditions(page)["only_facts"] == ["1"]
+        page.get_by_role("button", name="Remove the condition glass").click()
+        expect(page.get_by_role("option").locator(".kind-fact").first).to_be_visible()
+        expect(page.get_by_role("option").locator(".kind-perception")).to_have_count(0)
+        page.get_by_role("button", name="Clear all conditions").click()
+        assert not conditions(page).keys() & {"objects", "only_facts"}
+
+
+def test_how_a_search_answers_is_no_condition(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console)
+    page.get_by_role("button", name="Conditions").click()
+    flags = page.locator("fieldset.flags label").all_text_contents()
+    assert flags == [
+        "only in the visible part of the map",
+        "within the radius, but best first",
+        "since the last visit to the target",
+        "same text one by one",
+        "also forgotten ones (list only)",
+        "also unconfirmed objects",
+        "of similar facts, one",
+    ]

@@ -32,6 +32,7 @@ from ..memory.search.scoring import (
     relevance,
     scoring_steps,
 )
+from ..memory.search.spatial import EQUAL, NEARLY
 from ..memory.search.text_index.bm25 import Statistics
 from ..memory.storage.traits import Traits
 from ..memory.text.analysis import Analysis, analyse
@@ -114,6 +115,8 @@ class _Recall:
         if not self.query.text:
             heads = self._nearest(condition, place) if place else self._newest(condition)
             return RecallResult(self._hits(condition, heads), Mode.STRUCTURED, "", bool(heads))
+        if place and (result := self._nearest_with_all(condition, place)):
+            return result
         matches = self._ranked(condition)
         mode, reason = self._mode(matches)
         best = max((match.relevance for match in matches), default=0.0)
@@ -123,7 +126,8 @@ class _Recall:
         if not is_relevant and not self.query.takes_best:
             return RecallResult((), mode, reason, words=self._rarities)
         if place:
-            heads = self._nearest_match(condition, place, matches)
+            condition = all_of((condition, self._meant(condition, matches)))
+            heads = self._weighed(self._nearest(condition, place))
         else:
             heads = self._best(condition, matches) or self._newest(condition)
         return RecallResult(self._hits(condition, heads), mode, reason, bool(heads) and is_relevant, self._rarities)
@@ -141,14 +145,36 @@ class _Recall:
 
         return self._first(search, condition)
 
-    def _nearest_match(self, condition: Sql, place: Place, ranking: Sequence[_Match]) -> Sequence[_Match]:
-        # Those with all words, else those that the searches found.
-        whole = Sql("m.words @@ %s::tsquery", (" & ".join(map(quote, self._analysis.subject)),))
-        by_key = {match.key: match for match in ranking}
-        heads = self._nearest(all_of((condition, whole)), place)
-        if by_key and not heads:
-            heads = self._nearest(all_of((condition, _among(by_key))), place)
-        return [by_key.get(match.key, match)._replace(distance=match.distance) for match in heads]
+    def _nearest_with_all(self, condition: Sql, place: Place) -> RecallResult | None:
+        # As in search/spatial.py: with all words and phrases, else all words, else all but single letters and digits.
+        subject = tuple(self._analysis.subject)
+        wholes = (*subject, *self._analysis.phrases), subject, tuple(word for word in subject if len(word) > 1)
+        for terms in dict.fromkeys(filter(None, wholes)) if self._words else ():
+            whole = all_of((condition, _holding([terms])))
+            if heads := self._weighed(self._nearest(whole, place)):
+                return RecallResult(self._hits(whole, heads), *self._mode(heads), True, self._rarities)
+        return None
+
+    def _meant(self, condition: Sql, ranking: Sequence[_Match]) -> Sql:
+        # Else what the most relevant memories hold of the query, or what is nearly as relevant; all if nothing is.
+        best = max((match.relevance for match in ranking), default=0.0)
+        subject = {*self._words}.intersection(self._analysis.subject)
+        most_relevant = [match.words for match in ranking if match.relevance > best - EQUAL]
+        if word_sets := {tuple(word for word in words if word in subject) for words in most_relevant} - {()}:
+            return _holding(word_sets)
+        near = [match.key for match in ranking if match.relevance >= NEARLY * best]
+        if best and len(near) >= self._depth:
+            deeper = replace(self, query=replace(self.query, n=self._depth))
+            return deeper._meant(condition, deeper._ranked(condition))
+        return _among(near) if best else Sql("true")
+
+    def _weighed(self, heads: Sequence[_Match]) -> Sequence[_Match]:
+        # With the scores that they have among themselves.
+        if not heads:
+            return heads
+        scored = self._scored(self._search(_among(head.key for head in heads), is_wide=True))
+        by_key = {match.key: match for match in scored}
+        return [by_key.get(head.key, head)._replace(distance=head.distance) for head in heads]
 
     def _first(self, search: Callable[[int, Sql], Sequence[_Match]], condition: Sql) -> Sequence[_Match]:
         # What is folded leaves places: look further until they are taken.
@@ -347,6 +373,12 @@ class _Recall:
     @property
     def _rarities(self) -> Mapping[str, float]:
         return {word: self._statistics.rarity(word) for word in self._analysis.words}
+
+
+def _holding(term_sets: Iterable[Sequence[str]]) -> Sql:
+    # All words and phrases of one set or more.
+    queries = (" & ".join(f"({' <-> '.join(map(quote, term.split()))})" for term in terms) for terms in term_sets)
+    return Sql("m.words @@ %s::tsquery", (" | ".join(queries),))
 
 
 def _among(keys: Iterable[tuple[int, UUID]]) -> Sql:

@@ -25,9 +25,9 @@ from ..text.analysis import analyse
 from .query import Query
 from .relevance import RankedMemories, Relevance
 
-_NEARLY = 0.7
+NEARLY = 0.7
 """The least relevance that matches, over that of the most relevant memory."""
-_EQUAL = 1e-6
+EQUAL = 1e-6
 """Memories whose relevance differs by less are equally relevant."""
 _COST = 1
 """Cost of a memory that is come upon on the way from the target and looked for in a list, over testing it."""
@@ -58,7 +58,7 @@ def find_matches(
     ranking = relevance.rank(candidates, depth)
     if not ranking.evidence:
         return candidates if query.takes_best else only(()), ranking
-    bound = ranking.best_relevance - _EQUAL
+    bound = ranking.best_relevance - EQUAL
     best = [evidence.words for evidence in ranking.evidence.values() if evidence.relevance > bound]
     if word_sets := {tuple(word for word in words if word in subject) for words in best} - {()}:
         with suppress(StorageError):  # the ranking can do without the index that finds these
@@ -83,7 +83,7 @@ def _nearly_as_relevant(
     relevance: Relevance, candidates: Candidates, ranking: RankedMemories, depth: int
 ) -> Candidates:
     # The ranking goes deeper while all that it adds is. If none is relevant at all, all are alike.
-    threshold = _NEARLY * ranking.best_relevance
+    threshold = NEARLY * ranking.best_relevance
     while threshold:
         near = [memory_id for memory_id, hint in (ranking.evidence or {}).items() if hint.relevance >= threshold]
         if len(near) < depth:

@@ -114,7 +114,7 @@ def fleet_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
 
     @router.get("/objects", responses=responses(409))
     def objects(
-        limit: Annotated[int, AS_WHOLE, Query(ge=1, le=MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
+        limit: Annotated[int, Query(ge=1, le=MOST_OBJECTS), AS_WHOLE] = 2000, *, include_unconfirmed: bool = False
     ) -> FleetObjects:
         """List the objects of all maps that other robots know and this file has not, those seen last first."""
         work = partial(_objects, limit=limit, include_unconfirmed=include_unconfirmed)

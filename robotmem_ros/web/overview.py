@@ -217,7 +217,7 @@ def count_routes(memory: RobotMemory) -> APIRouter:
 
     @router.get("/density", responses=responses())
     def density(
-        bins: Annotated[int, AS_WHOLE, Query(ge=1, le=MAX_BINS, description="Equal parts of the window.")] = 100,
+        bins: Annotated[int, Query(ge=1, le=MAX_BINS, description="Equal parts of the window."), AS_WHOLE] = 100,
         after: Annotated[Time | None, Query()] = None,
         before: Annotated[Time | None, Query()] = None,
         collection: OfCollection = None,

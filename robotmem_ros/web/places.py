@@ -156,7 +156,7 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
 
     @router.get("/objects", responses=responses(), response_model=Objects)
     def objects(
-        limit: Annotated[int, AS_WHOLE, Query(ge=1, le=MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
+        limit: Annotated[int, Query(ge=1, le=MOST_OBJECTS), AS_WHOLE] = 2000, *, include_unconfirmed: bool = False
     ) -> Response:
         """List the objects of the current map in all collections, those seen last first."""
         content = Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
@@ -211,7 +211,7 @@ def past_routes(memory: RobotMemory) -> APIRouter:
         before: Annotated[Time | None, Query(description="Before this time.")] = None,
         map_id: MapId = None,
         n: Annotated[
-            int, AS_WHOLE, Query(ge=1, le=100_000, description="Largest number of points, which lie evenly.")
+            int, Query(ge=1, le=100_000, description="Largest number of points, which lie evenly."), AS_WHOLE
         ] = 5000,
     ) -> PathOut:
         """Return where the robot drove, oldest first."""

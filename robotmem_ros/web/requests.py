@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 
 
 def _spelled(pattern: re.Pattern[str], expected: str) -> BeforeValidator:
-    # Pydantic reads 1_0 as 10, and 5.0 as a whole number.
+    # Pydantic reads 1_0 as 10, and 5.0 as a whole number. It stands last: bounds behind it are described wrongly.
     def check(value: object) -> object:
         if isinstance(value, str) and not pattern.fullmatch(value):
             raise PydanticCustomError(SPELLING, "must be {expected}", {"expected": expected})
@@ -47,17 +47,17 @@ Time = Annotated[
         examples=["1790000000000000000"],
     ),
 ]
-Id = Annotated[int, AS_WHOLE, Field(ge=1, le=2**63 - 1)]
+Id = Annotated[int, Field(ge=1, le=2**63 - 1), AS_WHOLE]
 Name = Annotated[str, Field(max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kind)})s?$")]
 Coordinate = Annotated[float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Number = Annotated[float, AS_NUMBER, Field(allow_inf_nan=False)]
-Share = Annotated[float, AS_NUMBER, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Limit = Annotated[int, AS_WHOLE, Query(ge=1, le=MAX_ENTRIES, description="Largest number of entries.")]
+Number = Annotated[float, Field(allow_inf_nan=False), AS_NUMBER]
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), AS_NUMBER]
+Limit = Annotated[int, Query(ge=1, le=MAX_ENTRIES, description="Largest number of entries."), AS_WHOLE]
 OfCollection = Annotated[Name | None, Query(description="Only of this collection; by default of all.")]
 OfScope = Annotated[str, Query(description="Whose memories: `robot` (its own), `fleet` or `both`.")]
-Deadline = Annotated[float, AS_NUMBER, Query(ge=0.0, le=60.0, description="Seconds to wait for the fleet.")]
+Deadline = Annotated[float, Query(ge=0.0, le=60.0, description="Seconds to wait for the fleet."), AS_NUMBER]
 SYNONYMS = {
     "type": "kinds", "kind": "kinds", "category": "categories", "session": "session_ids",
     "confidence": "min_confidence",
@@ -105,7 +105,9 @@ def _model(
     # Of the fields of a request, but for what the path names, and of extra ones.
     shapes: dict[str, Any] = {}
     for entry in arguments_of(request):
-        kind = list[KindName] if entry.name == "kinds" else types.get(str(entry.type))
+        if entry.default is MISSING:
+            continue
+        kind = list[KindName] if entry.name == "kinds" else types[str(entry.type)]
         about: str = entry.metadata.get("about", "")
         about = f"{about[:1].upper()}{about[1:]}."
         bounds: Range | None = entry.metadata.get("range") if kind in (types.get("int"), Number) else None
@@ -117,7 +119,7 @@ def _model(
             limits["json_schema_extra"] = {"maxLength": length}
         if entry.default == ():
             shapes[entry.name] = (kind, Field(default_factory=list, description=about, **limits))
-        elif entry.default is not MISSING:
+        else:
             shapes[entry.name] = (kind, Field(default=entry.default, description=about, **limits))
     model: type[BaseModel] = create_model(name, __base__=base, **(shapes | extra))
     return model
@@ -154,7 +156,7 @@ else:
         "TimelineParameters",
         _IN_QUERY,
         days=(
-            Annotated[float, AS_NUMBER, Field(gt=0.0, le=100_000.0)] | None,
+            Annotated[float, Field(gt=0.0, le=100_000.0), AS_NUMBER] | None,
             Field(default=None, description="Memories observed in the last days."),
         ),
         **{name: _synonym(name, full) for name, full in SYNONYMS.items()},

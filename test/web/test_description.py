@@ -51,6 +51,19 @@ def test_every_field_of_a_request_is_a_parameter(description: dict[str, Any], pa
     assert all(one.get("description") for one in parameters.values())
 
 
+def test_bounds_are_told_in_the_words_of_json_schema(description: dict[str, Any]) -> None:
+    keywords = {
+        keyword
+        for operations in description["paths"].values()
+        for operation in operations.values()
+        for parameter in operation.get("parameters", ())
+        for schema in (parameter["schema"], *parameter["schema"].get("anyOf", ()), parameter["schema"].get("items", {}))
+        for keyword in schema
+    }
+    assert {"minimum", "maximum"} <= keywords
+    assert not {"ge", "le", "gt", "lt"} & keywords
+
+
 def test_every_field_of_a_correction_is_in_the_body_of_one(description: dict[str, Any]) -> None:
     body = description["components"]["schemas"]["UpdateIn"]
     assert set(body["properties"]) == {entry.name for entry in dataclasses.fields(MemoryUpdate)} - {"memory_id"}

@@ -204,7 +204,7 @@ def owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[Ids]
 
 
 def newest_owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[Ids]:
-    """Return the newest of the same."""
+    """Return the same of the newest `limit` memories, newest first."""
     return _owners(snapshot, ids, check, limit, "ORDER BY v.memory_id DESC")
 
 

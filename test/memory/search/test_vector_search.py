@@ -168,6 +168,34 @@ def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path:
     database.close()
 
 
+@pytest.mark.parametrize("is_read", [True, False])
+def test_of_listed_memories_one_of_each_text_is_found(tmp_path: Path, *, is_read: bool) -> None:
+    """Whether or not the attributes, which tell the vector of each, are in RAM."""
+    vectors, texts = clustered(300, 11), random.Random(12).choices(range(300), k=1500)
+    database, attributes = Database(Parameters(db_path=str(tmp_path / "memory.db"))), AttributeIndex(lambda: 0.0)
+    index, encoded = VectorIndex(attributes), codec.encode(vectors)
+
+    def fill(transaction: Transaction) -> None:
+        for number, text in enumerate(texts):
+            new = NewMemory(Kind.FACT, f"text {text}", "default", number + 1, "map", "")
+            vector_rows.store(transaction, [(rows.insert(transaction, new), new.content, encoded[text])])
+
+    database.write(fill).result()
+    catch_up(database, index.matrix)
+    if is_read:
+        catch_up(database, attributes)
+    newest = {text: number + 1 for number, text in enumerate(texts)}
+    kept_as = codec.decode(encoded, DIM)
+    with database.snapshot() as snapshot:
+        for query in clustered(20, 13):
+            hits = index.search(snapshot, query, Candidates((), np.arange(1, 1501), one_per_text=True), 20)
+            near = {newest[text]: round(float(1 - kept_as[text] @ query), 6) for text in newest}
+            exact = sorted(near.values())[:20]
+            assert 1.0 - hits.cosine == pytest.approx(exact, abs=2e-6)
+            assert [near[memory_id] for memory_id in hits.ids.tolist()] == pytest.approx(exact, abs=2e-6)
+    database.close()
+
+
 def test_no_more_than_there_are_can_be_found(world: World) -> None:
     query = clustered(1, 5)[0]
     fitting = int((world.shares < 0.0005).sum())

@@ -21,6 +21,6 @@ def measure(kept_vectors: Sequence[tuple[int, bytes]], query: Vector) -> tuple[I
     return ids, codec.distances([blob for _, blob in fitting], query)
 
 
-def measures(memory_ids: Ids, distances: Distances) -> Measures:
+def to_measures(memory_ids: Ids, distances: Distances) -> Measures:
     """Return memories with their similarity, nearest first and equals newest first, by their cosine distances."""
     return Measures.of(memory_ids, cosine=cosines(distances)).nearest_first()

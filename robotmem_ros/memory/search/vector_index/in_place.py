@@ -9,7 +9,7 @@ from ...storage import codec, vector_rows
 from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
 from ..measures import Measures
-from .exact import measure, measures
+from .exact import measure, to_measures
 
 _SLACK = 0.02
 """Greatest error of two distances by upper bytes: a vector farther than the last hit by more is no hit.
@@ -29,4 +29,4 @@ def nearest_in_place(snapshot: Snapshot, query: Vector, candidates: Candidates, 
         if len(rows) < limit or rows[-1][2] > rows[depth - 1][2] + _SLACK:
             break
         limit *= 4
-    return measures(*measure([row[:2] for row in rows], query)).rows(slice(depth))
+    return to_measures(*measure([row[:2] for row in rows], query)).rows(slice(depth))

@@ -24,7 +24,7 @@ from ..attributes import AttributeIndex
 from ..measures import Measures
 from . import products
 from .blocks import Ids
-from .exact import measure, measures
+from .exact import measure, to_measures
 from .in_place import nearest_in_place
 from .matrix import MatrixFollower
 from .walk import NearestFirst, Walk
@@ -65,14 +65,14 @@ class VectorIndex:
         """Rank some sorted memories by exact distance, the `depth` nearest or all that have a vector."""
         if depth is not None and len(ids) >= _WORTHWHILE * depth:
             ids = self._preselected(snapshot, query, ids, depth)
-        return measures(*measure(vector_rows.of_memories(snapshot, ids), query)).rows(slice(depth))
+        return to_measures(*measure(vector_rows.of_memories(snapshot, ids), query)).rows(slice(depth))
 
     def _first(self, snapshot: Snapshot, query: Vector, candidates: Candidates, ids: Ids, depth: int) -> Measures:
         # More are ranked if some of those that are ranked turn out to be no candidates.
         if candidates.one_per_text and not candidates.untested:
             newest_first = ids[candidates.passing(ids)][::-1]
             vector_ids = self._attributes.vectors_of(snapshot, newest_first[::-1])[::-1]
-            ids = newest_first[np.unique(vector_ids, return_index=True)[1]]
+            ids = np.sort(newest_first[np.unique(vector_ids, return_index=True)[1]])
         width = depth + (_SURPLUS if candidates.conditions else 0)
         while True:
             ranking = self.rank(snapshot, query, ids, width)

@@ -15,7 +15,7 @@ from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
 from ..measures import Measures
 from .blocks import Ids
-from .exact import measure, measures
+from .exact import measure, to_measures
 from .matrix import Matrix, Near
 from .signs import Distances
 
@@ -83,7 +83,7 @@ def least(distances: Distances, n: int) -> float:
 
 
 class _Found(NamedTuple):
-    """Candidates and the vectors that they have, nearest first and equals newest first."""
+    """Candidates and the vectors that they have, nearest first, and those with the same vector newest first."""
 
     memory_ids: Ids
     vector_ids: Ids
@@ -121,7 +121,7 @@ class Walk:
     def _measure(self, found: _Found) -> Measures:
         ids, distances = measure(vector_rows.with_ids(self.snapshot, np.unique(found.vector_ids)), self.query)
         is_kept = np.isin(found.vector_ids, ids)
-        return measures(found.memory_ids[is_kept], distances[np.searchsorted(ids, found.vector_ids[is_kept])])
+        return to_measures(found.memory_ids[is_kept], distances[np.searchsorted(ids, found.vector_ids[is_kept])])
 
     def _found_in(self, batch: Batch, before: Measures, error: float) -> tuple[_Found, bool]:
         # The candidates of a batch, and whether these and earlier ones are as many as the depth, so that farther

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +88,18 @@ def program(process: int) -> str:
         words = (_PROCESSES / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return "unknown"
-    if not Path(words[0]).name.startswith("python"):
-        return Path(words[0]).name or "unknown"
-    script = next((word for word in words[1:] if word == "-c" or not word.startswith("-")), "-c")
-    return Path(words[0] if script == "-c" else script).name or "unknown"
+    is_python = Path(words[0]).name.startswith("python")
+    return Path((_script(words[1:]) if is_python else "") or words[0]).name or "unknown"
+
+
+def _script(words: Iterable[str]) -> str:
+    # The script or module that an interpreter of Python runs; empty for code that it was given.
+    rest = iter(words)
+    for word in rest:
+        if word in ("-X", "-W"):
+            next(rest, "")
+        elif word == "-c":
+            return ""
+        elif not word.startswith("-"):
+            return word
+    return ""

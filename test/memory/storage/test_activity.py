@@ -33,7 +33,10 @@ def program(script: Path, db: Path) -> Iterator[int]:
     script.write_text(_HOLD)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
     with subprocess.Popen(
-        [sys.executable, "-u", str(script), str(db)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        [sys.executable, "-u", "-X", "utf8", str(script), str(db)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == b"open\n"

@@ -8,11 +8,11 @@ A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>` reaches
 from __future__ import annotations
 
 import json
-import operator
 import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import ge, gt, le, lt
 from typing import NamedTuple
 
 from ..text.normal_form import label_key
@@ -65,7 +65,7 @@ A label is compared by its key. The confidence is the stored one in SQL; in a co
 
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
 _ORDER_TESTS: dict[str, Callable[..., bool]] = {
-    "$lt": operator.lt, "$lte": operator.le, "$gt": operator.gt, "$gte": operator.ge
+    "$lt": lt, "$lte": le, "$gt": gt, "$gte": ge
 }  # fmt: skip
 OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists", "$contains", "$prefix")
 _AT_PATH = "path_id = (SELECT id FROM json_paths WHERE path = ?)"
@@ -221,21 +221,21 @@ class ListAtPath(Condition):
         return isinstance(value, list) and (self.text is None or self.text in value)
 
 
-def compares(value: object, comparison: str, operand: object) -> bool:
+def compares(value: object, operator: str, operand: object) -> bool:
     """Tell whether a value, or ABSENT, compares with an operand, by an operator with its `$`."""
-    if comparison == "$exists":
+    if operator == "$exists":
         return (value is not ABSENT) == operand
     if value is ABSENT:
         return False
-    if comparison == "$contains":
+    if operator == "$contains":
         return isinstance(value, list) and any(_equal(item, operand) for item in value)
-    if comparison == "$in":
+    if operator == "$in":
         return isinstance(operand, list) and any(_equal(value, item) for item in operand)
-    if comparison in ("$eq", "$ne"):
-        return _equal(value, operand) == (comparison == "$eq")
-    if comparison == "$prefix":
+    if operator in ("$eq", "$ne"):
+        return _equal(value, operand) == (operator == "$eq")
+    if operator == "$prefix":
         return isinstance(value, str) and isinstance(operand, str) and value.startswith(operand)
-    return _type(value) is _type(operand) in (float, str) and _ORDER_TESTS[comparison](value, operand)
+    return _type(value) is _type(operand) in (float, str) and _ORDER_TESTS[operator](value, operand)
 
 
 def at_path(path: str, test: str, *arguments: object) -> Sql:

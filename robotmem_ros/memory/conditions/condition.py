@@ -84,7 +84,7 @@ class Attributes(NamedTuple):
 class Columns(Protocol):
     """Columns in RAM: a test by each, or None where they do not tell it of the snapshot."""
 
-    def of(self, holds: Callable[[Attributes], bool]) -> Test | None:
+    def of(self, holds: Callable[[Attributes], bool]) -> Test:
         """Return the test of what holds for some attributes."""
 
     def of_labels(self, labels: Collection[str]) -> Test | None:

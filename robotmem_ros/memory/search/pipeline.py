@@ -206,9 +206,9 @@ class _Recall:
         distances: dict[int, float] = {}
 
         def find(pool: Candidates, n: int) -> list[int]:
-            neighbors = nearest(self.snapshot, pool, place, space, n)
-            distances.update(neighbors)
-            return [neighbor.memory_id for neighbor in neighbors]
+            hits = nearest(self.snapshot, pool, place, space, n)
+            distances.update(hits)
+            return [hit.memory_id for hit in hits]
 
         match_ranking = None
         if self.query.text:

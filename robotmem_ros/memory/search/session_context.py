@@ -99,8 +99,8 @@ def measure_in_session(
 
 def _cosines(vectors: Floats, query: Vector) -> Floats:
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    cosines: Floats = np.einsum("ij,j->i", vectors, query) / np.maximum(lengths, 1e-9)
-    return cosines
+    similarities: Floats = np.einsum("ij,j->i", vectors, query) / np.maximum(lengths, 1e-9)
+    return similarities
 
 
 def gains_in_session(scores: Scores, places: Places, parameters: Parameters) -> tuple[Gain, Gain]:

@@ -35,12 +35,11 @@ _FIRST_RADIUS = 0.25
 _LAST_RADIUS = 64.0
 
 
-class Neighbor(NamedTuple):
-    """A memory near a place."""
+class Distance(NamedTuple):
+    """A memory, and how far it is from a place."""
 
     memory_id: int
-    distance: float
-    """Metres."""
+    metres: float
 
 
 def find_matches(
@@ -93,7 +92,7 @@ def _nearly_as_relevant(
     return candidates
 
 
-def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, n: int) -> list[Neighbor]:
+def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, n: int) -> list[Distance]:
     """Find the `n` candidates nearest to the target, exactly, with their distance in metres; equals newest first.
 
     If they are not listed, the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a
@@ -113,7 +112,7 @@ def nearest(snapshot: Snapshot, candidates: Candidates, place: Place, space: Spa
 
 def _within_radius(
     snapshot: Snapshot, candidates: Candidates, place: Place, space: Space, *, radius: float, n: int
-) -> list[Neighbor]:
+) -> list[Distance]:
     batches = nearest_rows.by_distance(snapshot, candidates, place, space, radius)
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     matches: list[tuple[float, int, int]] = []
@@ -123,8 +122,8 @@ def _within_radius(
             break
     batches.close()
     matches.sort()
-    neighbors = (Neighbor(-negative_id, math.sqrt(square)) for square, _, negative_id in matches[:n])
-    return [neighbor for neighbor in neighbors if neighbor.distance <= radius]
+    distances = (Distance(-negative_id, math.sqrt(square)) for square, _, negative_id in matches[:n])
+    return [distance for distance in distances if distance.metres <= radius]
 
 
 def _candidates_of(

@@ -32,7 +32,7 @@ const BUSY = 3000; // ms between two looks at the whole map and the timeline whi
 
 translatePage();
 await loginByAddress();
-await get("/openapi.json").then(addDescribed, () => {}); // whoever must log in first comes again
+await get("/openapi.json").then(addDescribed).catch(() => {}); // whoever must log in first comes again
 startSwitches();
 const map = startMap();
 const isSimulated = () => newest() !== null && isSim(newest());

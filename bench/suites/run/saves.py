@@ -57,7 +57,7 @@ class Saves:
     """Without that search."""
     peer_save: float
     peer_published: int
-    """How many of `sample` robotmem's learn keeps as published."""
+    """Number of `sample` that robotmem's learn keeps as published."""
     sample: int
 
 

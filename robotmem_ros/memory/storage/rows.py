@@ -210,10 +210,10 @@ def status(snapshot: Snapshot, memory_id: int) -> tuple[str, str]:
     Raises:
         MemoryNotFoundError: there is no such memory.
     """
-    known = statuses(snapshot, [memory_id])
-    if not known:
+    status_and_reason = statuses(snapshot, [memory_id]).get(memory_id)
+    if status_and_reason is None:
         raise MemoryNotFoundError(memory_id)
-    return known[memory_id]
+    return status_and_reason
 
 
 def statuses(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[str, str]]:

@@ -82,7 +82,7 @@ def least(distances: Distances, n: int) -> float:
     return float(np.partition(distances, n - 1)[n - 1])
 
 
-class _Found(NamedTuple):
+class _Owners(NamedTuple):
     """Candidates and the vectors that they have, nearest first, and those with the same vector newest first."""
 
     memory_ids: Ids
@@ -106,8 +106,8 @@ class Walk:
         """
         hits = Measures.of(())
         while (batch := vectors.next(width)) is not None:
-            found, is_enough = self._found_in(batch, hits, vectors.error)
-            hits = hits.join(self._measure(found)).nearest_first()
+            owners, is_enough = self._owners_in(batch, hits, vectors.error)
+            hits = hits.join(self._measure(owners)).nearest_first()
             if is_enough or self._farthest(hits) < batch.complete_up_to - vectors.error - _ROUNDING:
                 break
             # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
@@ -118,12 +118,12 @@ class Walk:
         # The distance of the last one that is wanted; infinity as long as there are fewer.
         return math.inf if len(hits.ids) < self.depth else 1.0 - float(hits.cosine[self.depth - 1])
 
-    def _measure(self, found: _Found) -> Measures:
-        ids, distances = measure(vector_rows.with_ids(self.snapshot, np.unique(found.vector_ids)), self.query)
-        is_kept = np.isin(found.vector_ids, ids)
-        return to_measures(found.memory_ids[is_kept], distances[np.searchsorted(ids, found.vector_ids[is_kept])])
+    def _measure(self, owners: _Owners) -> Measures:
+        ids, distances = measure(vector_rows.with_ids(self.snapshot, np.unique(owners.vector_ids)), self.query)
+        is_kept = np.isin(owners.vector_ids, ids)
+        return to_measures(owners.memory_ids[is_kept], distances[np.searchsorted(ids, owners.vector_ids[is_kept])])
 
-    def _found_in(self, batch: Batch, before: Measures, error: float) -> tuple[_Found, bool]:
+    def _owners_in(self, batch: Batch, before: Measures, error: float) -> tuple[_Owners, bool]:
         # The candidates of a batch, and whether these and earlier ones are as many as the depth, so that farther
         # candidates of the batch were left out.
         farthest, wanted = self._farthest(before), self.depth - len(before.ids)
@@ -139,8 +139,8 @@ class Walk:
             limit = farthest + 2 * error + _ROUNDING
             if batch.distances[start - 1] > limit:
                 is_near = batch.distances[positions] <= limit
-                return _Found(memory_ids[is_near], batch.ids[positions[is_near]]), True
-        return _Found(memory_ids, batch.ids[positions]), False
+                return _Owners(memory_ids[is_near], batch.ids[positions[is_near]]), True
+        return _Owners(memory_ids, batch.ids[positions]), False
 
     def _owners(self, vector_ids: Ids) -> tuple[Ids, Ids, int]:
         # The positions of vectors and the candidates that have them, and how many vectors were read: the first ones,
@@ -171,8 +171,9 @@ class Walk:
         newest = vector_rows.newest_of_each(self.snapshot, vector_ids)
         owners = np.where(np.isin(newest, self.candidates.among(self.snapshot, newest)), newest, 0)
         if len(others := np.flatnonzero(owners == 0)):
-            found = vector_rows.owners(self.snapshot, vector_ids[others], check=self._untested, limit=-1)
-            positions, memory_ids = self._passing(*found)
+            positions, memory_ids = self._passing(
+                *vector_rows.owners(self.snapshot, vector_ids[others], check=self._untested, limit=-1)
+            )
             np.maximum.at(owners, others[positions], memory_ids)
         positions = np.flatnonzero(owners)
         return positions, owners[positions]

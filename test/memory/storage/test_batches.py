@@ -43,13 +43,13 @@ def test_a_transaction_has_one_revision_and_a_recall_has_none(memory: RobotMemor
 
 
 def test_a_purge_leaves_the_uuid_and_nothing_else(memory: RobotMemory, open_memory: OpenMemory, tmp_path: Path) -> None:
-    gone = memory.learn("the code is 4711").memory_id
+    gone = memory.learn("the password is swordfish").memory_id
     before = whole(memory)
     memory.purge(ids=[gone])
     after = memory.changes_since(before.cursor)
     assert after is not None
     assert (after.rows, after.deleted) == ((), (before.rows[0]["uuid"],))
-    assert "4711" not in "".join(after.lines())
+    assert "swordfish" not in "".join(after.lines())
     # The export of before brings it back nowhere where it was deleted.
     assert memory.apply(before).refused == 1
     copy, late = open_memory(tmp_path / "copy.db"), open_memory(tmp_path / "late.db")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +16,7 @@ from ..memory.new_memory import check_positions, checked_data, context_frame, so
 from . import values
 from .counters import DropError, DropReason
 from .images import thumbnail
-from .message import SPATIAL, Observation, Origin
+from .message import SPATIAL, Observation, Origin, holds_position
 from .message_types import TypeDescription
 from .plan import Planner
 from .sources import NoValueError, Reader
@@ -23,6 +24,11 @@ from .topic_config import TopicConfig
 from .values import plain_text, scalar
 
 _T = TypeVar("_T")
+_NEGATIVE = re.compile(r"-\d+", re.ASCII)
+_NO_FRAME = (
+    "frame_id is empty, so it is unknown where the position is: name the frame in {0}.frame, such as \"'camera'\"; "
+    "{0}.require_frame: false takes memory_frame"
+)
 _POSITION = 3
 """Numbers of a pose without an orientation."""
 
@@ -39,10 +45,17 @@ class Extraction(NamedTuple):
     """Explanation of the last drop for each reason."""
 
 
-class _Whole(NamedTuple):
-    """The message around an element."""
+class _Place(NamedTuple):
+    """What a source reads from: the arguments of `Reader.read`."""
 
+    element: Any
     message: Any
+    nth: int
+
+
+class _Whole(NamedTuple):
+    """What the elements of one message share."""
+
     stamp_ns: int
     parameters: Parameters
     origin: Origin | None
@@ -57,7 +70,10 @@ class Extractor:
 
     def __init__(self, config: TopicConfig, types: TypeDescription) -> None:
         self._config = config
-        self._plan = Planner(config, types).plan()
+        self._plan = plan = Planner(config, types).plan()
+        # A type without a header leaves it to `memory_frame`.
+        names_frame = plan.message_has_header or plan.element_has_header or "frame" in plan.readers
+        self._needs_frame = names_frame and config.require_frame
 
     def extract(
         self, message: Any, receipt_ns: int, parameters: Parameters, origin: Origin | None = None
@@ -72,13 +88,13 @@ class Extractor:
         details: dict[DropReason, str] = {}
         try:
             elements = self._elements(message, drops)
-            whole = _Whole(message, self._message_stamp(message) or receipt_ns, parameters, origin)
+            whole = _Whole(self._message_stamp(message) or receipt_ns, parameters, origin)
         except Exception as cause:
             reason = _reason(cause)
             return Extraction([], Counter([reason]), receipt_ns, {reason: str(cause)})
         for index, element in enumerate(elements):
             try:
-                observations.append(self._observation(element, index, whole))
+                observations.append(self._observation(_Place(element, message, index), whole))
             except Exception as cause:  # noqa: PERF203 -- one bad element never stops the rest
                 reason = _reason(cause)
                 drops[reason] += 1
@@ -97,27 +113,29 @@ class Extractor:
             return elements[:limit]
         return elements
 
-    def _observation(self, element: Any, index: int, whole: _Whole) -> Observation:
-        message, parameters = whole.message, whole.parameters
+    def _observation(self, place: _Place, whole: _Whole) -> Observation:
+        parameters = whole.parameters
         for reader, choices in self._plan.only:
-            if scalar(reader.read(element, message)) not in choices:
+            if scalar(reader.read(*place)) not in choices:
                 raise DropError(DropReason.NOT_SELECTED)
-        stamp_ns = self._stamp(element, message) or whole.stamp_ns
+        stamp_ns = self._stamp(place) or whole.stamp_ns
         if stamp_ns <= 0:
             raise DropError(DropReason.NO_STAMP, "the message has no stamp, and the clock shows no time yet")
-        data, data_format = self._data(element, message)
-        content = self._description(element, message, parameters)
-        frame_id = self._frame(element, message)
-        pose = self._pose(element, message)
-        covariance = self._optional("covariance", element, message, values.covariance, None)
-        label = self._name("label", element, message)
-        confidence = self._optional("confidence", element, message, values.confidence, 0.9)
-        perception_type = self._sense(element, message)
-        context = self._context(element, message, parameters)
-        session_id, collection = self._name("session_id", element, message), self._name("collection", element, message)
+        data, data_format = self._data(place)
+        content = self._description(place, parameters)
+        frame_id = self._frame(place)
+        pose = self._pose(place)
+        covariance = self._optional("covariance", place, values.covariance, None)
+        label = self._name("label", place)
+        confidence = self._optional("confidence", place, values.confidence, 0.9)
+        perception_type = self._sense(place)
+        context = self._context(place, parameters)
+        session_id, collection = self._name("session_id", place), self._name("collection", place)
         if SPATIAL in context:
             check_positions(f"context.{SPATIAL}", context[SPATIAL])
             frame_id = frame_id or context_frame(context)
+        if not frame_id and self._needs_frame and (pose is not None or holds_position(context.get(SPATIAL))):
+            raise DropError(DropReason.BAD_FRAME, _NO_FRAME.format(self._config.name))
         new = NewMemory(
             Kind.PERCEPTION,
             content=content,
@@ -135,28 +153,28 @@ class Extractor:
             confidence=confidence,
             source=source_of(context) or ("topic" if whole.origin is None else "import"),
             stream=self._config.topic,
-            identity=self._name("identity", element, message),
-            import_key=None if whole.origin is None else ImportKey(*whole.origin, index),
+            identity=self._identity(place),
+            import_key=None if whole.origin is None else ImportKey(*whole.origin, place.nth),
         )
         return Observation(
             new,
             has_orientation=pose is not None and len(pose) > _POSITION,
             covariance=covariance,
-            state=self._optional("changes_only", element, message, plain_text, None),
+            state=self._optional("changes_only", place, plain_text, None),
         )
 
-    def _optional(self, key: str, element: Any, message: Any, make: Callable[[Any], _T], default: _T) -> _T:
+    def _optional(self, key: str, place: _Place, make: Callable[[Any], _T], default: _T) -> _T:
         reader = self._plan.readers.get(key)
         if reader is None:
             return default
         try:
-            return make(reader.read(element, message))
+            return make(reader.read(*place))
         except NoValueError:
             return default
 
-    def _description(self, element: Any, message: Any, parameters: Parameters) -> str:
+    def _description(self, place: _Place, parameters: Parameters) -> str:
         try:
-            value = self._plan.readers["description"].read(element, message)
+            value = self._plan.readers["description"].read(*place)
         except NoValueError as cause:
             raise DropError(DropReason.NO_DESCRIPTION, f"description: {cause}") from None
         text = value if isinstance(value, str) else plain_text(value)
@@ -167,12 +185,17 @@ class Extractor:
                 raise DropError(DropReason.NO_DESCRIPTION, "the description is empty") from None
             raise
 
-    def _name(self, key: str, element: Any, message: Any) -> str:
-        value = self._optional(key, element, message, _as_is, "")
+    def _name(self, key: str, place: _Place) -> str:
+        value = self._optional(key, place, _as_is, "")
         return validation.name(key, value if isinstance(value, str) else plain_text(value)) if value != "" else ""
 
-    def _sense(self, element: Any, message: Any) -> str:
-        value = self._optional("perception_type_from", element, message, plain_text, "")
+    def _identity(self, place: _Place) -> str:
+        identity = self._name("identity", place)
+        # A tracker gives -1 to what it does not track.
+        return "" if _NEGATIVE.fullmatch(identity) else identity
+
+    def _sense(self, place: _Place) -> str:
+        value = self._optional("perception_type_from", place, plain_text, "")
         if not value:
             return self._config.perception_type
         return str(validation.member("perception_type", value, PerceptionType).value)
@@ -180,27 +203,27 @@ class Extractor:
     def _message_stamp(self, message: Any) -> int:
         return values.stamp_ns(message.header.stamp) if self._plan.message_has_header else 0
 
-    def _stamp(self, element: Any, message: Any) -> int:
-        stamp_ns = self._optional("stamp", element, message, values.stamp_ns, 0)
+    def _stamp(self, place: _Place) -> int:
+        stamp_ns = self._optional("stamp", place, values.stamp_ns, 0)
         if not stamp_ns and self._plan.element_has_header:
-            stamp_ns = values.stamp_ns(element.header.stamp)
+            stamp_ns = values.stamp_ns(place.element.header.stamp)
         return stamp_ns
 
-    def _frame(self, element: Any, message: Any) -> str:
-        frame = self._name("frame", element, message)
+    def _frame(self, place: _Place) -> str:
+        frame = self._name("frame", place)
         if not frame and self._plan.element_has_header:
-            frame = element.header.frame_id
+            frame = place.element.header.frame_id
         if not frame and self._plan.message_has_header:
-            frame = message.header.frame_id
+            frame = place.message.header.frame_id
         return validation.frame("frame_id", frame)
 
-    def _pose(self, element: Any, message: Any) -> tuple[float, ...] | None:
-        position = self._optional("position", element, message, _as_is, None)
+    def _pose(self, place: _Place) -> tuple[float, ...] | None:
+        position = self._optional("position", place, _as_is, None)
         if position is not None:
-            return values.pose(position, self._optional("orientation", element, message, _as_is, None))
+            return values.pose(position, self._optional("orientation", place, _as_is, None))
         errors: dict[DropReason, DropError] = {}
         for reader in self._plan.poses:
-            pose = self._pose_at(reader, element, message)
+            pose = self._pose_at(reader, place)
             if isinstance(pose, DropError):
                 errors[pose.reason] = pose
             elif pose is not None:
@@ -213,32 +236,32 @@ class Extractor:
             raise errors[DropReason.NO_POSE]
         return None
 
-    def _pose_at(self, reader: Reader, element: Any, message: Any) -> tuple[float, ...] | DropError | None:
+    def _pose_at(self, reader: Reader, place: _Place) -> tuple[float, ...] | DropError | None:
         try:
-            return values.pose_set(reader.read(element, message), among_others=len(self._plan.poses) > 1)
+            return values.pose_set(reader.read(*place), among_others=len(self._plan.poses) > 1)
         except NoValueError:
             return None
         except DropError as cause:
             return cause
 
-    def _context(self, element: Any, message: Any, parameters: Parameters) -> dict[str, object]:
-        text = self._optional("context_json", element, message, _as_is, "")
+    def _context(self, place: _Place, parameters: Parameters) -> dict[str, object]:
+        text = self._optional("context_json", place, _as_is, "")
         context = validation.json_object("context", text, limit=MAX_CONTEXT) if text else {}
         for part in self._plan.context:
             try:
-                value = part.convert(part.reader.read(element, message))
+                value = part.convert(part.reader.read(*place))
             except NoValueError:
                 continue
             values.put(context, part.name, value)
         return context
 
-    def _data(self, element: Any, message: Any) -> tuple[bytes, str]:
-        image = self._optional("image", element, message, _as_is, None)
+    def _data(self, place: _Place) -> tuple[bytes, str]:
+        image = self._optional("image", place, _as_is, None)
         if image is not None:
             size = self._config.thumbnail_width, self._config.thumbnail_height
             return thumbnail(image, width=size[0], height=size[1])
-        data = self._optional("data", element, message, values.raw_bytes, b"")
-        return data, self._name("data_format", element, message) if data else ""
+        data = self._optional("data", place, values.raw_bytes, b"")
+        return data, self._name("data_format", place) if data else ""
 
 
 def _as_is(value: Any) -> Any:

@@ -47,7 +47,7 @@ class Observation:
     @property
     def position_frame(self) -> str:
         """Return the frame of all its positions; empty if it has none."""
-        return self.new.frame_id if self.new.pose is not None or _holds_position(self._spatial()) else ""
+        return self.new.frame_id if self.new.pose is not None or holds_position(self._spatial()) else ""
 
     def in_frame(self, transform: Transform, frame_id: str) -> Observation:
         """Transform pose, covariance and the positions of the context into the target frame of `transform`.
@@ -196,7 +196,8 @@ def _transform_values(field: str, values: Mapping[str, object], transform: Trans
     return new_values
 
 
-def _holds_position(value: object) -> bool:
+def holds_position(value: object) -> bool:
+    """Tell whether a part of a context has the numbers of a position."""
     if isinstance(value, Mapping):
-        return any(_holds_position(inner) for inner in value.values())
+        return any(holds_position(inner) for inner in value.values())
     return validation.position_numbers(value) is not None

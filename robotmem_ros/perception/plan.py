@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..memory.errors import InvalidFieldError
-from .message_types import BYTES, NUMBERS, FieldType, TypeDescription, UnknownTypeError
+from .message_types import BYTES, FLOATS, NUMBERS, FieldType, TypeDescription, UnknownTypeError
 from .sources import DotPath, PathError, Reader, Template, reader
 from .topic_config import TopicConfig
 from .values import Json, json_converter
@@ -20,6 +20,21 @@ def _has(*names: str) -> _Fits:
         return field_type.is_message and set(names) <= set(types.fields(field_type.name))
 
     return fits
+
+
+def _is_array(names: Collection[str], *lengths: int) -> _Fits:
+    def fits(_: TypeDescription, field_type: FieldType) -> bool:
+        return field_type.is_array and field_type.name in names and field_type.length in {None, *lengths}
+
+    return fits
+
+
+def _is_position(types: TypeDescription, field_type: FieldType) -> bool:
+    return _has("x", "y")(types, field_type) or _is_array(NUMBERS, 2, 3)(types, field_type)
+
+
+def _is_orientation(types: TypeDescription, field_type: FieldType) -> bool:
+    return _has("x", "y", "z", "w")(types, field_type) or _is_array(FLOATS, 4)(types, field_type)
 
 
 def _is_image(types: TypeDescription, field_type: FieldType) -> bool:
@@ -37,9 +52,15 @@ _SCALAR: tuple[str, _Fits] = ("one number or text", lambda _, field_type: field_
 _REQUIREMENTS: dict[str, tuple[str, _Fits]] = {
     "confidence": ("a number", lambda _, field_type: field_type.is_scalar and field_type.name in NUMBERS),
     "pose": ("a message with position and orientation, or a box with center and size", _is_pose),
-    "position": ("a message with x, y, z", _has("x", "y", "z")),
-    "orientation": ("a message with x, y, z, w", _has("x", "y", "z", "w")),
-    "covariance": ("36 or 9 numbers", lambda _, field_type: field_type.is_array and field_type.name == "float64"),
+    "position": (
+        "a message with x, y, z, or an array of 2 or 3 numbers",
+        _is_position,
+    ),
+    "orientation": (
+        "a message with x, y, z, w, or an array of 4 numbers",
+        _is_orientation,
+    ),
+    "covariance": ("an array of 36, 9 or 6 numbers", _is_array(FLOATS, 36, 9, 6)),
     "stamp": ("a message with sec and nanosec", _has("sec", "nanosec")),
     "data": ("an array of bytes", lambda _, field_type: field_type.is_array and field_type.name in BYTES),
     "image": ("an Image or a CompressedImage", _is_image),

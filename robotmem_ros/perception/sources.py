@@ -2,7 +2,9 @@
 
 A dot path such as `pose.pose.position` or `results.0.hypothesis.class_id` starts at the element that is looked at (the
 message itself where no array is iterated); `/header.stamp` starts at the message, `.` is the element as a whole.
-`results.best(hypothesis.score)` is the element of an array with the highest value, the first of equals.
+`results.best(hypothesis.score)` is the element of an array with the highest value, the first of equals; in
+`/marker_ids.[i]`, `[i]` has the number that the element has in the array of `each`, for arrays that lie side by side.
+`confidence * 0.01` is a number, or each number of an array, times a factor.
 
 A template such as "saw {results.0.hypothesis.class_id} ({score:.2f})" holds dot paths; `{path:spec}` takes Python's
 format specs.
@@ -19,14 +21,17 @@ from typing import Any, Protocol
 
 from ..memory.errors import RobotMemoryError, shown
 from .message_types import FLOATS, NUMBERS, TEXTS, FieldType, TypeDescription
-from .values import format_value
+from .values import format_value, scalar
 
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)
 _BEST = re.compile(r"best\(([^()]*)\)")
+_NTH = "[i]"
+_FACTOR = re.compile(r"(.+?)\s*\*\s*([+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,2})?)", re.ASCII)
 _DOT_OUTSIDE_PARENTHESES = re.compile(r"\.(?![^()]*\))")
 
-_Get = Callable[[Any], Any]
+_Get = Callable[[Any, int], Any]
+"""Step of a path: from a value, and the number of the element in the array of `each`, to the next value."""
 
 
 class PathError(RobotMemoryError):
@@ -45,8 +50,8 @@ class NoValueError(Exception):
 class Reader(Protocol):
     """Source of one value of a message: a path, a template or a constant."""
 
-    def read(self, element: Any, message: Any) -> Any:
-        """Return the value; NoValueError if the message has none."""
+    def read(self, element: Any, message: Any, index: int = 0) -> Any:
+        """Return the value for the element number `index` of the message; NoValueError if the message has none."""
         ...
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
@@ -66,7 +71,14 @@ def reader(source: str | float, names: Mapping[str, Reader] | None = None) -> Re
         return Constant(source[1:-1])
     if "{" in source or "}" in source:
         return Template(source, names)
-    return DotPath(source)
+    return _value_reader(source, {})
+
+
+def _value_reader(text: str, names: Mapping[str, Reader]) -> Reader:
+    """Return the reader of a name or a path, maybe with a factor."""
+    if scaled := _FACTOR.fullmatch(text):
+        return Scaled(_value_reader(scaled[1], names), float(scaled[2]))
+    return names.get(text) or DotPath(text)
 
 
 class Constant:
@@ -75,13 +87,41 @@ class Constant:
     def __init__(self, value: str | float) -> None:
         self._value = value
 
-    def read(self, element: Any, message: Any) -> str | float:
+    def read(self, element: Any, message: Any, index: int = 0) -> str | float:
         """Return the value."""
         return self._value
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
         """Return the type of the value."""
         return FieldType("string" if isinstance(self._value, str) else "float64")
+
+
+class Scaled:
+    """A number, or an array of numbers, times a factor: a confidence in percent, a position in millimetres."""
+
+    def __init__(self, source: Reader, factor: float) -> None:
+        self._source = source
+        self._factor = factor
+
+    def read(self, element: Any, message: Any, index: int = 0) -> float | list[float]:
+        """Return the product; NoValueError if the message has no value."""
+        value = self._source.read(element, message, index)
+        if hasattr(value, "__len__") and not isinstance(value, bytes):
+            return [float(scalar(item)) * self._factor for item in value]
+        return float(scalar(value)) * self._factor
+
+    def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
+        """Return the type of the product.
+
+        Raises:
+            PathError: the source leads to no field, or to none with numbers.
+            UnknownTypeError: a type on the way is not known.
+        """
+        field_type = self._source.check(types, element, message)
+        if field_type.name not in NUMBERS:
+            problem = f"is {field_type}; only a number, or an array of numbers, can be multiplied"
+            raise PathError(getattr(self._source, "text", ""), problem)
+        return field_type._replace(name="float64")
 
 
 class Template:
@@ -108,13 +148,13 @@ class Template:
                 raise PathError(text, f"cannot be used at {{{path}}}: only a format spec such as {{score:.2f}} can")
             if not path:
                 raise PathError(text, "has no path between { and }; write {{ and }} for the brackets themselves")
-            self._parts.append((literal, (names or {}).get(path) or DotPath(path), spec or ""))
+            self._parts.append((literal, _value_reader(path, names or {}), spec or ""))
 
     def __repr__(self) -> str:
         return f"Template({self.text!r})"
 
-    def read(self, element: Any, message: Any) -> str:
-        """Return the text for an element of a message.
+    def read(self, element: Any, message: Any, index: int = 0) -> str:
+        """Return the text for the element number `index` of a message.
 
         Raises:
             NoValueError: an array on the way to a value is too short.
@@ -123,7 +163,7 @@ class Template:
         for literal, reader, spec in self._parts:
             out.append(literal)
             if reader is not None:
-                value = reader.read(element, message)
+                value = reader.read(element, message, index)
                 out.append(value if isinstance(value, str) and not spec else format_value(value, spec))
         return "".join(out)
 
@@ -171,8 +211,8 @@ class DotPath:
     def __repr__(self) -> str:
         return f"DotPath({self.text!r})"
 
-    def read(self, element: Any, message: Any) -> Any:
-        """Return the value in an element of a message.
+    def read(self, element: Any, message: Any, index: int = 0) -> Any:
+        """Return the value in the element number `index` of a message.
 
         Raises:
             NoValueError: an array on the way is too short.
@@ -180,7 +220,7 @@ class DotPath:
         """
         value = message if self._from_message else element
         for get in self._getters:
-            value = get(value)
+            value = get(value, index)
         return value
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
@@ -196,6 +236,8 @@ class DotPath:
             if _NAME.fullmatch(step):
                 current = self._checked_field(types, current, step, place)
             else:
+                if step == _NTH and element == message:
+                    raise PathError(self.text, f"counts elements by {_NTH}, but no array is named by `each`")
                 current = self._checked_element(types, current, step, place)
         return current
 
@@ -217,7 +259,7 @@ class DotPath:
             value = DotPath(best[1]).check(types, current.element, current.element)
             if value.is_array or value.name not in NUMBERS:
                 raise PathError(self.text, f"compares by {best[1]!r}, which is {value} and no number")
-        elif current.length is not None and int(step) >= current.length:
+        elif step != _NTH and current.length is not None and int(step) >= current.length:
             raise PathError(self.text, f"asks {place} for element {step}, but the last one is {current.length - 1}")
         return current.element
 
@@ -230,27 +272,35 @@ def _compile_getters(text: str, steps: list[str]) -> tuple[_Get, ...]:
             names.append(step)
             continue
         if names:
-            getters.append(attrgetter(".".join(names)))
+            getters.append(_fields(names))
             names = []
-        if _INDEX.fullmatch(step):
-            getters.append(_element(int(step)))
+        if step == _NTH:
+            getters.append(_element)
+        elif _INDEX.fullmatch(step):
+            getters.append(_fixed(int(step)))
         elif best := _BEST.fullmatch(step):
             getters.append(_best(DotPath(best[1])))
         else:
-            raise PathError(text, f"is no path: {step!r} is neither a field, an index, nor best(field)")
+            raise PathError(text, f"is no path: {step!r} is neither a field, an index, [i], nor best(field)")
     if names:
-        getters.append(attrgetter(".".join(names)))
+        getters.append(_fields(names))
     return tuple(getters)
 
 
-def _element(index: int) -> _Get:
-    def get(array: Any) -> Any:
-        try:
-            return array[index]
-        except IndexError:
-            raise NoValueError(f"the array has {len(array)} elements") from None
+def _fields(names: list[str]) -> _Get:
+    get = attrgetter(".".join(names))
+    return lambda value, index: get(value)
 
-    return get
+
+def _fixed(index: int) -> _Get:
+    return lambda array, _: _element(array, index)
+
+
+def _element(array: Any, index: int) -> Any:
+    try:
+        return array[index]
+    except IndexError:
+        raise NoValueError(f"the array has {len(array)} elements") from None
 
 
 def _best(key: DotPath) -> _Get:
@@ -258,7 +308,7 @@ def _best(key: DotPath) -> _Get:
         value = float(key.read(element, element))
         return -math.inf if math.isnan(value) else value
 
-    def get(array: Any) -> Any:
+    def get(array: Any, index: int) -> Any:
         if len(array) == 0:
             raise NoValueError("the array is empty")
         return array[0] if len(array) == 1 else max(array, key=rank)

@@ -70,12 +70,15 @@ class TopicConfig:
     pose: tuple[str, ...] = _source(
         "A message with position and orientation, or a box with center and size; of several, the first that is set.", ()
     )
-    position: str = _source("A message with x, y, z; overrides `pose`.")
-    orientation: str = _source("A message with x, y, z, w; with `position` only.")
+    position: str = _source("A message with x, y, z, or an array of two or three numbers; overrides `pose`.")
+    orientation: str = _source("A message with x, y, z, w, or an array of four numbers; with `position` only.")
     at_frame: bool = parameter(False, "Without pose and position, it lies at the origin of its frame.")
-    covariance: str = _source("36 or 9 numbers, row by row; the position comes first.")
+    covariance: str = _source("36 or 9 numbers, row by row, or 6 of an upper triangle; the position comes first.")
     stamp: str = _source("A message with sec and nanosec; empty for the header of the element, then of the message.")
     frame: str = _source("Frame of the pose; empty for the header of the element, then of the message.")
+    require_frame: bool = parameter(
+        True, "Drop a position whose frame is named and empty; else it is one in `memory_frame`."
+    )
     context: Mapping[str, str] = _mapping("Dotted names in the context, each with its source.")
     context_json: str = _source("A text that is a JSON object, to start the context with.")
     session_id: str = _source("Session.")

@@ -18,7 +18,9 @@ _NS = 1_000_000_000
 _MOST_WRITTEN = 20
 _MOST_LISTED = 1000
 _DEEPEST = 16
-_POSITION_OF = {36: 6, 9: 3}
+_COVARIANCE_ROWS = {36: ((0, 1, 2), (6, 7, 8), (12, 13, 14)), 9: ((0, 1, 2), (3, 4, 5), (6, 7, 8)),
+                    6: ((0, 1, 2), (1, 3, 4), (2, 4, 5))}  # fmt: skip
+"""Indices of the block of the position among 36 or 9 numbers, row by row, or among the 6 of an upper triangle."""
 _SLACK = 1e-6
 """Largest error of a float32 near 1.0."""
 _VECTORS = (("x", "y"), ("x", "y", "z"), ("x", "y", "z", "w"))
@@ -119,10 +121,12 @@ def stamp_ns(stamp: Any) -> int:
 def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
     """Return x, y, z; and the unit quaternion x, y, z, w unless it is unset (of length zero).
 
+    Each is a message with these fields, or an array; z may be missing.
+
     Raises:
-        DropError: a number is not finite, or the position lies too far out.
+        DropError: a number is not finite or missing, or the position lies too far out.
     """
-    place = (float(position.x), float(position.y), float(position.z))
+    place = _numbers(position, ("x", "y", "z"), least=2)
     turn = () if orientation is None else _quaternion(orientation)
     if not all(math.isfinite(number) for number in (*place, *turn)):
         raise DropError(DropReason.BAD_POSE, f"{(*place, *turn)} is not finite")
@@ -131,6 +135,15 @@ def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
     except InvalidFieldError as cause:
         raise DropError(DropReason.BAD_POSE, str(cause)) from None
     return (*place, *turn)
+
+
+def _numbers(value: Any, names: tuple[str, ...], least: int) -> tuple[float, ...]:
+    """Return the named fields of a message, or the numbers of an array; after the `least`, 0 for what is missing."""
+    if hasattr(value, names[0]):
+        return tuple(float(getattr(value, name, 0.0)) for name in names)
+    if not least <= len(value) <= len(names):
+        raise DropError(DropReason.BAD_POSE, f"an array of {len(value)} numbers is not {', '.join(names)}")
+    return (*map(float, value), *[0.0] * (len(names) - len(value)))
 
 
 def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
@@ -154,17 +167,17 @@ def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
 
 
 def _quaternion(orientation: Any) -> tuple[float, ...]:
-    parts = (float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
+    parts = _numbers(orientation, ("x", "y", "z", "w"), least=4)
     length = math.hypot(*parts)
     return tuple(part / length for part in parts) if length != 0.0 else ()
 
 
 def covariance(values: Sequence[float]) -> Matrix | None:
     """Return the block of the position, in m²; None if it is unset (all zero, first element negative) or not finite."""
-    stride = _POSITION_OF.get(len(values))
-    if stride is None:
+    rows = _COVARIANCE_ROWS.get(len(values))
+    if rows is None:
         return None
-    block = [[float(values[row * stride + column]) for column in range(3)] for row in range(3)]
+    block = [[float(values[index]) for index in row] for row in rows]
     numbers = [number for row in block for number in row]
     if not all(math.isfinite(number) for number in numbers) or not any(numbers) or numbers[0] < 0.0:
         return None

@@ -141,7 +141,7 @@ def test_what_lies_without_a_frame_or_nowhere_needs_no_transform(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     make(STRING).receive("seen", rosbags.make(STRING, {"data": "a mug"}), STAMP_NS)
-    make(POSE).receive("seen", stamped(rosbags, ""), STAMP_NS)
+    make(POSE, keys={"require_frame": False}).receive("seen", stamped(rosbags, ""), STAMP_NS)
     make("sensor_msgs/msg/Range").receive(
         "seen", rosbags.make("sensor_msgs/msg/Range", {"header": header("sonar"), "range": 1.0}), STAMP_NS
     )

@@ -38,6 +38,23 @@ DEFINITIONS = {
     "vision_msgs/BoundingBox2D bbox\nstring id",
     "vision_msgs/msg/Detection3DArray": "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
     "vision_msgs/msg/Detection2DArray": "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
+    "ros2_aruco_interfaces/msg/ArucoMarkers": "std_msgs/Header header\nint64[] marker_ids\ngeometry_msgs/Pose[] poses",
+    "zed_msgs/msg/Keypoint2Df": "float32[2] kp",
+    "zed_msgs/msg/Keypoint2Di": "uint32[2] kp",
+    "zed_msgs/msg/Keypoint3D": "float32[3] kp",
+    "zed_msgs/msg/BoundingBox2Df": "zed_msgs/Keypoint2Df[4] corners",
+    "zed_msgs/msg/BoundingBox2Di": "zed_msgs/Keypoint2Di[4] corners",
+    "zed_msgs/msg/BoundingBox3D": "zed_msgs/Keypoint3D[8] corners",
+    "zed_msgs/msg/Skeleton2D": "zed_msgs/Keypoint2Df[70] keypoints",
+    "zed_msgs/msg/Skeleton3D": "zed_msgs/Keypoint3D[70] keypoints",
+    "zed_msgs/msg/Object": "string label\nint16 label_id\nstring sublabel\nfloat32 confidence\nfloat32[3] position\n"
+    "float32[6] position_covariance\nfloat32[3] velocity\nbool tracking_available\nint8 tracking_state\n"
+    "int8 action_state\nzed_msgs/BoundingBox2Di bounding_box_2d\nzed_msgs/BoundingBox3D bounding_box_3d\n"
+    "float32[3] dimensions_3d\nbool skeleton_available\nint8 body_format\n"
+    "zed_msgs/BoundingBox2Df head_bounding_box_2d\nzed_msgs/BoundingBox3D head_bounding_box_3d\nfloat32[3] head_position\n"
+    "zed_msgs/Skeleton2D skeleton_2d\n"
+    "zed_msgs/Skeleton3D skeleton_3d\nfloat32[70] skeleton_keypoint_confidence",
+    "zed_msgs/msg/ObjectsStamped": "std_msgs/Header header\nzed_msgs/Object[] objects",
     "hri_actions_msgs/msg/ClosedCaption": "string speaker_id\nstring text\nstring locale",
     "hri_msgs/msg/LiveSpeech": "std_msgs/Header header\nstring incremental\nstring final\nfloat64 confidence",
 }
@@ -101,7 +118,8 @@ class RosbagsMaker:
             if isinstance(given, bytes):
                 return np.frombuffer(given, dtype)
             return np.array(given if given is not None else [0] * size * (kind.name == "ARRAY"), dtype)
-        return [self._value((inner, name), item) for item in given or []]
+        fixed = [None] * size if kind.name == "ARRAY" else []
+        return [self._value((inner, name), item) for item in given or fixed]
 
 
 class RclpyMaker:

@@ -125,20 +125,20 @@ class StorageError(RobotMemoryError):
 
     cause: BaseException | None = None
     is_damage = False
-    """Whether the file is damaged, which does not pass."""
+    """Whether the file looks damaged, as it also does while its disk fails to read."""
 
     def __init__(self, action: str, cause: BaseException) -> None:
         reason, self.cause = str(cause), cause
         self.is_damage = is_damage(cause)
         if self.is_damage:
-            reason += "; the file is damaged, restore a copy of it"
+            reason += "; if `robotmem doctor` says so too, the file is damaged: restore a copy of it"
         elif isinstance(cause, MALFORMED) or not isinstance(cause, Exception):
             reason = f"{type(cause).__name__}: {cause}; no version writes such a value, or robotmem_ros is at fault"
         super().__init__(f"could not {action}: {reason}")
 
 
 class DatabaseLostError(StorageError):
-    """The database file was taken away, or replaced, while it was open; nothing is written any more."""
+    """The database file was taken away, replaced or cut off while it was open; nothing is written any more."""
 
     def __init__(self, path: Path | str, loss: str, copy: str) -> None:
         RobotMemoryError.__init__(

@@ -1,4 +1,4 @@
-"""Remember what damage in the file makes a search fail, for the status."""
+"""Remember what damage in the file makes a search fail, for the status, until it works again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class Failures:
-    """Why each search fails, over all queries; empty while it works. What is damaged stays so until the next start."""
+    """Why the search for each query failed last, `text` or `vector`; empty if it worked.
+
+    A disk that fails to read for a moment looks like a damaged file, so that nothing is held to be damaged for ever.
+    """
 
     text: str = ""
     vector: str = ""
@@ -25,3 +28,7 @@ class Failures:
         if isinstance(error, StorageError) and error.is_damage:
             setattr(self, search, reason)
         return reason
+
+    def clear(self, search: str) -> None:
+        """Note that the search `text` or `vector` worked."""
+        setattr(self, search, "")

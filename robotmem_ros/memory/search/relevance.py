@@ -235,18 +235,22 @@ class Relevance:
         if not self.has_text:
             return _Retrieved(failure="the text search is switched off (text_weight is 0)")
         try:
-            return _Retrieved(self.text.search(candidates, depth), self.tokens_missing)
+            retrieved = _Retrieved(self.text.search(candidates, depth), self.tokens_missing)
         except StorageError as error:
             return _Retrieved(failure=self.failures.note("text", error))
+        self.failures.clear("text")
+        return retrieved
 
     def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
         try:
-            return _Retrieved(self.vectors.search(self.snapshot, self._vector, candidates, depth))
+            retrieved = _Retrieved(self.vectors.search(self.snapshot, self._vector, candidates, depth))
         except (ModelUnavailableError, VectorsUnreadError) as error:
             return _Retrieved(failure=str(error))
         except Exception as error:
             # Whatever a model or a damaged index does, the text search still answers.
             return _Retrieved(failure=self.failures.note("vector", error))
+        self.failures.clear("vector")
+        return retrieved
 
     def _complete(self, measures: Measures) -> Measures:
         # The hits of one search are measured by the other too, unless that found no memory at all.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,20 +16,34 @@ from robotmem_ros.memory.search.result import Mode
 from ...support.embedders import WordVectors
 
 
-def damaged(path: Path, table: str) -> Path:
-    """Make a file of 30 memories in which the page of a table is overwritten, which holds all of its rows."""
+def whole(path: Path) -> Path:
+    """Make a file of 30 memories."""
     with RobotMemory(path, embedder=WordVectors(), synchronous="normal") as memory:
         for number in range(30):
             memory.save_perception(f"a red box {number} in room {number % 7}")
         memory.flush()
-    connection = sqlite3.connect(path)
-    (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-    (size,) = connection.execute("PRAGMA page_size").fetchone()
-    connection.close()
-    with path.open("r+b") as file:
-        file.seek((page - 1) * size)
-        file.write(os.urandom(size))
     return path
+
+
+def damaged(path: Path, table: str) -> Path:
+    """Make a file of 30 memories in which the page of a table is overwritten, which holds all of its rows."""
+    start, size = page_of(whole(path), table)
+    overwrite(path, start, os.urandom(size))
+    return path
+
+
+def page_of(path: Path, table: str) -> tuple[int, int]:
+    """Return where the first page of a table begins in a file that nobody has open, and its bytes."""
+    with closing(sqlite3.connect(path)) as connection:
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    return (page - 1) * size, size
+
+
+def overwrite(path: Path, start: int, data: bytes) -> None:
+    """Write into a file that may be open, in a process of its own: this one would lose its locks."""
+    command = ["dd", f"of={path}", f"seek={start}", "oflag=seek_bytes", "conv=notrunc", "status=none"]
+    subprocess.run(command, input=data, check=True)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +79,21 @@ def test_a_damaged_page_that_neither_search_reads_changes_no_result(tmp_path: Pa
     with RobotMemory(damaged(tmp_path / "memory.db", "idx_mem_text_revision"), embedder=WordVectors()) as memory:
         result = memory.recall("red box 7", n=5)
         assert (len(result), result.mode, result.reason) == (5, Mode.HYBRID, "")
+
+
+@pytest.mark.parametrize(("table", "search"), [("words", "text"), ("vectors", "vector")])
+def test_a_search_that_failed_for_a_moment_is_told_until_it_works_again(
+    tmp_path: Path, table: str, search: str
+) -> None:
+    path = whole(tmp_path / "memory.db")
+    start, size = page_of(path, table)
+    page = path.read_bytes()[start : start + size]
+    overwrite(path, start, os.urandom(size))
+    with RobotMemory(path, embedder=WordVectors()) as memory:
+        assert f"{search} search failed" in memory.recall("red box 7").reason
+        assert f"{search} search failed" in memory.status().reason
+        overwrite(path, start, page)
+        memory.save_perception("a blue cup")  # what was read before is read again
+        assert memory.recall("red box 7").mode is Mode.HYBRID
+        status = memory.status()
+        assert (status.mode, "search failed" in status.reason) == (Mode.HYBRID, False)

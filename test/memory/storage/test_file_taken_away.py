@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
@@ -199,3 +200,29 @@ def test_a_memory_that_is_closed_right_after_it_looks_once_more(tmp_path: Path) 
     assert path.read_bytes() == before
     (saved,) = tmp_path.glob("memory.saved-*.db")
     assert contents(saved) == {"a red cup"}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_a_file_that_is_cut_off_takes_nothing_more(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_many([f"a box {number} in room {number % 7}" for number in range(3000)])
+        memory.parts.database.write_alone(
+            lambda log: log.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        ).result()
+        # The pages that are read and written stay in RAM, so that SQLite itself would go on.
+        memory.save_perception("a red cup")
+        os.truncate(path, round(path.stat().st_size * share))
+        # Some of what it needs may not be in RAM, which is another error.
+        wait_for(lambda: "it was cut off while it was open" in error_of_writing(memory))
+        assert "put the right file there and restart" in error_of_writing(memory)
+        # Whatever is written over it is another file.
+        path.write_bytes(bytes(1 << 22))
+        assert "was cut off while it was open" in error_of_writing(memory)
+
+
+def test_a_memory_that_begins_in_an_empty_file_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "memory.db"
+    path.touch()
+    with RobotMemory(path, embedding_model=""):
+        assert f"the file {str(path)!r} is empty: a new memory begins in it" in caplog.text

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from .connection import create_empty
+from .disk_room import is_full
 
 
 def copy_into(connection: sqlite3.Connection, path: Path) -> None:
@@ -20,8 +22,19 @@ def copy_into(connection: sqlite3.Connection, path: Path) -> None:
         sqlite3.Error: it cannot be written.
     """
     create_empty(path)
+    free = shutil.disk_usage(path.parent).free
     with closing(sqlite3.connect(path)) as target:
-        connection.backup(target)
+        try:
+            connection.backup(target)
+        except sqlite3.Error as error:
+            if not is_full(error):
+                raise
+            # SQLite does not say which disk: that of the copy, since what is copied is only read.
+            pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+            words = (
+                f"the disk is full on which {str(path)!r} lies: {free:,} bytes are free, and it takes {pages * size:,}"
+            )
+            raise sqlite3.OperationalError(words) from error
 
 
 def back_up(connection: sqlite3.Connection, path: Path) -> None:

@@ -179,7 +179,10 @@ class Database:
         """
         try:
             with self._reader() as connection:
-                back_up(connection, path)
+                try:
+                    back_up(connection, path)
+                except sqlite3.Error as cause:
+                    raise StorageError(f"copy the database {str(self.path)!r} to {str(path)!r}", cause) from cause
         except OSError as cause:
             raise InvalidFieldError("path", str(path), f"cannot be made ({cause.strerror}); name a new file") from cause
 

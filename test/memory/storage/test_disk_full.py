@@ -80,6 +80,21 @@ with RobotMemory(path, **options) as memory:
 """
 
 
+BACK_UP = """
+import sys
+from pathlib import Path
+from robotmem_ros.memory import RobotMemory, StorageError
+
+folder = Path(sys.argv[1])
+with RobotMemory(folder.parent / "memory.db", embedding_model="") as memory:
+    memory.save_many([f"a red box {number} in room {number}" for number in range(2000)])
+    try:
+        memory.backup(folder / "copy.db")
+    except StorageError as error:
+        print(error, [file.name for file in folder.iterdir()])
+"""
+
+
 def small_disk(folder: Path, size: str = "6m") -> list[str]:
     """The start of a command that sees a disk of a size in a folder; the test is skipped where there can be none."""
     mine = [] if os.getuid() == 0 else ["--map-root-user"]
@@ -120,3 +135,12 @@ def test_a_file_of_somebody_else_beside_the_database_stays(tmp_path: Path) -> No
     with RobotMemory(path, embedding_model="") as memory:
         memory.purge(ids=[memory.save_perception("a cup").memory_id])
     assert [other.read_text() for other in others] == ["not a file of the memory"] * 3
+
+
+def test_a_backup_without_room_says_which_disk_is_full(tmp_path: Path) -> None:
+    folder = tmp_path / "stick"
+    folder.mkdir()
+    said = output_of(BACK_UP, folder, before=small_disk(folder, "300k"))
+    copy, database = str(folder / "copy.db"), str(tmp_path / "memory.db")
+    assert f"could not copy the database {database!r} to {copy!r}: the disk is full on which" in said
+    assert said.endswith("[]\n")

@@ -74,6 +74,7 @@ class Extractor:
         # A type without a header leaves it to `memory_frame`.
         names_frame = plan.message_has_header or plan.element_has_header or "frame" in plan.readers
         self._needs_frame = names_frame and config.require_frame
+        self._origin_is_unset = config.origin_is_unset or len(plan.poses) > 1
 
     def extract(
         self, message: Any, receipt_ns: int, parameters: Parameters, origin: Origin | None = None
@@ -220,7 +221,10 @@ class Extractor:
     def _pose(self, place: _Place) -> tuple[float, ...] | None:
         position = self._optional("position", place, _as_is, None)
         if position is not None:
-            return values.pose(position, self._optional("orientation", place, _as_is, None))
+            found = values.pose(position, self._optional("orientation", place, _as_is, None))
+            if self._config.origin_is_unset and not any(found[:_POSITION]):
+                raise DropError(DropReason.NO_POSE, "the position is the origin of its frame")
+            return found
         errors: dict[DropReason, DropError] = {}
         for reader in self._plan.poses:
             pose = self._pose_at(reader, place)
@@ -238,7 +242,7 @@ class Extractor:
 
     def _pose_at(self, reader: Reader, place: _Place) -> tuple[float, ...] | DropError | None:
         try:
-            return values.pose_set(reader.read(*place), among_others=len(self._plan.poses) > 1)
+            return values.pose_set(reader.read(*place), origin_is_unset=self._origin_is_unset)
         except NoValueError:
             return None
         except DropError as cause:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..memory.errors import InvalidFieldError
 from .message_types import BYTES, FLOATS, NUMBERS, FieldType, TypeDescription, UnknownTypeError
-from .sources import DotPath, PathError, Reader, Template, reader
+from .sources import Constant, DotPath, PathError, Reader, Template, reader
 from .topic_config import TopicConfig
 from .values import Json, json_converter
 
@@ -125,6 +125,8 @@ class Planner:
         array_path = self._array_path()
         context = {name: self._reader(f"context.{name}", source) for name, source in config.context.items()}
         names: dict[str, Reader] = {name: source_reader for name, (source_reader, _) in context.items()}
+        if not self._element.is_message or "topic" not in self._types.fields(self._element.name):
+            names["topic"] = Constant(config.topic)
         readers: dict[str, Reader] = {}
         for key in _KEYS:
             source = getattr(config, key)

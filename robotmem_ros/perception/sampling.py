@@ -54,6 +54,10 @@ def _raw_stamp(raw: bytes) -> int | None:
     return int(sec * _NS + nanosec) or None
 
 
+State = tuple[str | None, int]
+"""A state that is compared, if there is one, and the time of its observation in nanoseconds."""
+
+
 class Sample(NamedTuple):
     """Result of sampling one message."""
 
@@ -77,7 +81,7 @@ class Sampler:
         self._ignored = frozenset(map(label_key, config.ignore_labels))
         self._newest_ns: int | None = None
         self._kept_ns: int | None = None
-        self.last_stored = LastStored(config.min_displacement)
+        self.last_stored = LastStored(config.min_displacement, round(config.repeat_interval * _NS))
         """States and positions for decisions after the transform."""
 
     def reset(self) -> None:
@@ -123,12 +127,16 @@ class Sampler:
 class LastStored:
     """The last states and positions stored of each thing of a topic. Not to be shared by threads.
 
-    A thing is an identity, else a label. `min_displacement` is in metres; 0 stores everything.
+    A thing is an identity, else a label. `min_displacement` is in metres; 0 stores everything. After `repeat_ns`,
+    things in an unchanged state, and those without a state and a position, are stored again; 0 stores unchanged ones
+    never, and the others always.
     """
 
-    def __init__(self, min_displacement: float) -> None:
+    def __init__(self, min_displacement: float, repeat_ns: int) -> None:
         self.min_displacement = min_displacement
-        self.states: dict[str, str] = {}
+        self.repeat_ns = repeat_ns
+        self.states: dict[str, State] = {}
+        """State of each thing, if it has one, and when it was observed in it."""
         self.positions: dict[str, list[tuple[float, ...]]] = {}
 
     def reset(self) -> None:
@@ -146,15 +154,13 @@ class Comparison:
 
     def __init__(self, last: LastStored) -> None:
         self._last = last
-        self._states: dict[str, str] = {}
+        self._states: dict[str, State] = {}
         self._positions: dict[str, list[tuple[float, ...]]] = {}
 
     def reason(self, observation: Observation) -> DropReason | None:
         """Return why an observation need not be stored; None if it must be."""
-        if observation.state is not None:
-            thing = _thing(observation)
-            if self._states.get(thing, self._last.states.get(thing)) == observation.state:
-                return DropReason.UNCHANGED
+        if reason := self._repeats(observation):
+            return reason
         if observation.new.pose is None or self._last.min_displacement <= 0.0:
             return None
         # Only earlier messages count: two chairs in one message stay two.
@@ -165,10 +171,26 @@ class Comparison:
         self._positions.setdefault(key, []).append(nearest)
         return DropReason.MIN_DISPLACEMENT
 
+    def _repeats(self, observation: Observation) -> DropReason | None:
+        if not self._may_repeat(observation):
+            return None
+        last = self._last.states.get(_thing(observation))
+        if observation.state is not None:
+            # Without states only earlier messages count: two mugs in one message stay two.
+            last = self._states.get(_thing(observation), last)
+        if last is None or last[0] != observation.state:
+            return None
+        if self._last.repeat_ns and observation.new.observed_at - last[1] >= self._last.repeat_ns:
+            return None
+        return DropReason.MIN_INTERVAL if observation.state is None else DropReason.UNCHANGED
+
+    def _may_repeat(self, observation: Observation) -> bool:
+        return observation.state is not None or (self._last.repeat_ns > 0 and observation.new.pose is None)
+
     def accept(self, observation: Observation) -> None:
         """Note an observation that is to be stored."""
-        if observation.state is not None:
-            self._states[_thing(observation)] = observation.state
+        if self._may_repeat(observation):
+            self._states[_thing(observation)] = observation.state, observation.new.observed_at
         if observation.new.pose is not None and self._last.min_displacement > 0.0:
             self._positions.setdefault(_thing_in_frame(observation), []).append(observation.new.pose[:3])
 

@@ -63,7 +63,9 @@ class TopicConfig:
     max_elements: int = parameter(
         1000, "Elements read of one array; the rest is dropped.", minimum=1, maximum=1_000_000
     )
-    description: str = _source("What is perceived; may use `{label}`, `{confidence}` and names of `context`.")
+    description: str = _source(
+        "What is perceived; may use `{label}`, `{confidence}`, `{topic}` and names of `context`."
+    )
     label: str = _source("Class name, such as mug.")
     identity: str = _source("Identity of the thing, such as a tracking id.")
     confidence: str | float = _source("In [0, 1]; a source or a number.")
@@ -73,6 +75,9 @@ class TopicConfig:
     position: str = _source("A message with x, y, z, or an array of two or three numbers; overrides `pose`.")
     orientation: str = _source("A message with x, y, z, w, or an array of four numbers; with `position` only.")
     at_frame: bool = parameter(False, "Without pose and position, it lies at the origin of its frame.")
+    origin_is_unset: bool = parameter(
+        False, "A pose or position at the origin of its frame, without a rotation, is unset."
+    )
     covariance: str = _source("36 or 9 numbers, row by row, or 6 of an upper triangle; the position comes first.")
     stamp: str = _source("A message with sec and nanosec; empty for the header of the element, then of the message.")
     frame: str = _source("Frame of the pose; empty for the header of the element, then of the message.")
@@ -96,6 +101,14 @@ class TopicConfig:
     changes_only: str = _source("Store only if this differs from the last one stored of the same identity, or label.")
     min_interval: float = parameter(
         0.0, "Shortest time between two stored messages.", unit="s", minimum=0.0, maximum=1e6
+    )
+    repeat_interval: float = parameter(
+        0.0,
+        "Time after which what repeats without a position (same identity, or label) is stored again; with "
+        "`changes_only` also what is unchanged.",
+        unit="s",
+        minimum=0.0,
+        maximum=1e6,
     )
     min_displacement: float = parameter(
         0.0, "Shortest distance from the last one stored of its label.", unit="m", minimum=0.0, maximum=1e6

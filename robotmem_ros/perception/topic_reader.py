@@ -50,7 +50,7 @@ class TopicReader:
         self.detector = Detector(config, types) if config.field_of_view_range else None
         self._extractor = Extractor(config, types)
         self._sampler = Sampler(config)
-        self._compares = bool(config.changes_only or config.min_displacement)
+        self._compares = bool(config.changes_only or config.min_displacement or config.repeat_interval)
         self._not_written: deque[Message] = deque()
         self._raw_stamp = raw_stamp_reader(types, config.type)
         self._gate = gate if config.gate else None

@@ -146,11 +146,11 @@ def _numbers(value: Any, names: tuple[str, ...], least: int) -> tuple[float, ...
     return (*map(float, value), *[0.0] * (len(names) - len(value)))
 
 
-def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
+def pose_set(value: Any, *, origin_is_unset: bool) -> tuple[float, ...]:
     """Return the pose of a message with position and orientation, or of a box with center and size.
 
     All zero, the quaternion too, is unset. No rotation at the origin is what ROS 2 makes of an unset pose: of a box
-    without a size, and of one source among others, it is taken for that.
+    without a size it is taken for that, and of a pose if `origin_is_unset`.
 
     Raises:
         DropError: it is unset, or a number is not finite.
@@ -161,7 +161,7 @@ def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
     if any(result[:3]) or (is_box and any((value.size.x, value.size.y, value.size.z))):
         return result
     turn = result[3:]
-    if not turn or ((is_box or among_others) and not any(turn[:3])):
+    if not turn or ((is_box or origin_is_unset) and not any(turn[:3])):
         raise DropError(DropReason.NO_POSE, "neither position nor orientation is set")
     return result
 

@@ -54,9 +54,15 @@ def perception(x: float | None, label: str) -> NewMemory:
 
 
 def at(
-    x: float | None, label: str = "mug", frame: str = "map", identity: str = "", state: str | None = None
+    x: float | None,
+    label: str = "mug",
+    frame: str = "map",
+    identity: str = "",
+    *,
+    state: str | None = None,
+    second: int = 1,
 ) -> Observation:
-    new = replace(perception(x, label), frame_id=frame, identity=identity)
+    new = replace(perception(x, label), frame_id=frame, identity=identity, observed_at=second * S)
     return Observation(new, state=state)
 
 
@@ -73,13 +79,13 @@ def stored(last: LastStored, *message: Observation) -> list[bool]:
 
 
 def test_an_observation_that_has_not_moved_is_dropped() -> None:
-    last = LastStored(0.5)
+    last = LastStored(0.5, 0)
     assert [x for x in (0.0, 0.3, 0.49, 0.5, 0.9, 1.0) if stored(last, at(x)) == [True]] == [0.0, 0.5, 1.0]
     assert Comparison(last).reason(at(1.2)) is DropReason.MIN_DISPLACEMENT
 
 
 def test_two_chairs_in_one_message_stay_two_and_are_not_stored_again() -> None:
-    last = LastStored(2.0)
+    last = LastStored(2.0, 0)
     chairs = [at(0.0, "chair"), at(0.5, "chair")]
     assert stored(last, *chairs) == [True, True]
     assert stored(last, *chairs) == [False, False]
@@ -88,17 +94,17 @@ def test_two_chairs_in_one_message_stay_two_and_are_not_stored_again() -> None:
 
 
 def test_an_observation_without_a_position_need_not_move() -> None:
-    last = LastStored(2.0)
+    last = LastStored(2.0, 0)
     assert [stored(last, at(None)) for _ in range(2)] == [[True], [True]]
 
 
 def test_without_a_min_displacement_everything_is_stored() -> None:
-    last = LastStored(0.0)
+    last = LastStored(0.0, 0)
     assert [stored(last, at(1.0)) for _ in range(2)] == [[True], [True]]
 
 
 def test_things_are_told_apart_by_identity_and_frame() -> None:
-    last = LastStored(2.0)
+    last = LastStored(2.0, 0)
     for one in (at(0.0), at(0.0, frame="odom"), at(0.0, identity="7")):
         assert stored(last, one) == [True]
         assert stored(last, one) == [False]
@@ -107,7 +113,7 @@ def test_things_are_told_apart_by_identity_and_frame() -> None:
 
 
 def test_only_changes_of_each_thing_are_stored() -> None:
-    last = LastStored(0.0)
+    last = LastStored(0.0, 0)
     states = [("a", "ok"), ("b", "ok"), ("a", "ok"), ("a", "hot"), ("b", "ok"), ("a", "ok")]
     found = [stored(last, at(None, identity=name, state=state)) for name, state in states]
     assert found == [[True], [True], [False], [True], [False], [True]]
@@ -115,18 +121,18 @@ def test_only_changes_of_each_thing_are_stored() -> None:
 
 
 def test_a_state_is_stored_once_of_one_message() -> None:
-    assert stored(LastStored(0.0), at(None, state="ok"), at(None, state="ok")) == [True, False]
+    assert stored(LastStored(0.0, 0), at(None, state="ok"), at(None, state="ok")) == [True, False]
 
 
 def test_a_change_of_what_has_not_moved_is_still_a_change_when_it_moves() -> None:
-    last = LastStored(1.0)
+    last = LastStored(1.0, 0)
     assert stored(last, at(0.0, state="shut")) == [True]
     assert stored(last, at(0.0, state="open")) == [False]
     assert stored(last, at(5.0, state="open")) == [True]
 
 
 def test_what_is_not_committed_is_not_remembered() -> None:
-    last = LastStored(1.0)
+    last = LastStored(1.0, 0)
     lost = Comparison(last)
     assert lost.reason(at(0.0, state="ok")) is None
     lost.accept(at(0.0, state="ok"))
@@ -134,7 +140,7 @@ def test_what_is_not_committed_is_not_remembered() -> None:
 
 
 def test_an_observation_that_could_not_be_written_is_not_remembered() -> None:
-    last = LastStored(1.0)
+    last = LastStored(1.0, 0)
     assert stored(last, at(0.0, state="ok")) == [True]
     failed = Comparison(last)
     failed.accept(at(9.0, state="hot"))
@@ -144,7 +150,7 @@ def test_an_observation_that_could_not_be_written_is_not_remembered() -> None:
 
 
 def test_the_number_of_remembered_observations_is_bounded() -> None:
-    last = LastStored(1.0)
+    last = LastStored(1.0, 0)
     stored(last, *(at(0.0, str(number), state="ok") for number in range(10_001)))
     assert stored(last, at(0.0, "0", state="ok"), at(0.0, "10000", state="ok")) == [True, False]
 
@@ -183,6 +189,22 @@ def test_a_message_too_soon_is_known_before_it_is_raw_stamp() -> None:
     assert not slow.too_soon(6 * S)
 
 
+def test_what_repeats_without_a_place_is_stored_again_after_the_interval() -> None:
+    last = LastStored(0.0, 10 * S)
+    mugs = (at(None, second=0), at(None, second=0), at(None, "cup", second=0))
+    assert stored(last, *mugs) == [True, True, True]
+    assert stored(last, at(None, second=9), at(1.0, second=9), at(None, identity="7", second=9)) == [False, True, True]
+    assert stored(last, at(None, second=10), at(None, second=10)) == [True, True]
+    assert stored(last, at(None, second=19)) == [False]
+
+
+def test_an_unchanged_state_is_stored_again_after_the_interval_and_a_new_one_at_once() -> None:
+    last = LastStored(0.0, 10 * S)
+    states = [("ok", 0), ("ok", 9), ("bad", 9), ("ok", 9), ("ok", 18), ("ok", 19), ("ok", 20)]
+    kept = [stored(last, at(1.0, state=state, second=second))[0] for state, second in states]
+    assert kept == [True, False, True, True, False, True, False]
+
+
 def test_a_message_of_which_nothing_was_kept_starts_no_interval() -> None:
     slow = sampler(min_interval=10.0, labels=["keys"])
     assert why(slow.sample(0, [seen(label="mug")])) == {DropReason.LABEL_NOT_WANTED: 1}
@@ -191,7 +213,7 @@ def test_a_message_of_which_nothing_was_kept_starts_no_interval() -> None:
 
 def test_sampling_starts_over_when_time_goes_back() -> None:
     slow = sampler(min_interval=10.0)
-    slow.last_stored.states["mug"] = "a"
+    slow.last_stored.states["mug"] = "a", 0
     assert slow.sample(100 * S, [seen(0.0, state="a")]).observations
     assert slow.sample(5 * S, [seen(0.0, state="a")]).observations
     assert not slow.last_stored.states

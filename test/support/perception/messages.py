@@ -38,6 +38,39 @@ DEFINITIONS = {
     "vision_msgs/BoundingBox2D bbox\nstring id",
     "vision_msgs/msg/Detection3DArray": "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
     "vision_msgs/msg/Detection2DArray": "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
+    "yolo_msgs/msg/Point2D": "float64 x\nfloat64 y",
+    "yolo_msgs/msg/Pose2D": "yolo_msgs/Point2D position\nfloat64 theta",
+    "yolo_msgs/msg/Vector2": "float64 x\nfloat64 y",
+    "yolo_msgs/msg/BoundingBox2D": "yolo_msgs/Pose2D center\nyolo_msgs/Vector2 size",
+    "yolo_msgs/msg/BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size\nstring frame_id",
+    "yolo_msgs/msg/Mask": "int32 height\nint32 width\nyolo_msgs/Point2D[] data",
+    "yolo_msgs/msg/KeyPoint2D": "int32 id\nyolo_msgs/Point2D point\nfloat64 score",
+    "yolo_msgs/msg/KeyPoint2DArray": "yolo_msgs/KeyPoint2D[] data",
+    "yolo_msgs/msg/KeyPoint3D": "int32 id\ngeometry_msgs/Point point\nfloat64 score",
+    "yolo_msgs/msg/KeyPoint3DArray": "yolo_msgs/KeyPoint3D[] data\nstring frame_id",
+    "yolo_msgs/msg/Detection": "int32 class_id\nstring class_name\nfloat64 score\nstring id\n"
+    "yolo_msgs/BoundingBox2D bbox\nyolo_msgs/BoundingBox3D bbox3d\nyolo_msgs/Mask mask\n"
+    "yolo_msgs/KeyPoint2DArray keypoints\nyolo_msgs/KeyPoint3DArray keypoints3d",
+    "yolo_msgs/msg/DetectionArray": "std_msgs/Header header\nyolo_msgs/Detection[] detections",
+    "apriltag_msgs/msg/Point": "float64 x\nfloat64 y",
+    "apriltag_msgs/msg/AprilTagDetection": "string family\nint32 id\nint32 hamming\nfloat32 goodness\n"
+    "float32 decision_margin\napriltag_msgs/Point centre\napriltag_msgs/Point[4] corners\nfloat64[9] homography",
+    "apriltag_msgs/msg/AprilTagDetectionArray": "std_msgs/Header header\napriltag_msgs/AprilTagDetection[] detections",
+    "depthai_ros_msgs/msg/SpatialDetection": "vision_msgs/ObjectHypothesis[] results\nvision_msgs/BoundingBox2D bbox\n"
+    "geometry_msgs/Point position\nbool is_tracking\nstring tracking_id",
+    "depthai_ros_msgs/msg/SpatialDetectionArray": "std_msgs/Header header\n"
+    "depthai_ros_msgs/SpatialDetection[] detections",
+    "depthai_ros_msgs/msg/TrackDetection2D": "vision_msgs/ObjectHypothesisWithPose[] results\n"
+    "vision_msgs/BoundingBox2D bbox\nbool is_tracking\nstring tracking_id\nint32 tracking_age\nint32 tracking_status",
+    "depthai_ros_msgs/msg/TrackDetection2DArray": "std_msgs/Header header\n"
+    "depthai_ros_msgs/TrackDetection2D[] detections",
+    "object_msgs/msg/Object": "uint32 label\nstring object_name\nfloat32 probability",
+    "object_msgs/msg/ObjectInBox": "object_msgs/Object object\nsensor_msgs/RegionOfInterest roi",
+    "object_msgs/msg/ObjectsInBoxes": "std_msgs/Header header\nobject_msgs/ObjectInBox[] objects_vector",
+    "nav2_msgs/msg/BehaviorTreeStatusChange": "builtin_interfaces/Time timestamp\nstring node_name\nuint16 uid\n"
+    "string previous_status\nstring current_status",
+    "nav2_msgs/msg/BehaviorTreeLog": "builtin_interfaces/Time timestamp\n"
+    "nav2_msgs/BehaviorTreeStatusChange[] event_log",
     "ros2_aruco_interfaces/msg/ArucoMarkers": "std_msgs/Header header\nint64[] marker_ids\ngeometry_msgs/Pose[] poses",
     "zed_msgs/msg/Keypoint2Df": "float32[2] kp",
     "zed_msgs/msg/Keypoint2Di": "uint32[2] kp",
@@ -51,8 +84,8 @@ DEFINITIONS = {
     "float32[6] position_covariance\nfloat32[3] velocity\nbool tracking_available\nint8 tracking_state\n"
     "int8 action_state\nzed_msgs/BoundingBox2Di bounding_box_2d\nzed_msgs/BoundingBox3D bounding_box_3d\n"
     "float32[3] dimensions_3d\nbool skeleton_available\nint8 body_format\n"
-    "zed_msgs/BoundingBox2Df head_bounding_box_2d\nzed_msgs/BoundingBox3D head_bounding_box_3d\nfloat32[3] head_position\n"
-    "zed_msgs/Skeleton2D skeleton_2d\n"
+    "zed_msgs/BoundingBox2Df head_bounding_box_2d\nzed_msgs/BoundingBox3D head_bounding_box_3d\n"
+    "float32[3] head_position\nzed_msgs/Skeleton2D skeleton_2d\n"
     "zed_msgs/Skeleton3D skeleton_3d\nfloat32[70] skeleton_keypoint_confidence",
     "zed_msgs/msg/ObjectsStamped": "std_msgs/Header header\nzed_msgs/Object[] objects",
     "hri_actions_msgs/msg/ClosedCaption": "string speaker_id\nstring text\nstring locale",

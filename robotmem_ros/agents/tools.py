@@ -52,7 +52,7 @@ def _recall(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 def _save_perception(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     result = desk.memory.save_perception(**arguments)
-    return filled({"memory_id": result.memory_id, "times_seen": result.times_seen})
+    return filled({"memory_id": result.memory_id, "times_seen": result.times_seen, "reason": result.reason})
 
 
 def _forget(desk: Desk, arguments: Mapping[str, Any]) -> Shown:

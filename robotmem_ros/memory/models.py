@@ -226,6 +226,8 @@ class Stored:
     """Whether the memory was made now; false for a fact learned again, and for another sighting of an object."""
     times_seen: int = 0
     """Number of sightings of the object, this one included; 1 for a new object, 0 for what is no sighting."""
+    reason: str = ""
+    """Why a perception in another frame than that of the memory became no object; empty otherwise."""
 
 
 IMPORTED_BEFORE = Stored(0, is_new=False)

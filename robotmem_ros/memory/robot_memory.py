@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, TypeVar
@@ -40,7 +41,7 @@ from .models import (
 )
 from .new_memory import new_fact, new_perception
 from .objects.field_of_view import Detection, FieldOfView
-from .objects.sightings import is_sighting
+from .objects.sightings import is_sighting, why_no_sighting
 from .parts import Parts
 from .purge.purge import finish, parse_selection, plan, purge
 from .retention.retention import Report
@@ -221,12 +222,14 @@ class RobotMemory:
         label and a pose in the memory frame is a sighting of an object: the id is that of the object, and `times_seen`
         is 1 for a new object. An object keeps its first description and data, and the latest context. What is no
         sighting is a memory of its own, the same saved twice is two: without label or pose, with `as_object` false, and
-        what the robot perceives of itself (proprioceptive, procedural).
+        what the robot perceives of itself (proprioceptive, procedural). Nothing is transformed here: if a pose in
+        another frame keeps it from being a sighting, the `reason` of the result says so.
 
         Raises:
             InvalidFieldError: a field cannot be used.
         """
-        return self.store(self._new_perception(NewPerception(**arguments_in(locals())))).result()
+        new = self._new_perception(NewPerception(**arguments_in(locals())))
+        return replace(self.store(new).result(), reason=why_no_sighting(new, self.parameters))
 
     def save_many(self, perceptions: Entries, *, progress: Progress | None = None) -> list[Stored]:
         """Store perceptions as `save_perception` does one after the other, in one transaction: all or none.

@@ -14,7 +14,8 @@ from rclpy.serialization import deserialize_message
 
 from ..frames import TransformBuffer
 from ..memory import FrameMismatchError, RobotMemory
-from ..perception import Intake, MessageClasses, PathRecorder
+from ..memory.models import NewMemory
+from ..perception import Intake, MessageClasses, PathRecorder, Placed, Placing
 from .conversions import Clock
 from .intake_worker import IntakeWorker
 from .map_topic import MapTopic
@@ -49,6 +50,7 @@ class SimulatedTime:
 
 _POLL = 0.25
 _LOG_PERIOD = 5.0
+_FRAME_LOG_PERIOD = 30.0
 _PATH_PATIENCE = 10.0
 """Seconds without a pose of the robot until the log says why."""
 _NS = 1_000_000_000
@@ -77,13 +79,15 @@ class LiveIntake:
         self._path = PathRecorder(memory, self._buffer) if parameters.robot_frame else None
         self._path_since = math.inf
         self._targets = TargetFrames(self._buffer)
+        clocks = (time.monotonic, self._simulated)
+        self._placing = Placing(self._buffer, parameters, clocks)
         self._intake = Intake(
             memory,
             self._configs,
             MessageClasses(),
             buffer=self._buffer,
             transform_timeout=parameters.transform_timeout,
-            clocks=(time.monotonic, self._simulated),
+            clocks=clocks,
             path=self._path,
         )
         self.last_error = ""
@@ -101,7 +105,7 @@ class LiveIntake:
             yield_to_queries=self._memory.parts.database.query_priority.yield_to_queries,
             on_error=self._report_error,
         )
-        tf = TfTopics(self._node, worker, self._intake.receive_tf, self._intake.clear)
+        tf = TfTopics(self._node, worker, self._intake.receive_tf, self._clear)
         if self._configs or self._path:
             tf.start()
         self._topics = topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)
@@ -123,6 +127,7 @@ class LiveIntake:
         self._targets.close(_NOT_ACTIVE)
         if activation is not None:
             activation.close()
+            self._placing.finish()
             self._intake.finish()
 
     def transform(self, target: Target) -> Future[Point]:
@@ -136,14 +141,34 @@ class LiveIntake:
             problem = activation.tf.problem if activation else _NOT_ACTIVE
             raise FrameMismatchError(target.field, target.source, target.target, problem)
         hint = "" if activation.tf.listens else _LISTENS_NOW
-        if not activation.tf.listens and self._node.executor is not None:
-            # Called by a thread of a service; subscriptions are made by the executor's.
-            self._node.executor.create_task(self._listen, activation)
+        self._listen_to_tf(activation)
         result = self._targets.transform(target, f"; transform_timeout makes the query wait for it{hint}")
         if not result.done():
             # The thread of the intake looks at what waits from now on.
             activation.worker.put_first(lambda: None)
         return result
+
+    def place(self, new: NewMemory) -> Future[Placed]:
+        """Return a perception of a caller in the memory frame, now or when its transform has come.
+
+        Without a transform it stays in its own frame, and the log says so. The future fails with InvalidFieldError if a
+        transformed position lies too far out.
+        """
+        activation, placing = self._activation, self._placing
+        problem = activation.tf.problem if activation else _NOT_ACTIVE
+        placed = placing.keep(new, problem) if problem and placing.needs_transform(new) else placing.place(new)
+        if activation is not None and not placed.done():
+            self._listen_to_tf(activation)
+            # The thread of the intake looks at what waits from now on, unless it has ended.
+            activation.worker.put_first(lambda: None)
+            if self._activation is not activation:
+                placing.finish()
+        placed.add_done_callback(self._warn_of_frame)
+        return placed
+
+    def _warn_of_frame(self, placed: Future[Placed]) -> None:
+        if placed.exception() is None and (reason := placed.result().reason):
+            self._node.get_logger().warning(f"a perception is {reason}", throttle_duration_sec=_FRAME_LOG_PERIOD)
 
     def states(self) -> list[TopicState]:
         """Return the states of the configured topics, those of the last activation while the node is inactive."""
@@ -153,7 +178,7 @@ class LiveIntake:
         """Return the lengths of the queues by name."""
         return {
             "messages_to_read": self._activation.worker.depth if self._activation else 0,
-            "waiting_for_transforms": self._intake.waiting_for_transforms,
+            "waiting_for_transforms": self._intake.waiting_for_transforms + len(self._placing),
             "waiting_to_be_written": self._memory.waiting,
         }
 
@@ -188,16 +213,28 @@ class LiveIntake:
             depth=10,
         )
 
+    def _clear(self) -> None:
+        # Before the transforms of what waits are forgotten.
+        self._placing.finish()
+        self._intake.clear()
+
+    def _listen_to_tf(self, activation: _Activation) -> None:
+        if not activation.tf.listens and self._node.executor is not None:
+            # Called by a thread of a service; subscriptions are made by the executor's.
+            self._node.executor.create_task(self._listen, activation)
+
     def _listen(self, activation: _Activation) -> None:
         if activation is self._activation:
             activation.tf.start()
 
     def _look(self) -> bool:
         self._intake.collect()
+        self._placing.collect()
         # Always both, so no `or`.
         targets_wait = self._targets.settle()
         self._warn_of_path()
-        return targets_wait or self._intake.waiting_for_transforms > 0 or self._intake.path_waits
+        waiting_count = self._intake.waiting_for_transforms + len(self._placing)
+        return targets_wait or waiting_count > 0 or self._intake.path_waits
 
     def _warn_of_path(self) -> None:
         # Once: a robot without the frame has other transforms all the time.

@@ -19,8 +19,9 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from ..fleet.scope import FleetMemory, open_memory
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
+from ..memory.models import NewMemory
 from ..memory.storage.connection import default_path
-from ..perception import TopicCounts
+from ..perception import Placed, TopicCounts
 from .bond import Bond
 from .drop_warnings import DropWarnings
 from .executors import ThreadedNode
@@ -63,7 +64,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         for warning in ignored_parameters(self, self.parameters):
             self.get_logger().warning(warning)
         workers = self.parameters.worker_threads
-        self._services_ = Services(self, self._active_memory, self._transform, self._now, workers)
+        self._services_ = Services(self, self._active_memory, self._transform, self._place, self._now, workers=workers)
         self._status = StatusTopic(self, self._now)
         self._diagnostics = Diagnostics(self, self._now)
         self._markers = Markers(self)
@@ -102,10 +103,10 @@ class MemoryNode(ThreadedNode, ParametersNode):
         assert self._memory is not None
         assert self._live is not None
         threading.Thread(target=self._warm_up, args=(self._memory,), name="memory-warm-up", daemon=True).start()
-        self._topic = PerceptionTopic(self, self._memory, self._now)
+        self._live.start()
+        self._topic = PerceptionTopic(self, self._memory, self._live.place, self._now)
         self._counts = self._topic.counter.counts
         self._drops = DropWarnings(self)
-        self._live.start()
         self._enter("active")
         self._bond.form()
         return super().on_activate(state)
@@ -169,6 +170,11 @@ class MemoryNode(ThreadedNode, ParametersNode):
         if self._live is None:
             raise NotActiveError(self._state, self._problem)
         return self._live.transform(target)
+
+    def _place(self, new: NewMemory) -> Future[Placed]:
+        if self._live is None:
+            raise NotActiveError(self._state, self._problem)
+        return self._live.place(new)
 
     def _publish_status(self) -> None:
         # The counts first, so that what is counted as stored is among the memories.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -15,7 +17,7 @@ from robotmem_ros.msg import Perception
 from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.models import NewMemory
-from ..perception import DropReason, TopicCounter
+from ..perception import DropReason, Placed, TopicCounter
 from . import subscriptions as qos
 from .conversions import Clock, perception_from
 from .executors import CallbackThread
@@ -27,16 +29,20 @@ _BATCH = 64
 _REST = 0.01
 """Seconds between two turns: taking all messages of this time at once halves the CPU time."""
 
+Place = Callable[[NewMemory], Future[Placed]]
+"""Function that moves a perception into the memory frame, now or when its transform has come."""
+
 
 class PerceptionTopic:
     """Subscribe until `close`. A thread checks each message and queues it; the writer commits many at once.
 
-    Queries go first, unless more has come than was taken at once.
+    Queries go first, unless more has come than was taken at once. `place` moves a perception into the memory frame.
     """
 
-    def __init__(self, node: Node, memory: RobotMemory, clock: Clock) -> None:
+    def __init__(self, node: Node, memory: RobotMemory, place: Place, clock: Clock) -> None:
         self._node = node
         self._memory = memory
+        self._place = place
         self._clock = clock
         self.counter = TopicCounter("~/perception")
         """Counts of messages; one that was published and never came counts as lost."""
@@ -77,17 +83,22 @@ class PerceptionTopic:
             self._drop(DropReason.UNDECODABLE, repr(error))
             return
         try:
-            if self._memory.waiting >= self._memory.parameters.queue_limit:
-                self._drop(DropReason.QUEUE_FULL, "the writer does not keep up; raise queue_limit or send less")
-                return
             received_at = max(self._clock(), 0)
             parameters = self._memory.parameters
             new = perception_from(message, parameters, self._clock, source="topic", received_at=received_at)
-            self._memory.store(new, background=True).add_done_callback(lambda future: self._settle(new, future))
-        except InvalidFieldError as error:
-            self._drop(DropReason.of_field(error.field), str(error))
+            self._place(new).add_done_callback(self._store)
         except RobotMemoryError as error:
-            self._drop(DropReason.NOT_WRITTEN, str(error))
+            self._drop_for(error)
+
+    def _store(self, placed: Future[Placed]) -> None:
+        if self._memory.waiting >= self._memory.parameters.queue_limit:
+            self._drop(DropReason.QUEUE_FULL, "the writer does not keep up; raise queue_limit or send less")
+            return
+        try:
+            new = placed.result().new
+            self._memory.store(new, background=True).add_done_callback(partial(self._settle, new))
+        except RobotMemoryError as error:
+            self._drop_for(error)
 
     def _settle(self, new: NewMemory, future: Future[Stored]) -> None:
         error = future.exception()
@@ -96,6 +107,10 @@ class PerceptionTopic:
             return
         self.counter.store(1)
         _LOG.debug("~/perception at %.3f s: stored as %d", new.observed_at / 1e9, future.result().memory_id)
+
+    def _drop_for(self, error: RobotMemoryError) -> None:
+        reason = DropReason.of_field(error.field) if isinstance(error, InvalidFieldError) else DropReason.NOT_WRITTEN
+        self._drop(reason, str(error))
 
     def _drop(self, reason: DropReason, message: str) -> None:
         self.counter.drop(reason, 1, message)

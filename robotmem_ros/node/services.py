@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter, methodcaller
 from typing import Any, TypeVar
@@ -16,9 +17,11 @@ from robotmem_ros import srv
 
 from ..memory import Learned, RobotMemory, Sighting, Stored
 from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError, encodable
+from ..perception import Placed
 from . import conversions
 from .executors import CallbackThread
 from .fields import fields_of, fill
+from .perception_topic import Place
 from .transforms import Point, Target
 
 _LOG = logging.getLogger(__name__)
@@ -51,11 +54,19 @@ class Services:
     """All services, under the node's own name."""
 
     def __init__(
-        self, node: Node, memory: Memory, transform: TransformPoint, clock: conversions.Clock, workers: int
+        self,
+        node: Node,
+        memory: Memory,
+        transform: TransformPoint,
+        place: Place,
+        clock: conversions.Clock,
+        *,
+        workers: int,
     ) -> None:
         self._memory = memory
         self._clock = clock
         self._transform = transform
+        self._place = place
         self._workers = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="memory-service")
         self._thread = CallbackThread(node, "memory-requests")
         for kind, name, begin, fill_response in self._table():
@@ -116,7 +127,12 @@ class Services:
 
     def _save_perception(self, request: srv.SavePerception.Request) -> Future[Stored]:
         new = conversions.perception_from(request.perception, self._memory().parameters, self._clock, source="service")
-        return self._call(lambda memory: memory.store(new))
+        return then(self._place(new), self._store)
+
+    def _store(self, placed: Future[Placed]) -> Future[Stored]:
+        new, reason = placed.result()
+        stored = self._call(lambda memory: memory.store(new))
+        return then(stored, lambda future: _completed(replace(future.result(), reason=reason)))
 
     def _recall(self, request: srv.Recall.Request) -> Future[conversions.RecallResponse]:
         parameters = self._memory().parameters
@@ -203,6 +219,12 @@ def serve(
     # coroutine would need turns of the executor, and keeps EventsExecutor of Kilted busy while it waits.
     service.send_response = lambda result, header: result.add_done_callback(partial(answer, header))
     thread.add(service)
+
+
+def _completed(value: T) -> Future[T]:
+    future: Future[T] = Future()
+    future.set_result(value)
+    return future
 
 
 def _complain(node: Node, trouble: str) -> None:

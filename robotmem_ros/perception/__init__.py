@@ -6,6 +6,7 @@ from .intake import Intake
 from .message import Observation
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, UnknownTypeError, message_class
 from .path_recorder import PathRecorder
+from .placing import Placed, Placing
 from .plan import TopicError
 from .sampling import LocalisationGate
 from .storing import PerceptionStore
@@ -21,6 +22,8 @@ __all__ = [
     "Observation",
     "PathRecorder",
     "PerceptionStore",
+    "Placed",
+    "Placing",
     "Presets",
     "TopicConfig",
     "TopicCounter",

@@ -110,3 +110,13 @@ def test_a_slash_alone_is_no_frame(memory: RobotMemory, frame: str) -> None:
         memory.save_perception("mug", pose=(0.0, 0.0, 0.0), frame_id=frame)
     with pytest.raises(InvalidFieldError, match=r"^memory_frame: "):
         Parameters(memory_frame=frame)
+
+
+def test_what_is_saved_in_another_frame_says_why_it_became_no_object(open_memory: OpenMemory) -> None:
+    mug: dict[str, Any] = {"label": "mug", "pose": (1.0, 2.0, 0.0)}
+    with open_memory() as memory:
+        there = memory.save_perception("a mug", frame_id="camera", **mug)
+        assert there.times_seen == 0
+        assert there.reason == "kept in frame 'camera', and so no object; an object has its pose in 'map'"
+        for fields in (mug, {**mug, "as_object": False, "frame_id": "camera"}, {"frame_id": "microphone"}):
+            assert not memory.save_perception("a mug", **fields).reason

@@ -155,6 +155,48 @@ def test_the_target_of_a_query_may_be_in_another_frame(own: Any) -> None:
     assert client.call(Recall, "recall", spatial_sort=[sort], near=near).memories == []
 
 
+def sighting(x: float, sec: int, frame: str = "camera") -> Perception:
+    seen = Perception(description="a mug", label="mug", pose=[pose(sec, x).pose])
+    seen.header.frame_id, seen.header.stamp.sec = frame, sec
+    return seen
+
+
+def test_perceptions_of_callers_in_the_frame_of_a_sensor_become_one_object(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "robot_frame:=''", "-p", "transform_timeout:=20.0")
+    client: Client = connect()
+    client.until_active()
+    client.publisher(Perception, "/memory/perception").publish(sighting(1.0, 101))
+    client.until(lambda: values(client, "memory")["waiting_for_transforms"] == "1", "a perception that waits")
+    saving = client.start(SavePerception, "save_perception", perception=sighting(1.05, 101))
+    client.until(lambda: values(client, "memory")["waiting_for_transforms"] == "2", "another one")
+    # Whoever waits holds no thread.
+    assert client.call(Recall, "recall", query="a mug").success
+    tf = client.publisher(tf2_msgs.TFMessage, "/tf")
+    tf.publish(transform("camera", 100, 0.0))
+    tf.publish(transform("camera", 102, 20.0))
+    saved = client.result(saving)
+    assert (saved.success, saved.reason) == (True, "")
+    client.until_status(lambda status: status.stored == 1, "the published one")
+    (mug,) = client.call(Recall, "recall", labels=["mug"]).memories
+    assert (mug.times_seen, mug.frame_id) == (2, "map")
+    assert mug.pose[0].position.x == pytest.approx(11.025, abs=0.03)
+
+
+def test_perceptions_of_callers_without_a_transform_are_kept_and_told(own: Any) -> None:
+    start, connect = own
+    node = start(*IN_MEMORY, "-p", "robot_frame:=''", "-p", "transform_timeout:=0.2")
+    client: Client = connect()
+    client.until_active()
+    saved = client.call(SavePerception, "save_perception", perception=sighting(1.0, 101))
+    assert (saved.success, saved.times_seen) == (True, 0)
+    assert saved.reason.startswith("kept in frame 'camera', and so no object: frame 'map': no transform has named it")
+    client.until(lambda: f"a perception is {saved.reason}" in node.output, "a line in the log")
+    client.publisher(Perception, "/memory/perception").publish(sighting(1.0, 101))
+    status = client.until_status(lambda status: status.stored == 1, "the published one")
+    assert (status.dropped, status.perceptions) == (0, 2)
+
+
 def absent(timeout: float) -> dict[str, Any]:
     """A query from a frame that nobody transforms, which waits for so many seconds."""
     target = PointStamped()

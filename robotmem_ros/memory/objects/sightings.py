@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -55,6 +56,14 @@ def is_sighting(new: NewMemory, parameters: Parameters) -> bool:
         and new.frame_id == parameters.memory_frame
         and new.perception_type not in OF_THE_ROBOT
     )
+
+
+def why_no_sighting(new: NewMemory, parameters: Parameters) -> str:
+    """Return why a perception is no sighting, if that is only because of its frame; else empty."""
+    frame = parameters.memory_frame
+    if new.frame_id == frame or not is_sighting(replace(new, frame_id=frame), parameters):
+        return ""
+    return f"kept in frame {new.frame_id!r}, and so no object; an object has its pose in {frame!r}"
 
 
 def scenes(

@@ -21,7 +21,7 @@ from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
 from ..interrupts import Event
 from ..models import Kind
-from ..storage import Database, path_rows, sighting_rows
+from ..storage import Database, lived_days, path_rows, sighting_rows
 from ..storage.file_size import cut_file, give_back, limit_log, to_give_back
 from ..storage.retention_rows import (
     EvictionCandidate,
@@ -33,7 +33,7 @@ from ..storage.retention_rows import (
     overhead,
 )
 from ..storage.rows import last_id
-from ..storage.snapshot import Transaction
+from ..storage.snapshot import Snapshot, Transaction
 from ..validation import expanded_path
 from .export import append, lines
 
@@ -141,7 +141,8 @@ class Retention:
                 planned = halvings(counts, parameters.retention_sightings, ids)
                 counters.sightings = sum(left_out for _, left_out in planned)
             for budget in _ages(parameters.budgets()):
-                counters.path_points += path_rows.count_older(snapshot, *_limits(budget, now), budget.collection)
+                limits = _limits(snapshot, budget, now)
+                counters.path_points += path_rows.count_older(snapshot, *limits, budget.collection)
         return counters.report()
 
     def run(self) -> Report:
@@ -220,7 +221,8 @@ class Retention:
 
     def _shorten_path(self, parameters: Parameters, now: int, counters: _Counters) -> Iterator[None]:
         for budget in _ages(parameters.budgets()):
-            older_than, since = _limits(budget, now)
+            with self._database.snapshot() as snapshot:
+                older_than, since = _limits(snapshot, budget, now)
             delete = partial(
                 path_rows.delete_older, older_than=older_than, since=since, collection=budget.collection, limit=_POINTS
             )
@@ -264,9 +266,9 @@ def _ages(budgets: Iterable[Budget]) -> list[Budget]:
     return [budget for budget in budgets if budget.measure is Measure.AGE and budget.kind is None]
 
 
-def _limits(budget: Budget, now: int) -> tuple[int, int]:
+def _limits(snapshot: Snapshot, budget: Budget, now: int) -> tuple[int, int]:
     # Times (end, start): an observation in [start, end) is too old.
-    return now - budget.limit, comparable_since(now)
+    return lived_days.reach(snapshot, budget.limit, now), comparable_since(now)
 
 
 def halvings(counts: Mapping[int, int], budget: int, excluded_ids: Collection[int] = ()) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable
 
-from ..clocks import DAY
+from ..clocks import DAY, comparable_since
 from .snapshot import Snapshot, Transaction
 
 _OF_DAYS = """
@@ -25,6 +25,10 @@ _OF_DAYS = """
     ), 0) FROM json_each(?) AS j
 """
 """11574 is the first day of wall clocks, see clocks.py."""
+_FIRST_OF_LAST = """
+    SELECT min(day) FROM lived_days AS l, (SELECT max(n) - ?1 AS n FROM lived_days) AS first
+    WHERE first.n > 0 AND l.n >= first.n AND day >= ?2
+"""
 _LOG = logging.getLogger(__name__)
 
 
@@ -45,6 +49,17 @@ def numbers(snapshot: Snapshot, times: Iterable[int]) -> list[int]:
     days = [time // DAY for time in times]
     day_numbers = dict(snapshot.rows(_OF_DAYS, (json.dumps(sorted({*days})),)))
     return [day_numbers[day] for day in days]
+
+
+def reach(snapshot: Snapshot, age: int, now: int) -> int:
+    """Return the time before which all is older than `age` by the robot's clock and in lived days; 0 if nothing is.
+
+    A part of a day counts as a day, and the present day is none. All are nanoseconds.
+    """
+    if age <= 0:
+        return now - age
+    (day,) = snapshot.row(_FIRST_OF_LAST, (-(-age // DAY), comparable_since(now) // DAY))
+    return 0 if day is None else min(now - age, int(day) * DAY)
 
 
 def renew(transaction: Transaction, memory_id: int) -> None:

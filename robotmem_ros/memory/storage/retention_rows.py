@@ -22,8 +22,8 @@ Protection, from those that are evicted first to those that stay longest:
 2. facts that are not consolidated yet: active ones of a session that is still open, or waits for it;
 3. constraints.
 
-Age budgets evict no memory of protection 2 or 3. What was saved while the clock stood back is as old as it would be by
-the right one, as far as `openings` tell. No budget evicts or counts notes.
+Age budgets evict no memory of protection 2 or 3, and count lived days (lived_days.py). What was saved while the clock
+stood back is as old as it would be by the right one, as far as `openings` tell. No budget evicts or counts notes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..clocks import DAY, comparable_since
 from ..conditions.decay import IS_UNFADING
 from ..config.budgets import Budget, Measure
 from ..models import Kind
-from . import rows
+from . import lived_days, rows
 from .file_size import file_size, pages_limit
 from .snapshot import Snapshot, Transaction
 
@@ -110,7 +110,7 @@ def eviction_candidates(
     scope, arguments = _scope(budget, excluded_ids)
     arguments |= moment(now) | {"limit": limit}
     if budget.measure is Measure.AGE:
-        arguments |= {"older_than": now - budget.limit, "wall_clock": time.time_ns()}
+        arguments |= {"older_than": lived_days.reach(snapshot, budget.limit, now), "wall_clock": time.time_ns()}
         old = f"{PROTECTION} < {_AGE_PROTECTED} AND {_LAST_USE} < :older_than AND {_LAST_USE} >= :comparable"
         old += f" AND {_LAST_USE} + {_BEHIND} < :older_than"
         return _read(snapshot, f"{scope} AND {old}", arguments)

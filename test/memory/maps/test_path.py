@@ -14,7 +14,7 @@ from robotmem_ros.memory.clocks import DAY
 from robotmem_ros.memory.maps import Move, PathPart
 from robotmem_ros.memory.models import Recording
 
-from ...support.clock import Clock
+from ...support.clock import Clock, live
 from ..conftest import OpenMemory
 
 SECOND = 10**9
@@ -138,9 +138,10 @@ def test_the_ends_of_segments_stay_and_the_oldest_go_if_there_is_nothing_else(op
 
 
 def test_the_age_budget_holds_for_the_path(open_memory: OpenMemory, clock: Clock) -> None:
-    clock.now = NOW
+    clock.now = NOW - 9 * DAY
     memory = open_memory(clock=clock)
     day = DAY // SECOND
+    live(memory, clock, 9)
     drive(memory, [NOW // SECOND - 3 * day, NOW // SECOND - day])
     drive(memory, [NOW // SECOND - 5 * day], collection="lab")
     drive(memory, [7])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from .worlds import DAY, NOW, OPEN_SESSION, Plain
@@ -51,11 +52,14 @@ class Oracle:
         return sorted(inside, key=self._place)
 
     def age(self, part: Part, days: float) -> None:
-        """Remove what is older."""
+        """Remove what is older, by the clock and in whole days before the present one."""
+        older_than = NOW - round(days * DAY)
+        if days > 0:
+            older_than = min(older_than, (NOW // DAY - math.ceil(days)) * DAY)
         for memory_id in self.order(part):
             plain = self.left[memory_id]
             observed = NOW - round(plain.age * DAY)
-            if protection(plain) < 2 and _WALL_CLOCK <= observed < NOW - round(days * DAY):
+            if protection(plain) < 2 and _WALL_CLOCK <= observed < older_than:
                 self._take(memory_id)
 
     def rows(self, part: Part, most: int) -> None:

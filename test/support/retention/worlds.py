@@ -15,6 +15,7 @@ from robotmem_ros.memory.storage.snapshot import Transaction
 DAY = 86_400 * 10**9
 NOW = 1_800_000_000 * 10**9
 """Nanoseconds; in January 2027."""
+LIVED = 1500
 OPEN_SESSION, ENDED_SESSION = "open", "ended"
 
 
@@ -73,8 +74,16 @@ def stored(database: Database, world: Iterable[Plain]) -> None:
 
 
 def opened(path: object = ":memory:", **options: object) -> Database:
-    """Open a database whose ids begin with 1."""
-    return Database(Parameters(db_path=str(path), synchronous="normal").changed(**options))
+    """Open a database whose ids begin with 1, and which has lived the days until `NOW`."""
+    database = Database(Parameters(db_path=str(path), synchronous="normal").changed(**options), clock=lambda: NOW)
+    days = [(day,) for day in range(NOW // DAY - LIVED, NOW // DAY + 1)]
+
+    def live(transaction: Transaction) -> None:
+        transaction.execute("DELETE FROM lived_days")
+        transaction.executemany("INSERT INTO lived_days (day) VALUES (?)", days)
+
+    database.write(live).result()
+    return database
 
 
 def ids(database: Database) -> list[int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..memory.errors import InvalidFieldError
+from .label_names import NamedLabel
 from .message_types import BYTES, FLOATS, NUMBERS, FieldType, TypeDescription, UnknownTypeError
 from .sources import Constant, DotPath, PathError, Reader, Template, reader
 from .topic_config import TopicConfig
@@ -134,6 +135,8 @@ class Planner:
                 continue
             template_names = names if key == "description" else {}
             readers[key] = self._reader(key, source, template_names)[0]
+            if key == "label" and config.label_names:
+                readers[key] = NamedLabel(readers[key], config.label_names, config.topic)
             if key in {"label", "confidence"}:
                 names[key] = readers[key]
         return Plan(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, did_you_mean
 from ..memory.validation import expanded_path, number
 from ..memory.yaml_file import read_yaml
+from .label_names import read_label_names
 
 PRESETS_FILE = Path(__file__).with_name("presets.yaml")
 
@@ -27,7 +28,7 @@ Presets = Mapping[str, Mapping[str, object]]
 _SENSES = tuple(item.value for item in PerceptionType)
 _QOS_POLICIES = ("match", "reliable", "best_effort"), ("match", "volatile", "transient_local")
 _TYPE = re.compile(r"([a-z]\w*)/(?:msg/)?([A-Z]\w*)", re.ASCII)
-_NAMED_BY_USER = ("context", "only")
+_NAMED_BY_USER = ("context", "only", "label_names")
 
 
 def _source(description: str, default: Any = "") -> Any:
@@ -67,6 +68,9 @@ class TopicConfig:
         "What is perceived; may use `{label}`, `{confidence}`, `{topic}` and names of `context`."
     )
     label: str = _source("Class name, such as mug.")
+    label_names: Mapping[str, str] = _mapping(
+        "Names of the classes that `label` reads: `{56: chair}`, a list from 0 on, or a file with them."
+    )
     identity: str = _source("Identity of the thing, such as a tracking id.")
     confidence: str | float = _source("In [0, 1]; a source or a number.")
     pose: tuple[str, ...] = _source(
@@ -241,17 +245,19 @@ def flatten(name: str, values: object, prefix: str = "") -> dict[str, object]:
         raise InvalidFieldError(name, values, "must be a mapping of keys, such as topic and type, to values")
     flat: dict[str, object] = {}
     for key, value in values.items():
-        if not isinstance(key, str):
+        # A class below `label_names` may be a number.
+        is_class = prefix and isinstance(key, int) and not isinstance(key, bool)
+        if not isinstance(key, str) and not is_class:
             raise InvalidFieldError(f"{name}.{prefix}", key, "must be a key, such as topic or type")
         if isinstance(value, Mapping) and value:
             flat.update(flatten(name, value, f"{prefix}{key}."))
         else:
-            flat[prefix + key] = value
+            flat[f"{prefix}{key}"] = value
     return flat
 
 
 def _check(key: str, row: Field[Any], value: object) -> object:
-    if row.name in {"context", "only"}:
+    if row.name in _NAMED_BY_USER:
         return _checked_mapping(key, value, numbers=row.name == "only")
     if isinstance(row.default, tuple):
         items = (value,) if "source" in row.metadata and isinstance(value, str) else value
@@ -265,6 +271,12 @@ def _check(key: str, row: Field[Any], value: object) -> object:
     if not isinstance(value, str) or "\0" in value:
         raise InvalidFieldError(key, value, "must be of type str, without a NUL character")
     return value
+
+
+def _label_names(key: str, value: str | Sequence[object]) -> Mapping[str, object]:
+    if isinstance(value, str):
+        return read_label_names(key, value) if value else {}
+    return {str(number): label for number, label in enumerate(value)}
 
 
 def _checked_mapping(key: str, value: object, *, numbers: bool) -> Mapping[str, object]:
@@ -289,6 +301,9 @@ def _topic_config(name: str, dotted: Mapping[str, object]) -> TopicConfig:
         if dot and group in mappings:
             # rclpy gives a list of numbers as an array.
             mappings[group][rest] = list(value) if isinstance(value, array) else value
+        elif key == "label_names" and isinstance(value, (str, list, tuple)):
+            # Single names that are given beside them come first.
+            mappings[key] = {**_label_names(f"{name}.{key}", value), **mappings[key]}
         elif key in mappings:
             if value != {}:
                 raise InvalidFieldError(f"{name}.{key}", value, "must be a mapping of names")

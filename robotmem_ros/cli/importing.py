@@ -10,8 +10,10 @@ from operator import add
 from pathlib import Path
 
 from ..memory.batch import Applied, Batch
-from ..memory.fellow_robots import as_of_another, robot_name
+from ..memory.errors import InvalidFieldError
+from ..memory.fellow_robots import as_of_another, robot_name, uuid_of_another
 from ..memory.robot_memory import RobotMemory
+from ..memory.storage import revisions
 from .command import DATABASE, Command, option
 from .export_file import Part, read_parts
 from .output import write_result
@@ -26,7 +28,7 @@ def _import(arguments: argparse.Namespace) -> None:
         first = next(parts, None)
         with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
             for part in chain(() if first is None else (first,), parts):
-                own_part = _of_another(arguments.robot, part) if arguments.robot else part
+                own_part = _of_another(arguments, memory, part) if arguments.robot else part
                 total = Applied(*map(add, total, _store_part(memory, own_part)))
     exceptions = {"were there before": total.known, "stay deleted": total.refused}
     write_result(
@@ -34,11 +36,19 @@ def _import(arguments: argparse.Namespace) -> None:
     )
 
 
-def _of_another(robot: str, part: Part) -> Batch:
+def _of_another(arguments: argparse.Namespace, memory: RobotMemory, part: Part) -> Batch:
+    name = arguments.robot
     if not isinstance(part, Batch):
-        return Batch(robot, "", 0, 0)  # its path
-    rows = (as_of_another(robot, row) for row in part.rows)
-    return replace(part, rows=tuple(row for row in rows if row is not None))
+        return Batch(name, "", 0, 0)  # its path
+    with memory.parts.database.snapshot() as snapshot:
+        own = revisions.robot(snapshot)
+    if part.robot == own:
+        problem = f"is no other robot: {arguments.file} is an export of {memory.path}; import it without --robot"
+        raise InvalidFieldError("--robot", name, problem)
+    # What the other robot has from this one stays this one's.
+    rows = (as_of_another(name, row) for row in part.rows if row["robot"] != own)
+    deleted = tuple(uuid_of_another(name, uuid) for uuid in part.deleted)
+    return replace(part, rows=tuple(row for row in rows if row is not None), deleted=deleted)
 
 
 def _store_part(memory: RobotMemory, part: Part) -> Applied:

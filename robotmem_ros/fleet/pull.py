@@ -12,7 +12,7 @@ from typing import Any
 
 from ..memory.batch import Batch
 from ..memory.errors import MALFORMED, InvalidFieldError
-from ..memory.fellow_robots import as_of_another
+from ..memory.fellow_robots import as_of_another, uuid_of_another
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import subscriptions
 from .connection import Connection, connect, connection_settings, fleet_errors
@@ -89,13 +89,13 @@ class Pull:
             "robot": robot, "after": after, "uuid": _FIRST, "last": last, "maps": maps, "n": _ROWS,
             "collections": None if "*" in self._collections else self._collections,
         }  # fmt: skip
-        deletions = tuple(uuid.hex for (uuid,) in connection.execute(_DELETIONS, values))
+        deletions = tuple(uuid_of_another(name, uuid.hex) for (uuid,) in connection.execute(_DELETIONS, values))
         has_more = True
         while has_more:
             page = connection.execute(_CHANGES, values).fetchall()
             has_more = len(page) == _ROWS
             bodies = {uuid.hex: (stamp, body) for stamp, uuid, body in page}
-            bodies |= self._gone(connection, robot, bodies)
+            bodies |= self._gone(connection, robot, name, bodies)
             rows = [row for uuid, value in bodies.items() if (row := _row(name, uuid, *value)) is not None]
             if page:
                 values["after"], values["uuid"] = page[-1][:2]
@@ -104,10 +104,13 @@ class Pull:
             deletions = ()
             yield
 
-    def _gone(self, connection: Connection, robot: int, bodies: dict[str, tuple[int, Any]]) -> dict[str, Any]:
+    def _gone(
+        self, connection: Connection, robot: int, name: str, bodies: dict[str, tuple[int, Any]]
+    ) -> dict[str, Any]:
         # What the file has and would not get any more, such as an object that is not confirmed now.
+        names = {uuid_of_another(name, uuid): uuid for uuid, (_, body) in bodies.items() if body is None}
         with self._memory.parts.database.snapshot() as snapshot:
-            uuids = subscriptions.stored_among(snapshot, [uuid for uuid, (_, body) in bodies.items() if body is None])
+            uuids = [names[uuid] for uuid in subscriptions.stored_among(snapshot, [*names])]
         rows = connection.execute(_BODIES, (robot, uuids)).fetchall() if uuids else []
         return {uuid.hex: (bodies[uuid.hex][0], body) for uuid, body in rows}
 

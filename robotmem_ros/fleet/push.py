@@ -163,23 +163,24 @@ class Push:
                     f"the robot {name!r} of the fleet is the file {known_file}, and this is the file {file.robot}: two "
                     f"robots have one name; if the other file is lost, run `robotmem fleet robot renew {name}`"
                 )
-            count = 0
-            if batch is not None:
-                count, acknowledged = apply(connection, robot, batch, policy), batch.cursor
             values = {
                 "id": robot,
                 "file": file.robot,
                 "policy": policy,
                 "lived_days": file.lived_days,
-                **acknowledged._asdict(),
+                **(acknowledged if batch is None else batch.cursor)._asdict(),
             }
             try:
+                # First: whose file it is says more than that its rows are of another robot.
                 connection.execute(_ACKNOWLEDGE, values)
             except errors.UniqueViolation:
                 raise FleetError(
                     f"the file {file.robot} is another robot of the fleet already, and this is a copy of it; give the "
                     f"robot {name!r} a file of its own"
                 ) from None
+            count = 0
+            if batch is not None:
+                count, acknowledged = apply(connection, robot, batch, policy), batch.cursor
         self.acknowledged, self._has_answer = acknowledged, True
         self.sent += count
         return batch is not None

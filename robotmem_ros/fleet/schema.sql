@@ -148,6 +148,7 @@ CREATE TABLE memories (
     FOREIGN KEY (model, dimensions) REFERENCES models (name, dimensions)
 );
 CREATE INDEX memories_stored ON memories (robot, stored, uuid);
+CREATE INDEX memories_uuid ON memories (uuid);
 CREATE INDEX memories_twin ON memories (robot, twin);
 CREATE INDEX memories_words ON memories USING gin (words);
 CREATE INDEX memories_observed ON memories (observed_at);
@@ -207,6 +208,7 @@ CREATE TABLE units (
     body jsonb NOT NULL,
     PRIMARY KEY (robot, uuid)
 );
+CREATE INDEX units_uuid ON units (uuid);
 
 -- What was deleted, for good: nothing of what it said.
 CREATE TABLE deleted (
@@ -304,14 +306,24 @@ CREATE FUNCTION has_grants() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINE
     )
 $$;
 
+-- Whether another robot than the first argument has a memory or unit of this UUID: it may not be taken or called deleted.
+CREATE FUNCTION is_of_another(robot integer, uuid uuid) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (SELECT FROM robotmem.memories AS m WHERE m.uuid = $2 AND m.robot <> $1)
+    OR EXISTS (SELECT FROM robotmem.units AS u WHERE u.uuid = $2 AND u.robot <> $1)
+$$;
+
+-- Before PostgreSQL 15 everybody may create functions there, which a SECURITY DEFINER function could then call.
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+
 -- A robot reads and writes its own rows, and reads what it was granted. Operators read everything. Who made the database may do everything.
-REVOKE ALL ON FUNCTION add_model, index_models, count_words FROM PUBLIC;
+REVOKE ALL ON FUNCTION add_model, index_models, count_words, is_of_another FROM PUBLIC;
 GRANT USAGE ON SCHEMA robotmem TO robotmem_robots, robotmem_operators;
 GRANT SELECT ON ALL TABLES IN SCHEMA robotmem TO robotmem_robots, robotmem_operators;
 GRANT UPDATE (file, epoch, revision, stored, policy, latest_epoch, latest, lived_days, contact) ON robots TO robotmem_robots;
 GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
 GRANT INSERT ON deleted TO robotmem_robots;
-GRANT EXECUTE ON FUNCTION add_model, index_models TO robotmem_robots;
+GRANT EXECUTE ON FUNCTION add_model, index_models, is_of_another TO robotmem_robots;
 
 -- Who asks is whoever is logged in, for a memory that this login sees. The robot that is asked answers.
 GRANT INSERT (robot, memory, content, reason) ON requests TO robotmem_robots, robotmem_operators;
@@ -330,13 +342,16 @@ CREATE POLICY own ON robots TO robotmem_robots USING (role = current_user);
 ALTER TABLE grants ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON grants FOR SELECT TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 ALTER TABLE memories ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON memories TO robotmem_robots USING (robot = (SELECT robotmem.me()));
+CREATE POLICY own ON memories TO robotmem_robots USING (robot = (SELECT robotmem.me()))
+WITH CHECK (robot = (SELECT robotmem.me()) AND NOT robotmem.is_of_another(robot, uuid));
 ALTER TABLE words ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON words TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 ALTER TABLE units ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON units TO robotmem_robots USING (robot = (SELECT robotmem.me()));
+CREATE POLICY own ON units TO robotmem_robots USING (robot = (SELECT robotmem.me()))
+WITH CHECK (robot = (SELECT robotmem.me()) AND NOT robotmem.is_of_another(robot, uuid));
 ALTER TABLE deleted ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON deleted TO robotmem_robots USING (robot = (SELECT robotmem.me()));
+CREATE POLICY own ON deleted TO robotmem_robots USING (robot = (SELECT robotmem.me()))
+WITH CHECK (robot = (SELECT robotmem.me()) AND NOT robotmem.is_of_another(robot, uuid));
 
 -- Whoever may read anything of others sees which robots there are, and the UUIDs of what was deleted.
 CREATE POLICY granted ON robots FOR SELECT TO robotmem_robots USING ((SELECT robotmem.has_grants()));

@@ -2,6 +2,9 @@
 
 The memories of `lab` that the robot kitchen1 made are in the collection `@kitchen1/lab`. So nothing that the own robot
 learns, sees or consolidates touches them, and a recall in `lab` finds them as well.
+
+Their UUIDs follow from the name of the robot and the UUIDs that it gives. So whatever a robot sends names no memory of
+the own robot or of a third one, and can change, delete or link none, whoever let it through.
 """
 
 from __future__ import annotations
@@ -54,6 +57,18 @@ def with_others(names: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
     )
 
 
+def uuid_of_another(robot: str, uuid: str) -> str:
+    """Return the UUID, in hexadecimal digits, by which the own file has what another robot calls `uuid`.
+
+    Raises:
+        TypeError: `uuid` is no UUID; or ValueError.
+    """
+    name = bytes.fromhex(uuid)
+    if len(name) != 16:
+        raise ValueError("a UUID has 16 bytes")
+    return blake2b(name, digest_size=16, key=robot.encode()).hexdigest()
+
+
 def as_of_another(robot: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a unit of another robot's feed as the own file has it; None if it is no business of this one.
 
@@ -62,5 +77,11 @@ def as_of_another(robot: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
     is_shared = row["type"] == "fact" or bool(row["object"]) if row["unit"] == "memory" else False
     if not is_shared or is_of_another(row["collection"]):
         return None
+    names = {name: uuid_of_another(robot, row[name]) for name in ("uuid", "replacement", "group") if row[name]}
+    links = {
+        name: [{**link, "uuid": uuid_of_another(robot, link["uuid"])} for link in row[name]]
+        for name in ("contradictions", "similar")
+    }
     lineage = blake2b(robot.encode(), digest_size=16).hexdigest()
-    return {**row, **_PRIVATE, "collection": f"{SIGN}{robot}/{row['collection']}", "robot": lineage}
+    collection = f"{SIGN}{robot}/{row['collection']}"
+    return {**row, **_PRIVATE, **names, **links, "collection": collection, "robot": lineage}

@@ -1,6 +1,7 @@
 """Select the memories that a budget evicts, the least useful first, and count and delete them.
 
-Memories are evicted in this order: by protection, then by
+Memories are evicted in this order: what other robots made, which must not push out what this one made; then by
+protection, then by
 
     usefulness = confidence * (1 + 4 * n / (n + 4)) / (1 + days / 100)
 
@@ -39,6 +40,7 @@ from ..conditions.decay import IS_UNFADING
 from ..config.budgets import Budget, Measure
 from ..models import Kind
 from . import lived_days, rows
+from .collection_rows import OF_OTHERS
 from .file_size import file_size, pages_limit
 from .snapshot import Snapshot, Transaction
 
@@ -59,7 +61,9 @@ _AGE = f"CASE WHEN {_LAST_USE} < :comparable THEN 0 ELSE max(0, :now - {_LAST_US
 _DAYS = f"CASE WHEN {IS_UNFADING} THEN 0.0 ELSE ({_AGE}) / {float(DAY)!r} END"
 USEFULNESS = f"m.confidence * (1.0 + 4.0 * m.access_count / (m.access_count + 4)) / (1.0 + {_DAYS} / 100.0)"
 """SQL over the alias `m` of memories, with the named arguments of `moment`."""
-LEAST_USEFUL_FIRST = f"{PROTECTION}, {USEFULNESS}, m.observed_at, m.id"
+LEAST_USEFUL_FIRST = (
+    f"({OF_OTHERS.format(column='m.collection')}) DESC, {PROTECTION}, {USEFULNESS}, m.observed_at, m.id"
+)
 # The bytes of texts, context and data, without their share of the indexes.
 _PAYLOAD = " + ".join(
     f"coalesce(length(CAST(m.{column} AS BLOB)), 0)"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+import math
+import time
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import conninfo, errors, pq
@@ -19,16 +21,69 @@ _OF_THE_SERVER = """
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3
 """
 """The server, too: it would hold the locks of a robot that is gone."""
+SILENT = "the server takes what it is sent and does not answer"
 _SETTINGS = {
     "connect_timeout": "5", "tcp_user_timeout": "10000", "keepalives_idle": "10", "keepalives_interval": "5",
     "keepalives_count": "3", "application_name": "robotmem",
 }  # fmt: skip
 """A dead network is noticed within some ten seconds."""
-Connection = psycopg.Connection[tuple[Any, ...]]
+_SILENCE = 10.0
+"""Seconds without an answer after which a server hangs, unless the statement is known to take long."""
+_MOMENT = 1.0
+"""Seconds that a server has at least to answer a statement."""
+_T = TypeVar("_T")
+
+
+class _NoAnswerError(psycopg.OperationalError):
+    """The server did not answer before the connection gave up."""
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that knows how long the server has been silent, and can give up waiting for it.
+
+    A server that hangs, such as one on a disk that does, still acknowledges what it is sent: no timeout of TCP ends
+    that, and it does not look at those of its own.
+    """
+
+    gives_up_at = math.inf
+    """When to give up, on the monotonic clock."""
+    takes_long = False
+    """Whether the present statement is known to take long."""
+    _waits_since = math.inf
+
+    @property
+    def is_silent(self) -> bool:
+        """Tell whether the server seems to hang."""
+        return not self.takes_long and time.monotonic() - self._waits_since > _SILENCE
+
+    def wait(self, gen: Generator[Any, Any, _T], *arguments: Any, **options: Any) -> _T:
+        """Wait for the server as psycopg does; raises psycopg.OperationalError at `gives_up_at`."""
+        self._waits_since = time.monotonic()
+        try:
+            return super().wait(self._limited(gen), *arguments, **options)
+        finally:
+            self._waits_since = math.inf
+
+    def _limited(self, gen: Generator[Any, Any, _T]) -> Generator[Any, Any, _T]:
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > max(self.gives_up_at, self._waits_since + _MOMENT):
+                    self.pgconn.finish()
+                    raise _NoAnswerError(SILENT)
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            result: _T = end.value
+            return result
 
 
 class FleetError(RobotMemoryError):
     """The fleet cannot be reached, or refuses what it was asked for."""
+
+
+class SilentFleetError(FleetError):
+    """The server does not answer."""
 
 
 def connection_settings(url: str) -> dict[str, Any]:
@@ -80,16 +135,18 @@ def fleet_errors() -> Iterator[None]:
     except (errors.UndefinedTable, errors.InvalidSchemaName) as cause:
         raise FleetError("the database has no fleet yet; make it by `robotmem fleet init`") from cause
     except psycopg.Error as cause:
-        raise FleetError(f"fleet: {' '.join(str(cause).split())}") from cause
+        kind = SilentFleetError if isinstance(cause, (errors.ConnectionTimeout, _NoAnswerError)) else FleetError
+        raise kind(f"fleet: {' '.join(str(cause).split())}") from cause
 
 
-def connect(url: str) -> Connection:
-    """Connect to a fleet.
+def connect(url: str, *, gives_up_at: float = math.inf) -> Connection:
+    """Connect to a fleet; the connection gives up waiting at a time of the monotonic clock.
 
     Raises:
         FleetError: that is not possible, or the database has another version.
     """
     connection = open_database(url)
+    connection.gives_up_at = gives_up_at
     try:
         with fleet_errors():
             connection.execute(_OF_THE_SERVER)
@@ -117,4 +174,4 @@ def open_database(url: str) -> Connection:
     """
     settings = connection_settings(url)
     with fleet_errors():
-        return psycopg.connect(autocommit=True, **settings)
+        return Connection.connect(autocommit=True, **settings)

@@ -71,6 +71,12 @@ class Pull:
             self.close()
             raise
 
+    @property
+    def is_silent(self) -> bool:
+        """Tell whether the server seems to hang."""
+        connection = self._connection
+        return connection is not None and connection.is_silent
+
     def close(self) -> None:
         """Close the connection."""
         if self._connection is not None:

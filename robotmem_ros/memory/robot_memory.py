@@ -467,14 +467,13 @@ class RobotMemory:
     def history(self, memory_id: int) -> tuple[Change, ...]:
         """Return the last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
 
+        Of a memory that was superseded, the first names what replaced it.
+
         Raises:
             InvalidFieldError: the id is no whole number.
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
         """
-        checked_id = validation.whole("memory_id", memory_id)
-        with self.parts.database.snapshot() as snapshot:
-            rows.status(snapshot, checked_id)  # raises if there is no such memory
-            return changes.histories(snapshot, [checked_id]).get(checked_id, ())
+        return self._access.read(changes.history, validation.whole("memory_id", memory_id))
 
     @takes(MemoryUpdate)
     def update(

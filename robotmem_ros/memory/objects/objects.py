@@ -129,7 +129,9 @@ class Objects:
             raise InvalidFieldError("n", n, "must be at least 1")
         with self._database.snapshot() as snapshot:
             if not object_rows.is_object(snapshot, object_id):
-                raise MemoryNotFoundError(object_id, "there is no such object")
+                by = rows.replacement(snapshot, object_id)
+                ending = "" if by is None else f"; it was replaced by {by}"
+                raise MemoryNotFoundError(object_id, f"there is no such object{ending}")
             return sighting_rows.histories(snapshot, [object_id], limit).get(object_id, ())
 
     def seen_last(self, limit: object, decay: Decay, include_unconfirmed: object) -> tuple[SeenObject, ...]:

@@ -134,8 +134,8 @@ def _absent_ids(snapshot: Snapshot, condition: Ids, collections: Collections) ->
     for memory_id in condition.ids:
         if not condition_rows.has_any(snapshot, Ids((memory_id,)), _only(collections)):
             yield f"no memory{collections} has the id {memory_id!r}"
-        elif (status := statuses[memory_id][0]) != "active":
-            yield f"memory {memory_id} is {status}"
+        elif (status := statuses[memory_id])[0] != "active":
+            yield f"memory {memory_id} is {status[0]}{f' ({status[1]})' if status[1] else ''}"
 
 
 def _absent(

@@ -86,17 +86,14 @@ def restore(transaction: Transaction, memory_ids: Sequence[int]) -> None:
 
 
 def _restore(transaction: Transaction, memory_id: int) -> None:
-    row = transaction.row(
-        "SELECT m.status, m.status_reason, m.superseded_by, o.memory_id FROM memories AS m "
-        "LEFT JOIN objects AS o ON o.memory_id = m.superseded_by WHERE m.id = ?",
-        (memory_id,),
-    )
+    row = transaction.row("SELECT status, status_reason, superseded_by FROM memories WHERE id = ?", (memory_id,))
     if row is None:
         raise MemoryNotFoundError(memory_id)
-    status, reason, superseded_by, merged_into = row
+    status, reason, superseded_by = row
     if status == "active":
         raise MemoryNotFoundError(memory_id, "it is active; there is nothing to restore")
-    if merged_into is not None:
+    merged_into = rows.replacement(transaction, memory_id)
+    if merged_into is not None and transaction.row("SELECT 1 FROM objects WHERE memory_id = ?", (merged_into,)):
         raise MemoryNotFoundError(memory_id, f"it became a part of object {merged_into}, which has its sightings")
     before: dict[str, object] = {"status": status}
     if superseded_by is not None:
@@ -161,6 +158,21 @@ def record(
         "(SELECT id FROM memory_history WHERE memory_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
         (memory_id, MAX_CHANGES),
     )
+
+
+def history(snapshot: Snapshot, memory_id: int) -> tuple[Change, ...]:
+    """Return the changes of a memory, newest first; of one that was superseded, by what is the first.
+
+    Raises:
+        MemoryNotFoundError: there is no such memory.
+    """
+    status, reason = rows.status(snapshot, memory_id)
+    changes = histories(snapshot, [memory_id]).get(memory_id, ())
+    if status != "superseded":
+        return changes
+    sql = "SELECT coalesce(superseded_at, updated_at) FROM memories WHERE id = ?"
+    (changed_at,) = snapshot.row(sql, (memory_id,))
+    return (Change(changed_at, status, reason, {}), *changes)
 
 
 def histories(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[Change, ...]]:

@@ -46,6 +46,15 @@ _LAST_ID = """
 """
 _NO_POSE = (None,) * len(Pose._fields)
 
+_STATUSES = """
+    WITH RECURSIVE chain (id, last, length) AS (
+        SELECT value, value, 0 FROM json_each(?)
+        UNION ALL SELECT chain.id, m.superseded_by, length + 1 FROM chain JOIN memories AS m ON m.id = chain.last
+        WHERE m.superseded_by IS NOT NULL AND length < 100
+    )
+    SELECT m.id, m.status, m.status_reason, nullif(last, m.id), max(length) FROM chain JOIN memories AS m USING (id)
+    GROUP BY m.id
+"""
 _SIMILAR_IDS = """(
     SELECT json_group_array(other.id) FROM similar_facts AS s JOIN memories AS other ON other.id = s.other_id
     WHERE s.memory_id = m.id AND other.status = 'active'
@@ -219,13 +228,17 @@ def status(snapshot: Snapshot, memory_id: int) -> tuple[str, str]:
 def statuses(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[str, str]]:
     """Return the status of memories, and why those are not active that are not, such as `consolidated, replaced by 7`.
 
-    The status is `active`, `superseded` or `invalidated`. Ids of no memory are left out.
+    The status is `active`, `superseded` or `invalidated`. Ids of no memory are left out. What was replaced more than
+    once names the last one.
     """
-    rows = snapshot.rows(
-        "SELECT id, status, status_reason, superseded_by FROM memories WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(memory_ids)),),
-    )
-    return {memory_id: (status, _inactive_reason(status, reason, by)) for memory_id, status, reason, by in rows}
+    rows = snapshot.rows(_STATUSES, (json.dumps(list(memory_ids)),))
+    return {memory_id: (status, _inactive_reason(status, reason, by)) for memory_id, status, reason, by, _ in rows}
+
+
+def replacement(snapshot: Snapshot, memory_id: int) -> int | None:
+    """Return what replaced a memory that was superseded; if that was replaced too, the last one. None for others."""
+    row = snapshot.row(_STATUSES, (json.dumps([memory_id]),))
+    return None if row is None or row[3] is None else int(row[3])
 
 
 def stored_fact(snapshot: Snapshot, memory_id: int) -> NewMemory | None:
@@ -282,12 +295,14 @@ def all_perception_data(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[i
 
 
 def check_active(snapshot: Snapshot, memory_id: int) -> None:
-    """Check that an active memory has this id; raises MemoryNotFoundError."""
-    row = snapshot.row("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,))
+    """Check that an active memory has this id; raises MemoryNotFoundError, which names what replaced it."""
+    row = snapshot.row(_STATUSES, (json.dumps([memory_id]),))
     if row is None:
         raise MemoryNotFoundError(memory_id)
-    if row[0] != "active":
-        raise MemoryNotFoundError(memory_id, f"it is {row[0]}" + (f" ({row[1]})" if row[1] else ""))
+    _, status, reason, by, _ = row
+    if status != "active":
+        ending = "" if by is None else f", replaced by {by}"
+        raise MemoryNotFoundError(memory_id, f"it is {status}{f' ({reason})' if reason else ''}{ending}")
 
 
 def replace_tags(transaction: Transaction, memory_id: int, tags: Iterable[str], user_tags: Collection[str]) -> None:

@@ -36,6 +36,7 @@ FLOORS = (
     {
         "argument",
         "bounds",
+        "context_path",
         "clocks",
         "interrupts",
         "display",

@@ -6,9 +6,12 @@ import argparse
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..memory.conditions.condition import ABSENT, value_at
+from ..memory.context_path import split
 from ..memory.display import json_values
 from ..memory.errors import did_you_mean
 from .command import JSON, CommandError, option, show, table
@@ -16,9 +19,15 @@ from .output import write_result
 
 LISTING = (
     (JSON, option("--csv", action="store_true", help="print comma-separated values, a line for each with a head")),
-    option("--columns", metavar="NAMES", help="only these, such as id,content; their names are those of --json"),
+    option(
+        "--columns",
+        metavar="NAMES",
+        help="only these, such as id,content,context.task.name; their names are those of --json",
+    ),
 )
 """Options of a command that lists."""
+_NAME = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+')
+"""A name in a list of them; what stands in quotes may have a comma."""
 
 
 def show_list(arguments: argparse.Namespace, result: Mapping[str, object], name: str, text: str) -> None:
@@ -33,10 +42,10 @@ def show_list(arguments: argparse.Namespace, result: Mapping[str, object], name:
     records: Any = json_values(result[name])
     columns = _columns(arguments.columns, records)
     if arguments.json:
-        selection = [{column: record.get(column) for column in columns} for record in records]
+        selection = [{column: _value(record, column) for column in columns} for record in records]
         show(arguments, {**result, name: selection}, "")
         return
-    rows = [[_cell(record.get(column)) for column in columns] for record in records]
+    rows = [[_cell(_value(record, column)) for column in columns] for record in records]
     write_result(_csv(columns, rows) if arguments.csv else table(columns, rows))
 
 
@@ -44,12 +53,24 @@ def _columns(names: str | None, records: Sequence[Mapping[str, object]]) -> list
     all_columns = list(dict.fromkeys(name for record in records for name in record))
     if names is None:
         return all_columns
-    columns = [name.strip() for name in names.split(",") if name.strip()]
-    unknown = [name for name in columns if name not in all_columns] if columns else [names]
+    columns = [name.strip() for name in _NAME.findall(names) if name.strip()]
+    unknown = [name for name in columns if _first_key(name) not in all_columns] if columns else [names]
     if all_columns and unknown:
         guess = did_you_mean(unknown[0], all_columns)
         raise CommandError(f"--columns: {unknown[0]!r} is no column{guess}; there are {', '.join(all_columns)}")
     return columns
+
+
+def _first_key(name: str) -> str:
+    try:
+        return split(name)[0]
+    except ValueError:
+        return name
+
+
+def _value(record: Mapping[str, object], column: str) -> object:
+    value = value_at(record, column)
+    return None if value is ABSENT else value
 
 
 def _cell(value: object) -> object:

@@ -29,6 +29,7 @@ from ..memory.conditions.condition import And, Condition, Not, Or
 from ..memory.conditions.decay import DEFAULT_CONFIDENCE, UNFADING, Decay
 from ..memory.conditions.places import AREA_PATH, POSITION, Field, Place, greatest_square
 from ..memory.conditions.spatial import NEVER, Box, Circle, InAreas, SinceLastVisit
+from ..memory.context_path import split
 
 Parents = Mapping[str, str]
 """Tags, and the tag above each; empty for none."""
@@ -255,8 +256,8 @@ def _(condition: Compare, parents: Parents) -> Sql:
     if is_scalar and operator in ("$eq", "$contains") and not isinstance(operand, dict):
         # An index has it: to contain a value is to have it at the path, and to contain a list of it, in the list there.
         value: object = [operand] if operator == "$contains" else operand
-        for step in reversed(context_path.split(".")):
-            value = {step: value}
+        for key in reversed(split(context_path)):
+            value = {key: value}
         return Sql("m.body -> 'context' @> %s::jsonb", (json.dumps(value),))
     return _compared(_at(context_path), operator, operand)
 
@@ -287,7 +288,7 @@ def _compared(value: Sql, operator: str, operand: object) -> Sql:
 
 
 def _at(path: str) -> Sql:
-    steps = "".join(f".{json.dumps(step)}" for step in path.split("."))
+    steps = "".join(f".{json.dumps(key)}" for key in split(path))
     return Sql("robotmem.value_at(m.body -> 'context', %s::jsonpath)", (f"strict ${steps}",))
 
 

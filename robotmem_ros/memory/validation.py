@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .bounds import MAX_IDS, MAX_NAME, MAX_NAMES, MAX_QUERY
+from .bounds import MAX_DEPTH, MAX_IDS, MAX_NAME, MAX_NAMES, MAX_QUERY
 from .errors import InvalidFieldError, did_you_mean
 from .models import Kind, Pose
 
@@ -26,7 +26,7 @@ USER_CONTEXT = "user_context"
 MAX_COORDINATE = 1e8
 """Metres: more than any position on Earth has in ECEF (6.4e6), UTM (1e7) or Web Mercator (2e7). What lies farther out
 came by a transform or a sensor that is broken; its squares and distances would overflow, and no map could show it."""
-_MAX_JSON_DEPTH = 64
+
 _LATEST_NS = 2**63 - 1
 _SUSPICIOUS = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
 """A character that may be NUL or half of one, a number that may be infinite or too large."""
@@ -391,7 +391,7 @@ def _parse(field: str, content: str) -> object:
     try:
         return _DECODE(content)
     except RecursionError:
-        raise InvalidFieldError(field, content, f"is nested deeper than {_MAX_JSON_DEPTH} levels") from None
+        raise InvalidFieldError(field, content, f"is nested deeper than {MAX_DEPTH} levels") from None
     except _ConstantError as constant:
         raise InvalidFieldError(field, str(constant), "is no JSON number; numbers must be finite") from None
     except ValueError as cause:
@@ -400,13 +400,13 @@ def _parse(field: str, content: str) -> object:
 
 def _may_hide(content: str) -> bool:
     # What is wrong in a JSON text that was parsed can only be written so; seldom does a text look like it.
-    return bool(_SUSPICIOUS.search(content)) or content.count("{") + content.count("[") > _MAX_JSON_DEPTH
+    return bool(_SUSPICIOUS.search(content)) or content.count("{") + content.count("[") > MAX_DEPTH
 
 
 def _check_json(field: str, value: object, path: str = "", depth: int = 0) -> None:
     full_path = f"{field}.{path}" if path else field
-    if depth > _MAX_JSON_DEPTH:
-        raise InvalidFieldError(field, path, f"is nested deeper than {_MAX_JSON_DEPTH} levels")
+    if depth > MAX_DEPTH:
+        raise InvalidFieldError(field, path, f"is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):
         if "\0" in value:
             raise InvalidFieldError(full_path, value, "contains a NUL character")

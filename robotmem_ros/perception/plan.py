@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import NamedTuple
 
+from ..memory.context_path import split
 from ..memory.errors import InvalidFieldError
 from .label_names import NamedLabel
 from .message_types import BYTES, FLOATS, NUMBERS, FieldType, TypeDescription, UnknownTypeError
@@ -191,13 +193,13 @@ class Planner:
         return source_reader, frozenset(values if isinstance(values, (list, tuple)) else [values])
 
     def _context(self, readers: Mapping[str, tuple[Reader, FieldType]]) -> tuple[ContextPart, ...]:
-        for name in readers:
-            for inner_name in readers:
-                if inner_name.startswith(f"{name}."):
-                    source = self._config.context[name]
-                    raise self._error(f"context.{name}", source, f"{inner_name!r} needs {name!r} to be an object")
+        keys = {name: split(name) for name in readers}
+        for name, inner_name in permutations(readers, 2):
+            if keys[inner_name][: len(keys[name])] == keys[name]:
+                source = self._config.context[name]
+                raise self._error(f"context.{name}", source, f"{inner_name!r} needs {name!r} to be an object")
         return tuple(
-            ContextPart(tuple(name.split(".")), part, json_converter(field_type, self._types))
+            ContextPart(keys[name], part, json_converter(field_type, self._types))
             for name, (part, field_type) in readers.items()
         )
 

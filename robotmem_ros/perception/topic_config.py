@@ -16,6 +16,7 @@ from typing import Any
 from ..memory import PerceptionType
 from ..memory.config.parameter import check_value, parameter
 from ..memory.config.parameters import Parameters
+from ..memory.context_path import check as check_path
 from ..memory.errors import InvalidFieldError, did_you_mean
 from ..memory.validation import expanded_path, number
 from ..memory.yaml_file import read_yaml
@@ -88,7 +89,7 @@ class TopicConfig:
     require_frame: bool = parameter(
         True, "Drop a position whose frame is named and empty; else it is one in `memory_frame`."
     )
-    context: Mapping[str, str] = _mapping("Dotted names in the context, each with its source.")
+    context: Mapping[str, str] = _mapping("[Paths](recall.md#paths) in the context, each with its source.")
     context_json: str = _source("A text that is a JSON object, to start the context with.")
     session_id: str = _source("Session.")
     collection: str = _source("Collection.")
@@ -283,8 +284,7 @@ def _checked_mapping(key: str, value: object, *, numbers: bool) -> Mapping[str, 
     if not isinstance(value, Mapping):
         raise InvalidFieldError(key, value, "must be a mapping")
     for inner, item in value.items():
-        if not isinstance(inner, str) or "\0" in inner or not all(inner.split(".")):
-            raise InvalidFieldError(key, inner, "is no dotted name")
+        check_path(key, inner)
         parts = item if numbers and isinstance(item, (list, tuple)) else [item]
         if not all(isinstance(part, (str, int, float) if numbers else str) for part in parts):
             raise InvalidFieldError(f"{key}.{inner}", item, f"must be text{' or numbers' if numbers else ''}")

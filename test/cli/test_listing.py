@@ -90,6 +90,21 @@ def test_columns_are_chosen_by_name(db: Path, capsys: Out) -> None:
     assert capsys.readouterr().out == "id\n"
 
 
+def test_a_column_is_a_path_into_the_context_with_any_key(tmp_path: Path, capsys: Out) -> None:
+    context = {"params": {"controller.max_speed": 0.5, "a,b": [1]}, "": True}
+    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
+        memory.learn("one", context)
+        memory.learn("two")
+    columns = 'id,context.params."controller.max_speed", context.params."a,b",context.""'
+    line = ["recall", "--kinds", "fact", "--no-model", "--db", str(tmp_path / "memory.db"), "--columns", columns]
+    assert main([*line, "--csv"]) == 0
+    rows = [[*row.values()] for row in read(capsys)]
+    assert rows == [["2", "", "", ""], ["1", "0.5", "[1]", "True"]]
+    assert main([*line, "--json"]) == 0
+    memories = json.loads(capsys.readouterr().out)["memories"]
+    assert [*memories[1].values()] == [1, 0.5, [1], True]
+
+
 @pytest.mark.parametrize(
     ("names", "error"),
     [

@@ -303,6 +303,8 @@ def test_the_context_of_a_message_is_added_to(maker: Maker) -> None:
     values = {"description": "a mug", "context": '{"task": {"name": "tidy"}}', "label": "mug"}
     (seen,) = extract(maker, PERCEPTION, values, context={"task": {"object": "label"}}).observations
     assert context_of(seen) == {"task": {"name": "tidy", "object": "mug"}}
+    (seen,) = extract(maker, PERCEPTION, values, context={'task."object.label"': "label", '""': "label"}).observations
+    assert context_of(seen) == {"task": {"name": "tidy", "object.label": "mug"}, "": "mug"}
     assert the_reason(maker, PERCEPTION, values | {"context": '{"task": 5}'}, context={"task.object": "label"}) == (
         DropReason.BAD_CONTEXT
     )

@@ -76,7 +76,7 @@ def test_numbers_as_rclpy_gives_them_are_taken() -> None:
         ({"context": {"a": 5}}, "captions.context.a: 5 must be text"),
         ({"only": {"data": [["a"]]}}, r"captions.only.data: \[\['a'\]\] must be text or numbers"),
         ({"only": {"data": None}}, "captions.only.data: None must be text or numbers"),
-        ({"context": {"a..b": "data"}}, "captions.context: 'a..b' is no dotted name"),
+        ({"context": {"a..b": "data"}}, "captions.context: 'a..b' is no dot path"),
         ({"each": 1}, "captions.each: 1 must be of type str"),
     ],
 )

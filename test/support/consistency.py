@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from robotmem_ros.memory.context_path import quote
 from robotmem_ros.memory.storage import collection_rows, text_rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.fact_index import fact_terms
@@ -124,12 +125,12 @@ def _check_leaves(transaction: Transaction, memories: list[dict[str, Any]]) -> N
 
 def _leaves(value: dict[str, object], path: str) -> Iterator[tuple[str, object]]:
     for name, item in value.items():
-        if name and "." not in name:
-            yield path + name, _stored(item)
-            if isinstance(item, dict):
-                yield from _leaves(item, f"{path}{name}.")
-            if isinstance(item, list):
-                yield from {(f"{path}{name}.", text) for text in item if isinstance(text, str)}
+        path_of_item = path + quote(name)
+        yield path_of_item, _stored(item)
+        if isinstance(item, dict):
+            yield from _leaves(item, f"{path_of_item}.")
+        if isinstance(item, list):
+            yield from {(f"{path_of_item}.", text) for text in item if isinstance(text, str)}
 
 
 def _stored(item: object) -> object:
@@ -189,10 +190,9 @@ def _points(row: dict[str, Any]) -> Iterator[tuple[str, tuple[float | None, ...]
 
 def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, tuple[float | None, ...]]]:
     for name, item in value.items():
-        if not name or "." in name:
-            continue  # no path leads there
+        path_of_item = path + quote(name)
         if isinstance(item, dict):
-            yield from _arrays(item, f"{path}{name}.")
+            yield from _arrays(item, f"{path_of_item}.")
         elif isinstance(item, list) and len(item) in (2, 3) and all(type(part) in (int, float) for part in item):
             # A column has no negative zero.
-            yield f"{path}{name}", (*(part + 0.0 for part in item), *([None] * (3 - len(item))))
+            yield path_of_item, (*(part + 0.0 for part in item), *([None] * (3 - len(item))))

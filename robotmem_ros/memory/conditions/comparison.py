@@ -2,7 +2,8 @@
 
 JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match; only
 `$ne` holds for a value of another type, which is not equal.
-A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>` reaches a key of that name in the context.
+A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>`, and the name in quotes, reach a key of that
+name in the context.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from operator import ge, gt, le, lt
 from typing import NamedTuple
 
+from ..context_path import in_context, split
 from ..text.normal_form import label_key
 from .attributes import OneOf, Tags
 from .condition import ABSENT, Condition, Row
@@ -73,6 +75,8 @@ _LIST = b"["
 """Stands for a list in `json_values`."""
 _IN_LIST = "."
 """After the path of a list: the path of the texts in it."""
+_IN_SQLITE = re.compile(r'[^"\\\x00-\x1f]+')
+"""Keys that a JSON path of SQLite can name."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class Compare(Condition):
     @property
     def context_path(self) -> str:
         """Return the path into the context that it names; empty for a field of the memory itself."""
-        return "" if self.path in OWN_FIELDS else self.path.removeprefix("context.")
+        return "" if self.path in OWN_FIELDS else in_context(self.path)
 
     @property
     def _is_about_list(self) -> bool:
@@ -137,9 +141,10 @@ class Compare(Condition):
     def _by_row(self, source: Source) -> Sql:
         # The index is ordered by value, so of one memory it cannot tell quickly; the memory's own JSON can. SQLite's
         # JSON paths have no way to write some names.
-        if re.search(r'["\\\x00-\x1f]', self.context_path):
+        keys = split(self.context_path)
+        if not all(map(_IN_SQLITE.fullmatch, keys)):
             return in_source(source)
-        path = "$" + "".join(f'."{step}"' for step in self.context_path.split("."))
+        path = "$" + "".join(f'."{key}"' for key in keys)
         kind, value, operand = "json_type(m.context, ?)", "json_extract(m.context, ?)", self.operand
         if operand is None or isinstance(operand, bool):
             return Sql(f"{kind} <> ?", (path, {None: "null", True: "true", False: "false"}[operand]), source)
@@ -236,6 +241,11 @@ def compares(value: object, operator: str, operand: object) -> bool:
     if operator == "$prefix":
         return isinstance(value, str) and isinstance(operand, str) and value.startswith(operand)
     return _type(value) is _type(operand) in (float, str) and _ORDER_TESTS[operator](value, operand)
+
+
+def filter_name(path: str) -> str:
+    """Return how a filter names a path of the context."""
+    return f"context.{path}" if path in OWN_FIELDS or path.startswith(("context.", "tags.")) else path
 
 
 def at_path(path: str, test: str, *arguments: object) -> Sql:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from ..context_path import split
 from ..models import Kind
 from .decay import Decay
 from .overview import Overview
@@ -64,7 +65,7 @@ class Row:
 def value_at(context: object, path: str) -> object:
     """Return the value at a dot path of a context, or ABSENT."""
     value = context
-    for name in path.split("."):
+    for name in split(path):
         if not isinstance(value, Mapping) or name not in value:
             return ABSENT
         value = value[name]

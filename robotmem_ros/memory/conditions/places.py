@@ -14,6 +14,8 @@ from .sql import Source, Sql
 
 POSITION = "position"
 """The field of the pose of a memory."""
+POSE_NAMES = (POSITION, "pose", "orientation", "x", "y", "z")
+"""Names of which only `position` can be meant; a key in the context is `context.pose`."""
 AREA_PATH = "spatial.area"
 """The path into the context of the name of the area that a memory lies in."""
 Point = tuple[float, ...]
@@ -51,7 +53,7 @@ class Place:
 
 def context_field(path: str) -> str:
     """Return the field of a dot path into the context: the path, unless that means the pose or another path."""
-    return f"context.{path}" if path == POSITION or path.startswith("context.") else path
+    return f"context.{path}" if path in POSE_NAMES or path.startswith("context.") else path
 
 
 def within(place: Place) -> Sql:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .. import validation
+from .. import context_path, validation
 from ..conditions.comparison import OPERATORS, OWN_FIELDS, Compare
 from ..conditions.condition import And, Condition, Not, Or
 from ..conditions.decay import Decay
@@ -48,9 +48,12 @@ def _parts(field: str, filter_: Mapping[str, object], decay: Decay) -> Iterator[
             continue
         if path.startswith("$"):
             joins = ", ".join(JOINS)
-            raise InvalidFieldError(field, path, f"is an unknown operator; {joins} join filters, others follow a path")
-        if not all(path.split(".")):
-            raise InvalidFieldError(field, path, "is no dot path such as task.success")
+            problem = (
+                f"is an unknown operator; {joins} join filters, others follow a path, and a key that begins so stands "
+                'in double quotes, such as "$set"'
+            )
+            raise InvalidFieldError(field, path, problem)
+        context_path.check(field, path)
         if path.startswith("tags."):
             problem = (
                 f"goes into the tags of a memory, which are a list; a key of that name in the context is context.{path}"

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..conditions.attributes import Collections, Confidence, Ids, OneOf, Tags
-from ..conditions.comparison import OWN_FIELDS, Compare
+from ..conditions.comparison import OWN_FIELDS, Compare, filter_name
 from ..conditions.condition import And, Condition
 from ..conditions.places import AREA_PATH, Field
 from ..conditions.spatial import NEVER, Box, Circle, InAreas, SinceLastVisit
+from ..context_path import join, split
 from ..errors import InvalidFieldError, did_you_mean, shown
 from ..storage import collection_rows, condition_rows, rows, value_rows
 from ..storage.position_rows import find_space
@@ -74,8 +75,8 @@ def notes(snapshot: Snapshot, conditions: Iterable[Condition]) -> Iterator[str]:
         if right := _OTHER_NAMES.get(paths[path]):
             instead = f"; for the memory itself use {right}"
         else:
-            instead = did_you_mean(path, [*OWN_FIELDS, *value_rows.paths(snapshot, _SEARCHED)])
-        yield f"context_filter: no memory ever had {shown(paths[path])}{instead}"
+            instead = _did_you_mean_path(snapshot, path)
+        yield f"context_filter: no memory here has {shown(paths[path])}{instead}"
     if len(unknown_paths) > _PATHS:
         yield f"nor {len(unknown_paths) - _PATHS} other paths of the filter"
 
@@ -166,9 +167,17 @@ def _check_area(snapshot: Snapshot, condition: InAreas, name: str) -> None:
     raise InvalidFieldError("areas", name, problem)
 
 
+def _did_you_mean_path(snapshot: Snapshot, path: str) -> str:
+    if (quoted := value_rows.path_of_letters(snapshot, path)) is not None:
+        return f"; did you mean {filter_name(quoted)!r}?"
+    near = value_rows.paths(snapshot, _SEARCHED)
+    return did_you_mean(path, [*OWN_FIELDS, *map(filter_name, near)])
+
+
 def _check_path(snapshot: Snapshot, comparison: Compare) -> None:
     path = comparison.context_path
-    prefixes = [path[:at] for at, character in enumerate(path) if character == "."]
+    keys = split(path) if path else ()
+    prefixes = [join(keys[:n]) for n in range(1, len(keys))]
     if not prefixes or value_rows.path_id(snapshot, path) is not None:
         return
     # A path may end at a list, but not go through one.

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import NoneType
 
 from .. import validation
 from ..bounds import MAX_CONTEXT
-from ..conditions.places import POSITION, Field, Place, Point, context_field
+from ..conditions.places import POSE_NAMES, POSITION, Field, Place, Point, context_field
 from ..config.parameters import Parameters
+from ..context_path import in_context
 from ..errors import InvalidFieldError, did_you_mean
 from ..storage.position_rows import fields, find_space
 from ..storage.snapshot import Snapshot
-
-_NO_FIELDS = ("pose", "orientation", "x", "y", "z")
-"""Names of which only `position` can be meant; a key in the context is `context.pose`."""
 
 
 def pose_field(argument: str, parameters: Parameters) -> Field:
@@ -90,14 +89,25 @@ def _object(argument: str, value: object, names: Sequence[str], parameters: Para
 
 def _field(located: str, fields: Mapping[str, object], parameters: Parameters) -> Field:
     argument = located.partition(".")[0]
-    name = validation.name(f"{argument}.field", fields.get("field"), default=POSITION)
-    if not all(name.split(".")) or name in _NO_FIELDS:
-        problem = "must be `position` or a path into the context, such as spatial.object_position"
-        raise InvalidFieldError(f"{argument}.field", name, problem)
-    if name != POSITION:
-        name = context_field(name.removeprefix("context."))
+    name = _field_name(f"{argument}.field", fields.get("field"))
     frame_id = validation.frame(f"{argument}.frame_id", fields.get("frame_id"), default=parameters.memory_frame)
     return Field(located, name, frame_id, parameters.map_id, parameters.memory_frame)
+
+
+def _field_name(argument: str, value: object) -> str:
+    if not isinstance(value, (str, NoneType)):
+        raise InvalidFieldError(argument, value, "must be text")
+    name = (value or "").strip() or POSITION
+    if name == POSITION:
+        return name
+    try:
+        return context_field(in_context("" if name in POSE_NAMES else name))
+    except ValueError:
+        problem = (
+            "must be `position` or a path into the context, such as spatial.object_position, with a key that is empty "
+            "or has a dot in double quotes"
+        )
+        raise InvalidFieldError(argument, value, problem) from None
 
 
 def _point(name: str, value: object) -> Point:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from .. import context_path
 from ..errors import DatabaseUnusableError
 from ..text import scripts, statement, tokens
 from . import indexing
@@ -27,12 +28,13 @@ class _Scheme(NamedTuple):
     """Name of the setting that holds the scheme of the file."""
     current: Callable[[], str]
     """The scheme by which this program reads texts."""
-    read_by: indexing.Index
+    read_by: Sequence[indexing.Index]
 
 
 _SCHEMES = (
-    _Scheme("tokens", tokens.scheme, indexing.TEXTS),
-    _Scheme("statements", statement.scheme, indexing.FACTS),
+    _Scheme("tokens", tokens.scheme, (indexing.TEXTS,)),
+    _Scheme("statements", statement.scheme, (indexing.FACTS,)),
+    _Scheme("paths", context_path.scheme, (indexing.VALUES, indexing.POSITIONS)),
 )
 
 
@@ -93,7 +95,8 @@ def renew(path: Path, connect: Callable[[], sqlite3.Connection], timeout: float)
 def _rebuild(connection: sqlite3.Connection) -> None:
     with connection:
         for scheme in _outdated(connection):
-            indexing.rebuild(Transaction(connection), scheme.read_by)
+            for index in scheme.read_by:
+                indexing.rebuild(Transaction(connection), index)
             connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (scheme.setting, scheme.current()))
 
 

@@ -51,6 +51,14 @@ TEXTS = Index(
     text_rows.clear,
     text_rows.ENTRIES,
 )
+VALUES = Index("values", attrgetter("context"), value_rows.exchange, value_rows.clear, value_rows.ENTRIES)
+POSITIONS = Index(
+    "positions",
+    attrgetter("context", "frame_id", "map_id", "x", "y", "z"),
+    position_rows.exchange,
+    position_rows.clear,
+    position_rows.ENTRIES,
+)
 FACTS = Index(
     "facts", attrgetter("type", "collection", "content"), fact_index.exchange, fact_index.clear, fact_index.ENTRIES
 )
@@ -107,11 +115,8 @@ INDEXES = (
         vector_rows.clear_links, vector_rows.ENTRIES,
     ),
     Index("tags", attrgetter("tags"), value_rows.exchange_tags, value_rows.clear_tags, value_rows.TAGS),
-    Index("values", attrgetter("context"), value_rows.exchange, value_rows.clear, value_rows.ENTRIES),
-    Index(
-        "positions", attrgetter("context", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange,
-        position_rows.clear, position_rows.ENTRIES,
-    ),
+    VALUES,
+    POSITIONS,
     Index(
         "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange_boxes,
         position_rows.clear_boxes, position_rows.BOXES,

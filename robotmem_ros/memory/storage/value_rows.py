@@ -1,7 +1,4 @@
-"""Index the values of contexts by dot path.
-
-A name that is empty or contains a dot cannot be addressed by a dot path, and is dropped.
-"""
+"""Index the values of contexts by dot path, as `context_path.join` writes them."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
+from ..context_path import quote
 from ..validation import MAX_COORDINATE
 from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction
@@ -44,6 +42,7 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
 def clear(transaction: Transaction) -> None:
     """Empty the index of values."""
     transaction.execute("DELETE FROM json_values")
+    transaction.execute("DELETE FROM json_paths")
 
 
 def exchange_tags(transaction: Transaction, old: Rows, new: Rows) -> None:
@@ -84,10 +83,10 @@ def _is_coordinate(value: object) -> bool:
 
 def _collect(value: dict[str, object], prefix: str, values: list[tuple[str, object]]) -> None:
     for name, item in value.items():
-        if name and "." not in name:
-            values.append((prefix + name, item))
-            if isinstance(item, dict):
-                _collect(item, f"{prefix}{name}.", values)
+        path = prefix + quote(name)
+        values.append((path, item))
+        if isinstance(item, dict):
+            _collect(item, f"{path}.", values)
 
 
 def _entries(rows: Rows) -> list[tuple[str, object, int]]:
@@ -129,7 +128,7 @@ def _path_ids(transaction: Transaction, paths: Collection[str]) -> dict[str, int
 
 
 def path_id(snapshot: Snapshot, path: str) -> int | None:
-    """Return the id of a path; None if no memory ever had it."""
+    """Return the id of a path; None if no memory has it."""
     row = snapshot.row("SELECT id FROM json_paths WHERE path = ?", (path,))
     return None if row is None else int(row[0])
 
@@ -137,6 +136,13 @@ def path_id(snapshot: Snapshot, path: str) -> int | None:
 def paths(snapshot: Snapshot, limit: int) -> list[str]:
     """Return the first `limit` paths that memories have or had."""
     return [path for (path,) in snapshot.rows("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (limit,))]
+
+
+def path_of_letters(snapshot: Snapshot, path: str) -> str | None:
+    """Return a path that differs from another one by its quotes alone; None if there is none."""
+    sql = "SELECT path FROM json_paths WHERE replace(path, '\"', '') = replace(?, '\"', '') LIMIT 1"
+    row = snapshot.row(sql, (path,))
+    return None if row is None else str(row[0])
 
 
 def has_list(snapshot: Snapshot, path: str) -> bool:

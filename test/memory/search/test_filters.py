@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import InvalidFieldError, RobotMemory, Stored
 from robotmem_ros.memory.conditions.comparison import OWN_FIELDS
 from robotmem_ros.memory.conditions.decay import Decay
+from robotmem_ros.memory.context_path import split
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 
@@ -90,11 +91,11 @@ def test_a_list_that_is_not_equal_is_still_there(one_of_each: RobotMemory) -> No
     assert matched(one_of_each, {"$ne": [1]}) == [value for value in VALUES[:-1] if value != [1]]
 
 
-@pytest.mark.parametrize("path", ["seen", "a.b", 'an "odd" name', "back\\slash"])
+@pytest.mark.parametrize("path", ["seen", "a.b", 'an "odd" name', "back\\slash", 'a."b.c"."".$d', '"$a"'])
 def test_lists_are_searched_wherever_they_are(memory: RobotMemory, path: str) -> None:
     def stored(value: object) -> int:
         context: Any = value
-        for name in reversed(path.split(".")):
+        for name in reversed(split(path)):
             context = {name: context}
         return memory.learn(f"fact {value}", context).memory_id
 
@@ -182,7 +183,7 @@ def test_the_reason_tells_what_asks_for_the_memory_itself(memory: RobotMemory, n
     memory.learn("one")
     result = memory.recall("one", context_filter={"$not": {name: 5}})
     assert len(result) == 1
-    assert f"context_filter: no memory ever had {name!r}; for the memory itself use {instead}" in result.reason
+    assert f"context_filter: no memory here has {name!r}; for the memory itself use {instead}" in result.reason
 
 
 def test_a_key_of_the_context_may_have_the_name_of_any_column(memory: RobotMemory) -> None:

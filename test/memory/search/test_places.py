@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory
+from robotmem_ros.memory.context_path import split
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
@@ -164,12 +165,26 @@ def test_positions_that_were_not_compared_are_told(patrol: RobotMemory) -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["robot.at", "context.robot.at", "at", "context.position", "context.context.position"]
+    "field",
+    [
+        "robot.at",
+        "context.robot.at",
+        "at",
+        "context.position",
+        "context.context.position",
+        '"position"',
+        "context.x",
+        'robot."goal.at"',
+        '""',
+        '"$at"',
+        '" "',
+        "\u200b",
+    ],
 )
 def test_any_path_to_two_or_three_numbers_may_be_compared(memory: RobotMemory, field: str) -> None:
     def context(x: float) -> dict[str, Any]:
         value: Any = [x, 0]
-        for name in reversed(field.removeprefix("context.").split(".")):
+        for name in reversed(split(field.removeprefix("context."))):
             value = {name: value}
         return dict(value)
 

@@ -28,15 +28,15 @@ def test_tags_have_no_path_but_a_key_of_that_name_has(memory: RobotMemory) -> No
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("tsak.success", "no memory ever had 'tsak.success'; did you mean 'task.success'?"),
-        ("task.sucess", "no memory ever had 'task.sucess'; did you mean 'task.success'?"),
-        ("labl", "no memory ever had 'labl'; did you mean 'label'?"),
-        ("context.label", "no memory ever had 'context.label'"),
-        ("zzz", "no memory ever had 'zzz'"),
+        ("tsak.success", "no memory here has 'tsak.success'; did you mean 'task.success'?"),
+        ("task.sucess", "no memory here has 'task.sucess'; did you mean 'task.success'?"),
+        ("labl", "no memory here has 'labl'; did you mean 'label'?"),
+        ("context.label", "no memory here has 'context.label'"),
+        ("zzz", "no memory here has 'zzz'"),
     ],
 )
 @pytest.mark.parametrize("wanted", [True, {"$exists": False}])
-def test_a_path_that_no_context_ever_had_is_named(memory: RobotMemory, path: str, told: str, wanted: object) -> None:
+def test_a_path_that_no_context_has_is_named(memory: RobotMemory, path: str, told: str, wanted: object) -> None:
     memory.learn("one", {"task": {"success": True}})
     result = memory.recall(context_filter={path: wanted})
     assert len(result) == (wanted is not True)
@@ -48,8 +48,8 @@ def test_of_many_unknown_paths_some_are_named(memory: RobotMemory) -> None:
     memory.learn("one", {"task": {"success": True}})
     result = memory.recall(context_filter={f"x{number}": 1 for number in range(50)})
     assert result.reason == (
-        "context_filter: no memory ever had 'x0'; context_filter: no memory ever had 'x1'; "
-        "context_filter: no memory ever had 'x2'; nor 47 other paths of the filter"
+        "context_filter: no memory here has 'x0'; context_filter: no memory here has 'x1'; "
+        "context_filter: no memory here has 'x2'; nor 47 other paths of the filter"
     )
 
 

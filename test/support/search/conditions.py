@@ -10,6 +10,7 @@ from robotmem_ros.memory.conditions.comparison import OWN_FIELDS, Compare
 from robotmem_ros.memory.conditions.condition import And, Condition, Row
 from robotmem_ros.memory.conditions.places import Field
 from robotmem_ros.memory.conditions.spatial import Box, Circle, InAreas, SinceLastVisit, distance
+from robotmem_ros.memory.context_path import join, split
 from robotmem_ros.memory.search.query import Query
 from robotmem_ros.memory.search.timeline import TimelineQuery
 
@@ -67,8 +68,8 @@ def _with_last_visit(condition: Condition, rows: Sequence[Row]) -> Condition:
 def _goes_into_a_list(contexts: Sequence[Mapping[str, object]], path: str) -> bool:
     if any(at_path(context, path) is not ABSENT for context in contexts):
         return False
-    names = path.split(".")
-    prefixes = [".".join(names[:length]) for length in range(1, len(names))]
+    names = split(path)
+    prefixes = [join(names[:length]) for length in range(1, len(names))]
     return any(isinstance(at_path(context, prefix), list) for context in contexts for prefix in prefixes)
 
 

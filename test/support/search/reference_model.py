@@ -12,6 +12,7 @@ from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.areas import Area
 from robotmem_ros.memory.conditions.condition import Row
 from robotmem_ros.memory.conditions.decay import Decay
+from robotmem_ros.memory.context_path import split
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.query import Query, parse_query
@@ -183,7 +184,7 @@ ABSENT = object()
 
 def at_path(value: object, path: str) -> object:
     """Return the value at a dot path through objects, or ABSENT."""
-    for name in path.split("."):
+    for name in split(path):
         if not isinstance(value, Mapping) or name not in value:
             return ABSENT
         value = value[name]

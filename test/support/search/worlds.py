@@ -12,6 +12,7 @@ from functools import cached_property
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, Pose, RecallResult, RobotMemory
+from robotmem_ros.memory.context_path import split
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.query import Query
@@ -44,7 +45,7 @@ AREAS: Mapping[str, Polygon] = {
 }
 """Areas with a polygon; no corner or edge is where positions are."""
 FRAMES = ("map", "odom")
-FIELDS = ("position", "spatial.object_position", "spatial.grasp.point", "robot.at", "context.position")
+FIELDS = ("position", "spatial.object_position", "spatial.grasp.point", 'robot."goal.at"', "context.position")
 VALUES: tuple[object, ...] = (
     True, False, None, 0, 1, 1.0, -3, 12.5, 12.500000001, 0.1 + 0.2, 2**53 + 1, 1e300, "", "1", "true", "null", "real",
     "käse", "杯子", "a'b\"c", [], [1, 2], {},
@@ -53,6 +54,7 @@ OBJECTS: tuple[object, ...] = ("mug", "desk lamp", 7, 1.0, True, None, ["mug"], 
 PATHS = (
     "params.force", "params.grip.width", "task.success", "task.name", "env.sim_or_real", "objects", "robot", "params",
     "spatial.object_position", "label", "odd key!",
+    'params."controller.max_speed"', '"".""', '"$set"',
 )  # fmt: skip
 
 
@@ -267,7 +269,7 @@ def _context(draw: random.Random) -> dict[str, object]:
 
 
 def _put(context: dict[str, object], path: str, value: object) -> None:
-    *parents, name = path.split(".")
+    *parents, name = split(path)
     for parent in parents:
         inner = context.get(parent)
         if not isinstance(inner, dict):

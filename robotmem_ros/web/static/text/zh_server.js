@@ -21,7 +21,7 @@ export const sentences = {
   "no memory has the {what} {name}": "没有记忆的 {what} 是 {name}",
   "no memory has the id {id}": "没有 id 为 {id} 的记忆",
   "there is no memory in the collection {name}": "集合 {name} 中没有记忆",
-  "context_filter: no memory ever had {path}": "context_filter：没有记忆含有 {path}",
+  "context_filter: no memory here has {path}": "context_filter：没有记忆含有 {path}",
   "context_filter: {text} is not valid JSON:": "context_filter：{text} 不是有效的 JSON：",
   "context_filter: {text} must be a JSON object such as": "context_filter：{text} 应为 JSON 对象，例如",
   "{path} {operator} is an unknown operator; there are": "{path} 未知的运算符 {operator}，可用的有",

@@ -342,9 +342,10 @@ class RobotMemory:
         parsed = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         caller, start = validation.name("caller", request.caller), time.perf_counter()
         with parts.database.query_priority.query():
+            begun = parts.usage.begin() if request.count_usage else 0
             result = parts.pipeline.run(parsed, self.parameters)
         if request.count_usage:
-            parts.usage.add(parsed, result, caller, (time.perf_counter() - start) * 1e3)
+            parts.usage.add(parsed, result, caller, (time.perf_counter() - start) * 1e3, begun)
         return result
 
     def recalls(self, n: int = 100) -> RecallLog:

@@ -124,3 +124,19 @@ def test_a_caller_that_is_no_name_is_refused_before_the_search(memory: RobotMemo
         memory.recall("mug", caller="a\nb")
     memory.flush()
     assert memory.recalls().recalls == ()
+
+
+def test_a_recall_that_began_before_a_purge_is_logged_without_its_text(open_memory: OpenMemory) -> None:
+    mark = "qzxjv"
+    memory = open_memory()
+    friend = memory.save_perception(f"{mark} lies here").memory_id
+    memory.learn("the mug is red")
+    other = open_memory(memory.path, recall_log_texts=True)
+    other.recall(f"where is {mark}?")
+    other.recall("where is the mug?")
+    memory.purge(ids=[friend])
+    other.recall("the mug again")
+    other.flush()
+    assert found(memory.path, {mark: mark.encode()}) == set()
+    after, *before = other.recalls().recalls
+    assert (after.query, [(entry.digest, entry.query) for entry in before]) == ("the mug again", [("", ""), ("", "")])

@@ -49,9 +49,14 @@ class UsageRecorder:
     def _clear(self) -> None:
         self._counts: Counter[int] = Counter()
         self._ranks: dict[int, int] = {}
-        self._recalls: deque[LoggedRecall] = deque(maxlen=_MOST)
+        self._recalls: deque[tuple[LoggedRecall, int]] = deque(maxlen=_MOST)
 
-    def add(self, query: Query, result: RecallResult, caller: str, milliseconds: float) -> None:
+    def begin(self) -> int:
+        """Return what `add` must know of the moment before a recall."""
+        with self._database.snapshot() as snapshot:
+            return recall_rows.purges(snapshot)
+
+    def add(self, query: Query, result: RecallResult, caller: str, milliseconds: float, begun: int) -> None:
         """Count the memories of a result, and log its recall; a database that is only read does neither."""
         if self._database.read_only:
             return
@@ -62,7 +67,7 @@ class UsageRecorder:
             result.relevant, milliseconds,
         )  # fmt: skip
         with self._lock:
-            self._recalls.append(entry)
+            self._recalls.append((entry, begun))
             self._counts.update(ids)
             for rank, memory_id in enumerate(ids, start=1):
                 self._ranks[memory_id] = min(rank, self._ranks.get(memory_id, rank))
@@ -76,11 +81,11 @@ class UsageRecorder:
                 self._clear()
         return False
 
-    def _queue(self, counts: Counter[int], ranks: dict[int, int], recalls: list[LoggedRecall]) -> None:
+    def _queue(self, counts: Counter[int], ranks: dict[int, int], recalls: list[tuple[LoggedRecall, int]]) -> None:
         parameters = self._parameters()
 
         def work(transaction: Transaction) -> None:
-            count_usage(transaction, counts, recalls[-1].recalled_at)
+            count_usage(transaction, counts, recalls[-1][0].recalled_at)
             note_recalls(transaction, ranks)
             recall_rows.add(transaction, recalls, limit=parameters.recall_log, texts=parameters.recall_log_texts)
 

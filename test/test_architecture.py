@@ -77,7 +77,7 @@ WORDS = "AND|OR|IS|IN|LIKE|BETWEEN|FROM|WHERE|JOIN|LIMIT"
 PART = re.compile(rf"(?:{TABLES})\.(?:{COLUMNS})?\Z|.*(?: <> |= \?|\w = \Z|\S (?:{WORDS}) \S)", re.DOTALL)
 """A part of a statement: the name of a column, or a test."""
 FLEET = ROOT / "robotmem_ros" / "fleet"
-BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("bag.py", "recovery.py")}
+BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("sqlite_file.py", "recovery.py")}
 """Files that query the SQLite files of recordings, not the database of the memory."""
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -9,7 +9,7 @@ import time
 from textwrap import indent
 
 from ..memory import RobotMemory, open_memory
-from ..replay import Bag, DryRun, Replay, ReplayConfig, Result, load_config
+from ..replay import RECORDING, Bag, DryRun, Replay, ReplayConfig, Result, load_config
 from .command import DRY_RUN, Command, CommandError, option, table
 from .output import write_notice, write_result
 
@@ -29,7 +29,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     if unknown:
         names = ", ".join(topic.topic for topic in config.topics) or "none"
         raise CommandError(f"--topics: {', '.join(sorted(unknown))} not configured; configured: {names}")
-    with Bag(arguments.bag) as bag:
+    with Bag(arguments.bag, definitions=arguments.definitions) as bag:
         if arguments.dry_run:
             return _run(bag, config, DryRun(config.parameters), arguments)
         with open_memory(**config.options) as memory:
@@ -101,7 +101,10 @@ class _ProgressLine:
 def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, seconds: float) -> str:
     by_name = {topic.name: topic for topic in config.topics}
     rows = []
-    notes = [f"{topic.topic} ({topic.name}) is configured, and not in the recording" for topic in result.missing_topics]
+    notes = [*bag.notes, *_definition_notes(bag, config)]
+    notes += [
+        f"{topic.topic} ({topic.name}) is configured, and not in the recording" for topic in result.missing_topics
+    ]
     notes += [f"for example {counts.last_drop}" for counts in result.counts.values() if counts.last_drop]
     for name, counts in result.counts.items():
         topic = by_name[name]
@@ -119,12 +122,24 @@ def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, s
     head = ("topic", "type", "messages", "observations", "would store" if dry_run else "stored", "dropped")
     text = table(head, rows) or "none of the configured topics is in the recording\n"
     text += "".join(f"{note}\n" for note in notes)
-    configured = {topic.topic for topic in config.topics} | {"/tf", "/tf_static"}
-    other_topics = [(name, *info) for name, info in sorted(bag.topics.items()) if name not in configured]
-    if dry_run and other_topics:
-        text += "not configured:\n" + indent(table((), other_topics), "  ")
+    unread = [(entry.topic, entry.type_name, entry.messages, entry.why) for entry in result.unread if entry.messages]
+    if unread:
+        text += "not read:\n" + indent(table((), unread), "  ")
     rate = f"{result.read / seconds:,.0f}/s, {result.span / seconds:,.0f} times real time"
     return f"{text}{result.read:,} messages in {seconds:.2f} s: {rate}\n"
+
+
+def _definition_notes(bag: Bag, config: ReplayConfig) -> list[str]:
+    """Say by whose definitions types were read, unless by those of the recording."""
+    configured = {topic.type for topic in config.topics}
+    notes = []
+    for definition in bag.types.chosen:
+        if definition.type_name in configured and definition.source != RECORDING:
+            why = "the recording has none that can be used"
+            notes.append(f"{definition.type_name}: as {definition.source} defines it; {why}")
+        if definition.type_name in configured and definition.fits is False:
+            notes.append(f"{definition.type_name}: no definition fits its hash in the recording")
+    return notes
 
 
 def _seconds(text: str) -> float:
@@ -147,6 +162,10 @@ COMMANDS = (
             option("--duration", type=_seconds, help="seconds of the recording to read"),
             option("--topics", nargs="+", default=[], help="topics to read, of those configured"),
             option("--collection", help="namespace of the memories"),
+            option(
+                "--definitions", metavar="FOLDER",
+                help="folder of .msg files, for types that neither the recording nor this machine defines",
+            ),
             DRY_RUN,
             option("--no-model", action="store_true", help="store without vectors; they can be computed later"),
         ),

@@ -17,6 +17,7 @@ _ALIKE = 0.75
 """Smallest similarity of two names: many types share half of their letters."""
 _INTERFACES = "rosidl_interfaces"
 _TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
+_OTHER_NAME = re.compile(r"([a-zA-Z]\w*)/([A-Z]\w*)|([a-zA-Z]\w*)::msg::dds_::([A-Z]\w*)_", re.ASCII)
 _RCLPY = re.compile(
     r"(?P<sequence>sequence<)?(?P<name>[\w/]+)(?:<\d+>)?(?(sequence)(?:, *\d+)?>|(?:\[(?P<size>\d+)\])?)"
 )
@@ -112,6 +113,15 @@ class TypestoreTypes(TypeDescription):
             raise UnknownTypeError(type_name, problem, self._typestore.fielddefs)
         _, definitions = self._typestore.fielddefs[type_name]
         return {name: _from_rosbags(node) for name, node in definitions if name != _EMPTY}
+
+
+def full_name(text: str) -> str:
+    """Return the name of a message type with its middle part, as ROS 2 writes it; another text as it is.
+
+    Recorders also write "std_msgs/String", as ROS 1 does, and "std_msgs::msg::dds_::String_", as DDS does.
+    """
+    match = _OTHER_NAME.fullmatch(text)
+    return f"{match[1] or match[3]}/msg/{match[2] or match[4]}" if match else text
 
 
 def message_class(type_name: str) -> Any:

@@ -1,13 +1,17 @@
 """Import recordings, with or without ROS."""
 
-from .bag import Bag, BagError, MissingPackageError, RecordedMessage, RecordedTopic, ReplayError, TopicTypeError
+from .bag import Bag, RecordedMessage, RecordedTopic
 from .config import ReplayConfig, load_config
-from .replay import DryRun, Replay, Result
+from .definitions import RECORDING
+from .errors import BagError, EncodingError, MissingPackageError, ReplayError, TopicTypeError
+from .replay import DryRun, Replay, Result, UnreadTopic
 
 __all__ = [
+    "RECORDING",
     "Bag",
     "BagError",
     "DryRun",
+    "EncodingError",
     "MissingPackageError",
     "RecordedMessage",
     "RecordedTopic",
@@ -16,5 +20,6 @@ __all__ = [
     "ReplayError",
     "Result",
     "TopicTypeError",
+    "UnreadTopic",
     "load_config",
 ]

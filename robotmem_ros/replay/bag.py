@@ -1,52 +1,34 @@
-"""Read a recording with rosbags, without ROS: sqlite3, MCAP or ROS 1, whole or split, compressed or not."""
+"""Read a recording without ROS: sqlite3, MCAP or ROS 1, whole or split, compressed or not.
+
+What cannot be read of one topic keeps no other from being read: definitions are looked at when a topic is asked for.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import tempfile
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, closing
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from ..memory.errors import RobotMemoryError
 from ..memory.validation import expanded_path
-from ..perception import TypestoreTypes
-from .recovery import MCAP_MAGIC, CutMcap, copy_readable
-
-
-class ReplayError(RobotMemoryError):
-    """Base of what goes wrong with an import."""
-
-
-class BagError(ReplayError):
-    """A recording cannot be read."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"recording {str(path)!r} {problem}")
-        self.path = path
-
-
-class MissingPackageError(ReplayError):
-    """The package that reads recordings is not installed."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"reading recordings needs the package {name}; pip install 'robotmem_ros[replay]'")
-
-
-class TopicTypeError(ReplayError):
-    """A topic is configured with another type than the recording has."""
-
-    def __init__(self, name: str, topic: str, configured_type: str, recorded_type: str) -> None:
-        configured = f"{name}.type: {configured_type!r} is configured for {topic}"
-        super().__init__(f"{configured}, but the recording has {recorded_type!r}")
-
+from .definitions import OTHER_VERSION, RECORDING, Definitions
+from .errors import BagError, MissingPackageError
+from .mcap_file import McapFile, zstd
+from .recorded_file import END_OF_TIME, Channel, RecordedFile, merged
+from .recording_folder import FORMATS, METADATA, Metadata, decompressed, format_of, read_metadata, recorded_files
+from .ros1_file import Ros1File
+from .sqlite_file import SqliteFile
 
 _HEAD, _TAIL = 1 << 20, 1 << 16
-_STORAGE = (".mcap", ".db3")
-_FIRST_STEP_NS = 1_000_000
+_READERS: Mapping[str, Callable[[Path], RecordedFile]] = {".mcap": McapFile, ".db3": SqliteFile, ".bag": Ros1File}
+_ZSTD_START = b"\x28\xb5\x2f\xfd"
+"""Start of a message that is compressed by itself; one of CDR starts with a zero byte."""
+READ_ENCODINGS = frozenset({"cdr", "ros1"})
 
 
 class RecordedMessage(NamedTuple):
@@ -57,43 +39,59 @@ class RecordedMessage(NamedTuple):
     receipt_ns: int
     """Time of recording, by the clock of the recorder."""
     raw: bytes
+    encoding: str = "cdr"
+    """Serialisation: cdr or ros1."""
 
 
 class RecordedTopic(NamedTuple):
     """Type and number of messages of a topic in a recording."""
 
     type_name: str
+    """That of most messages."""
     messages: int
+    """Number of all messages."""
+    types: Mapping[str, int]
+    """All types that the topic was recorded with, and the number of messages of each."""
+    encoding: str
+    """Serialisation, such as cdr."""
 
 
 class Bag:
     """An open recording; a context manager.
 
+    `definitions` is a folder of .msg files for types that nothing else defines.
+
     Raises:
-        BagError: it does not exist, is empty, holds no messages or no definitions, or nothing of it can be read.
+        BagError: it does not exist, is empty, holds no messages, or nothing of it can be read.
         MissingPackageError: rosbags is not installed.
+        InvalidFieldError: the folder of definitions has none.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, definitions: Path | str | None = None) -> None:
         self.path = expanded_path("recording", path)
-        self.damage = ""
-        """Damage of a recording of which some can be read; may be set while messages are read."""
+        self._damage = ""
         self._stack = ExitStack()
         try:
-            self._reader = self._open_any()
+            metadata, paths = self._find()
+            self._files = [file for name in paths if (file := self._opened(name)) is not None]
+            self._check(paths)
+            self.notes = [] if self.damage else metadata.differences(self._files)
+            """Where the files and metadata.yaml differ, as sentences."""
+            if metadata.problem and not self.damage:
+                self.notes.append(f"{metadata.problem}; the files are read")
+            self.notes += [f"{name} is not read: it is a copy in another format" for name in self._others]
+            distro = next(filter(None, (file.distro for file in self._files)), metadata.distro)
+            channels = [channel for file in self._files for channel in file.channels]
+            self.types = Definitions(channels, distro, self._samples, definitions)
+            self.topics = _topics(channels)
+            whole = [file for file in self._files if file.end_ns]
+            self.start_ns: int = min(file.start_ns for file in whole)
+            self.end_ns: int = max(file.end_ns for file in whole)
+            """Time just after the last message, by the index of the files."""
+            self.digest = self._digest(paths)
         except BaseException:
             self._stack.close()
             raise
-        self.types = TypestoreTypes(self._reader.typestore)
-        self.is_ros1 = not self._reader.is2
-        self.topics = {
-            name: RecordedTopic(info.connections[-1].msgtype, info.msgcount)
-            for name, info in self._reader.topics.items()
-        }
-        self.start_ns: int = self._reader.start_time
-        self.end_ns: int = self._reader.end_time
-        """Time just after the last message."""
-        self.digest = self._digest()
 
     def __enter__(self) -> Bag:
         return self
@@ -103,102 +101,120 @@ class Bag:
     ) -> None:
         self._stack.close()
 
-    def messages(self, topics: Collection[str], start_ns: int, stop_ns: int) -> Iterator[RecordedMessage]:
+    @property
+    def damage(self) -> str:
+        """Damage of a recording of which some can be read; may come up while messages are read."""
+        return next(filter(None, (self._damage, *(file.damage for file in self._files))), "")
+
+    def messages(
+        self, topics: Collection[str], start_ns: int = 0, stop_ns: int = END_OF_TIME
+    ) -> Iterator[RecordedMessage]:
         """Yield the messages of topics that were recorded in `[start_ns, stop_ns)`, in the order they were recorded.
 
         Goes on behind a part that is damaged, and sets `damage`.
         """
-        connections = [connection for connection in self._reader.connections if connection.topic in topics]
-        last_ns, step_ns = start_ns - 1, 1
-        while connections and last_ns + step_ns < stop_ns:
-            try:
-                for connection, receipt_ns, raw in self._reader.messages(connections, last_ns + step_ns, stop_ns):
-                    yield RecordedMessage(connection.topic, connection.msgtype, receipt_ns, raw)
-                    last_ns, step_ns = receipt_ns, 1
-            except Exception as cause:  # noqa: PERF203 -- once for each damaged part
-                self.damage = self.damage or f"is damaged: {cause}"
-                # Nobody tells where the damaged part ends: it is tried ever further behind the last whole message.
-                step_ns = max(2 * step_ns, _FIRST_STEP_NS)
-            else:
-                return
+        return self._messages(lambda channel: channel.topic in topics, start_ns, stop_ns)
 
     def deserialised(self, message: RecordedMessage) -> Any:
-        """Return the message; None if its bytes are none, which sets `damage`."""
+        """Return the message; None if its bytes are none, which sets `damage`.
+
+        Raises:
+            UnknownTypeError: nothing defines the type, or a part of it.
+        """
+        definition = self.types.of(message.type_name)
         try:
-            return self._reader.deserialize(message.raw, message.type_name)
+            return definition.decoded(message.raw, message.encoding)
         except Exception:
             seconds = (message.receipt_ns - self.start_ns) / 1e9
-            place = f"of {message.topic}, {seconds:.3f} s after the start"
-            self.damage = self.damage or f"is damaged: a message {place}, is no {message.type_name}"
+            what = f"a message of {message.topic}, {seconds:.3f} s after the start, is no {message.type_name}"
+            if definition.source == RECORDING:
+                problem = f"is damaged: {what}"
+            else:
+                problem = f"cannot be read: {what} as {definition.source} defines it; {OTHER_VERSION}"
+            self._damage = self._damage or problem
             return None
 
-    def _open_any(self) -> Any:
-        try:
-            from rosbags.highlevel import AnyReader
-            from rosbags.typesys import Stores, get_typestore
-        except ImportError:
-            raise MissingPackageError("rosbags") from None
+    def _find(self) -> tuple[Metadata, list[Path]]:
+        """Return what metadata.yaml says, and the files."""
+        self._others: list[str] = []
         if not self.path.exists():
             raise BagError(self.path, "does not exist")
-        store = get_typestore(Stores.LATEST)
+        if not self.path.is_dir():
+            if not format_of(self.path):
+                raise BagError(self.path, _not_a_recording("it is none"))
+            return Metadata(), [self.path]
+        has_metadata = (self.path / METADATA).exists()
+        metadata = read_metadata(self.path) if has_metadata else Metadata()
+        paths, self._others = recorded_files(self.path, metadata.files)
+        if not paths:
+            known = f"Storage plugin {metadata.storage!r} not supported" if metadata.storage else "it has no such file"
+            raise BagError(self.path, _not_a_recording(known))
+        missing = sorted(set(metadata.files) - {path.name for path in paths} - {*self._others})
+        if missing:
+            self._damage = f"is damaged: {', '.join(missing)} is missing or empty"
+        elif not has_metadata and any(format_of(path) != ".bag" for path in paths):
+            self._damage = f"has no {METADATA}; it was not closed"
+        return metadata, paths
 
+    def _opened(self, path: Path) -> RecordedFile | None:
+        """Open a file; return None if it cannot be read, which sets `damage`."""
         try:
-            return self._open(AnyReader([self.path], default_typestore=store))
-        except (RobotMemoryError, MemoryError):
+            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="robotmem-")))
+            file = _READERS[format_of(path)](decompressed(path, folder))
+        except ImportError as cause:
+            raise MissingPackageError(cause.name or "rosbags") from None
+        except MemoryError:
             raise
         except Exception as cause:
-            self.damage = f"is damaged: {cause}"
-            paths = self._recover(cause)
-            try:
-                return self._open(AnyReader(paths, default_typestore=store))
-            except RobotMemoryError:
-                raise
-            except Exception as second:
-                raise BagError(self.path, f"cannot be read: {cause}") from second
-
-    def _open(self, reader: Any) -> Any:
-        reader.open()
-        self._stack.callback(reader.close)
-        if not reader.message_count:
-            problem = f"{self.damage}; no message in it is whole" if self.damage else "holds no messages"
-            raise BagError(self.path, problem)
-        return reader
-
-    def _recover(self, cause: Exception) -> list[Any]:
-        """Return the files of a recording that cannot be opened, or copies of their readable parts."""
-        files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
-        paths = [self._readable(file) for file in files if file.suffix in _STORAGE and file.stat().st_size]
-        if not paths:
-            way_out = "give a folder with metadata.yaml, a .mcap, a .db3 or a ROS 1 .bag file"
-            if self.path.suffix == ".bag":
-                way_out = "if it was not closed, `rosbag reindex` repairs it"
-            raise BagError(self.path, f"cannot be read: {cause}; {way_out}")
-        if isinstance(cause, FileNotFoundError):
-            self.damage = "has no metadata.yaml; it was not closed"
-        return paths
-
-    def _readable(self, file: Path) -> Any:
-        if file.suffix == ".mcap":
-            return CutMcap(file) if _is_cut(file) else file
-        try:
-            with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as connection:
-                connection.execute("SELECT count(*), max(timestamp), max(length(data)) FROM messages").fetchone()
-        except sqlite3.Error:
-            folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="robotmem-"))
-            copy = Path(folder) / file.name
-            try:
-                copy_readable(file, copy)
-            except sqlite3.Error as cause:
-                raise BagError(self.path, f"cannot be read: {cause}") from None
-            return copy
+            self._problem = f"cannot be read: {cause}"
+            self._damage = self._damage or f"is damaged: {path.name} {self._problem}"
+            return None
+        self._stack.callback(file.close)
         return file
 
-    def _digest(self) -> str:
+    def _check(self, paths: list[Path]) -> None:
+        try:
+            import rosbags  # noqa: F401
+        except ImportError:
+            raise MissingPackageError("rosbags") from None
+        if not self._files:
+            raise BagError(self.path, self._problem if len(paths) == 1 else self._damage)
+        if not any(file.end_ns for file in self._files):
+            damage = self.damage
+            raise BagError(self.path, f"{damage}; no message in it is whole" if damage else "holds no messages")
+
+    def _samples(self, type_name: str) -> Iterator[tuple[bytes, str]]:
+        """Yield the messages of a type, with their encoding."""
+        messages = self._messages(lambda channel: channel.type_name == type_name, 0, END_OF_TIME)
+        return ((message.raw, message.encoding) for message in messages)
+
+    def _messages(self, wants: Callable[[Channel], bool], start_ns: int, stop_ns: int) -> Iterator[RecordedMessage]:
+        start_ns, stop_ns = max(0, start_ns), min(stop_ns, END_OF_TIME)
+        sources = []
+        for file in self._files:
+            channels = [channel for channel in file.channels if wants(channel) and channel.encoding in READ_ENCODINGS]
+            if channels:
+                sources.append((file.start_ns, partial(file.messages, channels, start_ns, stop_ns)))
+        for receipt_ns, channel, raw in merged(sources):
+            content = self._decompressed(channel, raw) if raw.startswith(_ZSTD_START) else raw
+            if content is not None:
+                yield RecordedMessage(channel.topic, channel.type_name, receipt_ns, content, channel.encoding)
+
+    def _decompressed(self, channel: Channel, raw: bytes) -> bytes | None:
+        if channel.encoding != "cdr":
+            return raw
+        try:
+            return bytes(zstd().decompress(raw))
+        except Exception as cause:
+            self._damage = self._damage or f"is damaged: a message of {channel.topic} cannot be decompressed: {cause}"
+            return None
+
+    def _digest(self, paths: list[Path]) -> str:
         """Digest the content; neither the name nor the place of the recording matters."""
         digest = hashlib.sha256()
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         for file in files:
-            if file.name == "metadata.yaml" or not file.is_file():
+            if file.name == METADATA or not file.is_file():
                 continue
             size = file.stat().st_size
             with file.open("rb") as content:
@@ -206,11 +222,23 @@ class Bag:
                 content.seek(max(0, size - _TAIL))
                 digest.update(content.read(_TAIL))
             digest.update(f"{size};".encode())
-        digest.update(str(self._reader.message_count).encode())
+        digest.update(str(sum(topic.messages for topic in self.topics.values())).encode())
         return digest.hexdigest()
 
 
-def _is_cut(file: Path) -> bool:
-    with file.open("rb") as content:
-        content.seek(max(0, file.stat().st_size - len(MCAP_MAGIC)))
-        return content.read() != MCAP_MAGIC
+def _topics(channels: list[Channel]) -> dict[str, RecordedTopic]:
+    counts: dict[str, Counter[str]] = {}
+    encodings: dict[str, str] = {}
+    for channel in channels:
+        counts.setdefault(channel.topic, Counter())[channel.type_name] += channel.messages
+        if channel.encoding in READ_ENCODINGS or channel.topic not in encodings:
+            encodings[channel.topic] = channel.encoding
+    return {
+        name: RecordedTopic(types.most_common(1)[0][0], types.total(), dict(types), encodings[name])
+        for name, types in sorted(counts.items())
+    }
+
+
+def _not_a_recording(problem: str) -> str:
+    formats = ", ".join(FORMATS)
+    return f"cannot be read: {problem}; give a folder of rosbag2, or a file of one of the formats {formats}"

@@ -7,11 +7,11 @@ Seconds count by receipt or by stamp, whichever pass first: a simulation may run
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..frames import DEFAULT_HISTORY_NS, TimeJumps, TransformBuffer
 from ..memory import FieldOfView, RobotMemory, Stored
@@ -22,8 +22,10 @@ from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
 from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
-from .bag import Bag, RecordedMessage, TopicTypeError
+from .bag import READ_ENCODINGS, Bag, RecordedMessage
 from .config import ReplayConfig
+from .errors import EncodingError, TopicTypeError
+from .recorded_file import END_OF_TIME
 
 T = TypeVar("T")
 _NS = 1_000_000_000
@@ -77,6 +79,16 @@ def _completed_future(result: T) -> Future[T]:
     return future
 
 
+class UnreadTopic(NamedTuple):
+    """Messages of a topic that were not read."""
+
+    topic: str
+    type_name: str
+    messages: int
+    why: str = ""
+    """Reason, if the topic is one that is read."""
+
+
 @dataclass
 class Result:
     """Outcome of an import."""
@@ -95,6 +107,8 @@ class Result:
     """Points of the robot's path that are new."""
     map: str = ""
     """Outcome of the last map of the recording; empty if it has none."""
+    unread: tuple[UnreadTopic, ...] = ()
+    """What was in the recording and was not read."""
 
 
 class Replay:
@@ -117,24 +131,31 @@ class Replay:
 
         Raises:
             TopicTypeError: a topic is configured with another type than the recording has.
+            EncodingError: a topic is serialised in a way that is not read.
+            UnknownTypeError: nothing defines the type of a topic.
             TopicError: the configuration does not fit the recorded type.
         """
         self._bag = bag
         self._config = config
         self._memory = memory
         self._progress = progress
-        self._start_ns = bag.start_ns + round(start * _NS)
-        end_ns = bag.end_ns if duration is None else min(bag.end_ns, self._start_ns + round(duration * _NS))
-        self._stop_ns = max(self._start_ns, end_ns)
+        # The index of a file may be wrong about its window, so that only what the caller names is a limit.
+        self._start_ns = bag.start_ns + round(start * _NS) if start else 0
+        self._stop_ns = END_OF_TIME if duration is None else max(self._start_ns, bag.start_ns) + round(duration * _NS)
         topics = [topic for topic in config.topics if not only or topic.name in only or topic.topic in only]
         self._topics = [topic for topic in topics if topic.topic in bag.topics]
         self._missing_topics = tuple(topic for topic in topics if topic.topic not in bag.topics)
-        self._names: dict[str, list[str]] = {}
+        self._names: dict[tuple[str, str], list[str]] = {}
+        """Names of the configurations for a topic and a type."""
         for topic in self._topics:
-            recorded_type = bag.topics[topic.topic].type_name
-            if recorded_type != topic.type:
-                raise TopicTypeError(topic.name, topic.topic, topic.type, recorded_type)
-            self._names.setdefault(topic.topic, []).append(topic.name)
+            recorded = bag.topics[topic.topic]
+            if topic.type not in recorded.types:
+                types = ", ".join(map(repr, recorded.types))
+                raise TopicTypeError(topic.name, topic.topic, topic.type, types)
+            if recorded.encoding not in READ_ENCODINGS:
+                raise EncodingError(topic.name, topic.topic, recorded.encoding)
+            bag.types.of(topic.type)
+            self._names.setdefault((topic.topic, topic.type), []).append(topic.name)
         parameters = memory.parameters
         self._ahead_ns = max(_MIN_AHEAD_NS, round(parameters.transform_timeout * _NS))
         # Transforms are read ahead, and must not push out those that go with the messages.
@@ -149,28 +170,35 @@ class Replay:
         self._times = TimeJumps()
         self._import_ids: dict[str, int] = {}
         self._read = 0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        """Numbers of messages read, by topic and type."""
         self._unusable_transforms = 0
+        self._is_whole = False
+        """Whether all of the recording was read."""
 
     def run(self) -> None:
         """Read the recording and queue what is to be stored; `result` counts it once the memory is flushed."""
         start_ns, stop_ns = self._start_ns, self._stop_ns
+        first_ns, last_ns = self._window
         self._begin_imports()
-        for message in self._bag.messages({_TF_STATIC}, self._bag.start_ns, self._bag.end_ns):
-            self._read += 1
+        for message in self._bag.messages({_TF_STATIC}):
+            self._count(message)
             self._receive_tf(message, static=True)
         localisation = self._memory.parameters.localisation_topic
         of_map = [self._map.topic] if self._map and self._map.is_there else []
-        topics = {_TF, *self._names, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
+        configured = [topic.topic for topic in self._topics]
+        topics = {_TF, *configured, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
         for message in self._bag.messages(topics, start_ns - DEFAULT_HISTORY_NS, stop_ns + self._ahead_ns):
             self._pass_on(until_ns=message.receipt_ns - self._ahead_ns, newest_ns=self._times.newest_ns)
             if message.topic == _TF:
                 self._receive_tf(message, static=False)
             if start_ns <= message.receipt_ns < stop_ns:
                 self._take(message, localisation)
-            self._read += 1
+            self._count(message)
             if self._read % 256 == 0:
-                self._progress(self._read, (message.receipt_ns - start_ns) / max(1, stop_ns - start_ns))
+                self._progress(self._read, (message.receipt_ns - first_ns) / max(1, last_ns - first_ns))
         self._pass_on(until_ns=stop_ns)
+        self._is_whole = start_ns == 0 and stop_ns == END_OF_TIME
         self._intake.finish()
         if self._map is not None:
             self._map.store()
@@ -184,16 +212,42 @@ class Replay:
 
     def result(self) -> Result:
         """Return the outcome so far."""
+        first_ns, last_ns = self._window
         return Result(
             counts=self._intake.counts(),
             read=self._read,
-            span=(self._stop_ns - self._start_ns) / _NS,
+            span=(last_ns - first_ns) / _NS,
             unusable_transforms=self._unusable_transforms,
             damage=self._bag.damage,
             missing_topics=self._missing_topics,
             path_points=self._path.stored_count if self._path else 0,
             map=self._map.outcome if self._map else "",
+            unread=tuple(self._unread()),
         )
+
+    def _count(self, message: RecordedMessage) -> None:
+        self._read += 1
+        self._counts[message.topic, message.type_name] += 1
+
+    def _unread(self) -> Iterator[UnreadTopic]:
+        read_topics = {topic for topic, _ in self._counts} | {topic.topic for topic in self._topics}
+        types = {(topic.topic, topic.type) for topic in self._topics}
+        configured = {topic.topic for topic in self._topics}
+        for name, topic in self._bag.topics.items():
+            for type_name, messages in topic.types.items():
+                missing = messages - self._counts[name, type_name]
+                if name not in read_topics:
+                    yield UnreadTopic(name, type_name, messages)
+                elif name in configured and (name, type_name) not in types:
+                    yield UnreadTopic(name, type_name, messages, "of another type than is configured")
+                elif missing > 0 and self._is_whole:
+                    yield UnreadTopic(name, type_name, missing, "in the index of the recording, and not in its data")
+
+    @property
+    def _window(self) -> tuple[int, int]:
+        """First and last time of what is read."""
+        first_ns = max(self._start_ns, self._bag.start_ns)
+        return first_ns, max(first_ns, min(self._stop_ns, self._bag.end_ns))
 
     def _begin_imports(self) -> None:
         memory = self._memory
@@ -208,7 +262,7 @@ class Replay:
             self._map.import_id = memory.imports.begin(self._recording(self._map.topic, self._config.map_digest))
 
     def _take(self, message: RecordedMessage, localisation: str) -> None:
-        if message.topic in self._names or message.topic == localisation:
+        if (message.topic, message.type_name) in self._names or message.topic == localisation:
             self._ahead.put(message, self._times.newest_ns)
         if self._map is not None and message.topic == self._map.topic:
             self._map.latest = message
@@ -236,8 +290,8 @@ class Replay:
             nth = self._nth_at_its_time(message)
             read: Any = None
             is_read = False
-            for name in self._names.get(message.topic, ()):
-                if not self._bag.is_ros1 and self._intake.too_soon(name, message.raw, message.receipt_ns):
+            for name in self._names.get((message.topic, message.type_name), ()):
+                if message.encoding != "ros1" and self._intake.too_soon(name, message.raw, message.receipt_ns):
                     continue
                 if not is_read:
                     read, is_read = self._bag.deserialised(message), True
@@ -296,7 +350,7 @@ class _RecordedMap:
         self._memory = memory
         self.topic = topic
         topic_info = bag.topics.get(topic)
-        self.is_there = topic_info is not None and topic_info.type_name == MAP_TYPE
+        self.is_there = topic_info is not None and MAP_TYPE in topic_info.types
         self.import_id: int | None = None
         self.latest: RecordedMessage | None = None
         """The last message that was read."""

@@ -14,7 +14,7 @@ from robotmem_ros.memory import Memory
 from ..support.bags import SECOND, START, Messages, contents, drive, lz4_bag, split_bag, stored, write_bag, write_ros1
 from .conftest import Import
 
-VISION = "perception_topics: [seen]\nseen: {topic: /caption, type: vision_msgs/msg/Detection3DArray}"
+UNKNOWN = "perception_topics: [seen]\nseen: {topic: /caption, type: my_msgs/msg/Things, description: '{data}'}"
 
 
 def as_ros1(path: Path, messages: Messages) -> Path:
@@ -110,11 +110,12 @@ def test_a_type_that_nothing_defines_is_told(
 ) -> None:
     file = undefined(tmp_path / "bag", messages, version=1)
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE topics SET type = 'vision_msgs/msg/Detection3DArray' WHERE name = '/caption'")
-    assert imported(file, config=VISION) == 1
+        connection.execute("UPDATE topics SET type = 'my_msgs/msg/Things' WHERE name = '/caption'")
+    assert imported(file, config=UNKNOWN) == 1
     said = capsys.readouterr().err
-    assert "vision_msgs/msg/Detection3DArray" in said
-    assert "cannot be found: the recording does not define it, nor is it known without it" in said
+    assert "my_msgs/msg/Things" in said
+    assert "cannot be found: neither the recording nor this machine defines it" in said
+    assert "--definitions" in said
 
 
 def test_a_recording_of_a_loop_restarts_transforms_and_samples(

@@ -116,7 +116,7 @@ def test_a_dry_run_says_what_would_be_stored_and_writes_nothing(
     assert ["/pose", "geometry_msgs/msg/PoseStamped", "20", "20", "19"] in [
         line.split()[:5] for line in printed.splitlines()
     ]
-    assert "not configured:\n  /other  std_msgs/msg/String  1\n" in printed
+    assert "not read:\n  /other  std_msgs/msg/String  1\n" in printed
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -64,7 +65,7 @@ def _folder(entry: str) -> NotesFolder:
         collection, folder = DEFAULT_COLLECTION, entry
     if not folder.strip() or not collection.strip():
         raise InvalidFieldError(FOLDERS, entry, "must be a folder, or `collection=folder`")
-    path = expanded_path(FOLDERS, folder.strip()).resolve()
+    path = Path(os.path.realpath(expanded_path(FOLDERS, folder.strip())))  # a loop of links is found when it is read
     if path == path.parent:
         raise InvalidFieldError(FOLDERS, entry, "is the whole disk; name a folder of notes")
     return NotesFolder(unicodedata.normalize("NFC", path.name), path, collection_name(FOLDERS, collection))

@@ -6,7 +6,7 @@ Lines are numbered from 0 here, and end where Markdown lets them end: at LF, CR,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,13 +15,23 @@ from ..package_imports import importing
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
+_LONGEST_TITLE = 200
+"""Characters that are kept of the title of a heading, which each part below it repeats."""
+_READ_OF_TITLE = 1000
+"""Characters of it that are read: what stands within a line takes more than its length, if brackets do not match."""
 _FRONT_MATTER = re.compile(r"---[ \t]*")
 _END_OF_FRONT_MATTER = re.compile(r"(---|\.\.\.)[ \t]*")
 _WHOLE = frozenset({"fence", "code_block", "table_open", "html_block"})
 """Types of tokens whose lines say little apart from each other."""
+_IS_STOPPED = "is_stopped"
 _CONTAINERS = frozenset({"bullet_list_open", "ordered_list_open", "list_item_open", "blockquote_open"})
+
+
+class StoppedError(Exception):
+    """Reading was stopped before it was done."""
 
 
 class Block(NamedTuple):
@@ -36,11 +46,12 @@ class Block(NamedTuple):
     """Whether it should not be cut: code, a table, HTML."""
 
 
-def markdown_blocks(lines: Sequence[str]) -> list[Block]:
+def markdown_blocks(lines: Sequence[str], is_stopped: Callable[[], bool] = lambda: False) -> list[Block]:
     """Return the blocks of Markdown, in their order; every line that is not blank is in one.
 
     Raises:
         ImportError: markdown-it-py is not installed.
+        StoppedError: `is_stopped` returned true, which is asked for each block.
     """
     body = _end_of_front_matter(lines)
     # Blank lines in its place keep the numbers of the lines.
@@ -48,7 +59,7 @@ def markdown_blocks(lines: Sequence[str]) -> list[Block]:
     blocks = [*_paragraphs(lines, 0, body, ())]
     path: list[tuple[int, str]] = []
     at = body
-    for block, level, title in _top_blocks(_block_parser().parse(source)):
+    for block, level, title in _top_blocks(_block_parser().parse(source, {_IS_STOPPED: is_stopped})):
         # What is no token has no block yet, such as the definitions of links.
         blocks += _paragraphs(lines, at, block.first, _titles(path))
         if block.is_heading:
@@ -90,9 +101,10 @@ def _top_blocks(tokens: Sequence[Token]) -> Iterator[tuple[Block, int, str]]:
 
 
 def _plain(title: str) -> str:
-    children = _parser().parseInline(title)[0].children or ()
+    children = _parser().parseInline(title[:_READ_OF_TITLE])[0].children or ()
     texts = (child.content if child.type in ("text", "code_inline") else "" for child in children)
-    return " ".join("".join(texts).split())
+    text = " ".join("".join(texts).split())
+    return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 1]}…"
 
 
 def _paragraphs(lines: Sequence[str], first: int, end: int, headings: tuple[str, ...]) -> Iterator[Block]:
@@ -133,4 +145,13 @@ def _block_parser() -> MarkdownIt:
     with importing:
         from markdown_it import MarkdownIt
     # What stands within a line is of no interest, and takes most of the time.
-    return MarkdownIt("commonmark").enable("table").disable("inline")
+    parser = MarkdownIt("commonmark").enable("table").disable("inline")
+    parser.block.ruler.before("table", "stop", _stop)
+    return parser
+
+
+def _stop(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    # A rule of the parser that no block fits.
+    if state.env[_IS_STOPPED]():
+        raise StoppedError
+    return False

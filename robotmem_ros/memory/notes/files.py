@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -20,6 +21,11 @@ LARGEST = 1_000_000
 """Bytes of a file that is still read."""
 MAX_FILES = 10_000
 """Files of one folder."""
+_IRREGULAR = {
+    stat.S_IFIFO: "is a named pipe and no file", stat.S_IFSOCK: "is a socket and no file",
+    stat.S_IFCHR: "is a device and no file", stat.S_IFBLK: "is a device and no file",
+}  # fmt: skip
+_BROKEN = {errno.ELOOP: "leads to itself", errno.ENOENT: "leads nowhere"}
 _MAX_REPORTED = 3
 _DEEPEST = 32
 _RACY = 0.1
@@ -167,7 +173,7 @@ def _list(folder: NotesFolder, parts: tuple[str, ...], listing: Listing) -> None
         try:
             if entry.is_dir(follow_symlinks=False):
                 _list_inner(folder, inner, path, listing)
-            elif _suffix(entry.name) in MARKDOWN | TEXT:
+            elif _suffix(entry.name) in MARKDOWN | TEXT or entry.is_symlink():
                 _add(folder, entry, inner, path, listing)
         except FileNotFoundError:
             continue  # it went away meanwhile
@@ -188,15 +194,16 @@ def _add(folder: NotesFolder, entry: os.DirEntry[str], parts: tuple[str, ...], p
         status = entry.stat(follow_symlinks=False)
         if stat.S_ISREG(status.st_mode):
             listing.files[path] = FoundFile(path, parts, folder, _stamp(status), status.st_mtime_ns)
-    elif problem:
+        else:
+            problem = _IRREGULAR.get(stat.S_IFMT(status.st_mode), "is no file")
+    if problem:
         listing.refused[_printable(path)] = problem
 
 
 def _why_refused(folder: NotesFolder, entry: os.DirEntry[str], path: str, listing: Listing) -> str | None:
     # None if it is not; empty for what need not be told.
     if entry.is_symlink():
-        target = Path(entry.path).resolve()
-        return "" if folder.path in target.parents else "is a link out of its folder"
+        return _why_not_followed(folder, entry)
     if _printable(path) != path:
         return "has a name that is no printable text in UTF-8"
     if path in listing.files:
@@ -205,6 +212,22 @@ def _why_refused(folder: NotesFolder, entry: os.DirEntry[str], path: str, listin
         listing.left_out = f"holds more than {MAX_FILES:,} files of notes; the others are left out"
         return ""
     return None
+
+
+def _why_not_followed(folder: NotesFolder, entry: os.DirEntry[str]) -> str:
+    # Empty for a link to a file that is read under its own name, and for one that looks like no note.
+    is_note = _suffix(entry.name) in MARKDOWN | TEXT
+    try:
+        is_folder = stat.S_ISDIR(entry.stat().st_mode)
+    except OSError as cause:
+        problem = _BROKEN.get(cause.errno or 0, f"cannot be followed ({cause.strerror})")
+        return f"is a link that {problem}" if is_note else ""
+    if not is_folder and not is_note:
+        return ""
+    target = Path(os.path.realpath(entry.path))
+    if folder.path not in (target, *target.parents):
+        return "is a link out of its folder"
+    return "is a link to a folder, which is not followed" if is_folder else ""
 
 
 def _printable(path: str) -> str:

@@ -11,6 +11,7 @@ may not be read. What is surely gone is removed, after a second, since editors a
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -23,11 +24,13 @@ from ..models import Kind, NewMemory
 from ..robot_memory import RobotMemory
 from ..storage.note_rows import FolderRow, NoteFile
 from ..validation import compact_json
+from .blocks import StoppedError
 from .files import FileError, FoundFile, Seen, decode, list_folder, read
 from .keeper_lock import KeeperLock
 from .splitting import Limits, Part, split
 
-_SCHEME = "1"
+_LOG = logging.getLogger(__name__)
+_SCHEME = "2"
 """Version of how texts are split: another one reads all files again."""
 _CONFIDENCE = 0.9
 _INTERVAL = 60.0
@@ -36,6 +39,8 @@ _GRACE = 1.0
 """Seconds for which a file must be missing before it is removed."""
 _LOOK, _REST_RATIO = 1.0, 50.0
 """Seconds between two looks for changes, and how many times as long as a look they are apart at least."""
+_LATEST = 2**63 - 1
+"""Nanoseconds: a disk can have later times, and SQLite no greater number."""
 _PATIENCE = 1.0
 """Seconds that the start waits at most for what changed while no process kept the notes."""
 
@@ -70,6 +75,7 @@ class NotesIngestor:
         self._loop = MaintenanceLoop("robotmem-notes")
         self._is_read = Event()
         self._is_flushing = Event()
+        self._is_closing = Event()
         self._queue: deque[_Change] = deque()
         self._stamps: dict[str, str] = {}
         self._missing_since: dict[str, float] = {}
@@ -89,6 +95,7 @@ class NotesIngestor:
 
     def close(self) -> None:
         """Stop reading, and let another process keep the notes."""
+        self._is_closing.set()
         self._loop.close()
         self._lock.release()
 
@@ -97,8 +104,9 @@ class NotesIngestor:
         if self._lock.take():
             if self._queue:
                 # It stays in the queue if it cannot be written.
-                self._apply(self._queue[0])
-                self._queue.popleft()
+                with suppress(StoppedError):
+                    self._apply(self._queue[0])
+                    self._queue.popleft()
             elif self._is_due():
                 self._search()
         if not self._queue:
@@ -185,7 +193,7 @@ class NotesIngestor:
                 self._memory.notes.save_file(file, None)
                 return
             file = file._replace(text=decode(content))
-            parts = split(file.text, is_markdown=folder_file.is_markdown, limits=self._limits)
+            parts = self._split(file.text, folder_file)
         except FileNotFoundError:
             return  # the next search finds it missing
         except OSError as cause:
@@ -204,6 +212,16 @@ class NotesIngestor:
         self._memory.notes.save_file(file, [self._note(folder_file, part) for part in parts], renamed_from=renamed_from)
         self._missing_since.pop(renamed_from, None)
 
+    def _split(self, text: str, file: FoundFile) -> list[Part]:
+        try:
+            return split(text, is_markdown=file.is_markdown, limits=self._limits, is_stopped=self._is_closing.is_set)
+        except (ImportError, StoppedError):
+            raise
+        except Exception as cause:
+            # Whatever a parser raises, the other files are read.
+            _LOG.debug("notes: %s cannot be split", file.path, exc_info=True)
+            raise FileError(f"cannot be split into parts ({type(cause).__name__})") from cause
+
     def _note(self, file: FoundFile, part: Part) -> NewMemory:
         note = {
             "path": file.path, "first_line": part.first_line, "last_line": part.last_line, "heading": part.heading,
@@ -212,7 +230,7 @@ class NotesIngestor:
             kind=Kind.NOTE,
             content=part.text,
             collection=file.folder.collection,
-            observed_at=max(file.modified, 1),
+            observed_at=min(max(file.modified, 1), _LATEST),
             frame_id=self._memory.parameters.memory_frame,
             map_id=self._memory.parameters.map_id,
             human_summary=part.heading,

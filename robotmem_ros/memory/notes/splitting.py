@@ -15,6 +15,8 @@ from typing import NamedTuple
 from ..search.note_lines import lines_of
 from .blocks import Block, markdown_blocks, plain_blocks
 
+MOST_PARTS = 4000
+"""Parts of a file: one of more is split by size alone, as if it had no headings."""
 _WHOLE_UP_TO = 4
 """Times the limit up to which code and tables are not cut."""
 _SENTENCE = re.compile(r".+?(?:[.!?;](?=\s)\s*|[\u3002\uff01\uff1f\uff1b]|\Z)", re.DOTALL)
@@ -54,16 +56,23 @@ class _Piece(NamedTuple):
     is_whole: bool
 
 
-def split(text: str, *, is_markdown: bool, limits: Limits) -> list[Part]:
+def split(
+    text: str, *, is_markdown: bool, limits: Limits, is_stopped: Callable[[], bool] = lambda: False
+) -> list[Part]:
     """Split a text; every line that is not blank is in a part.
 
     Raises:
         ImportError: it is Markdown, and markdown-it-py is not installed.
+        StoppedError: `is_stopped` returned true.
     """
     lines = lines_of(text)
-    blocks = markdown_blocks(lines) if is_markdown else plain_blocks(lines)
+    blocks = markdown_blocks(lines, is_stopped) if is_markdown else plain_blocks(lines)
     splitter = _Splitter(lines, limits)
-    return [part for section in _sections(blocks) for part in splitter.parts(section)]
+    parts = [part for section in _sections(blocks) for part in splitter.parts(section)]
+    if len(parts) <= MOST_PARTS:
+        return parts
+    splitter = _Splitter(lines, limits._replace(tokens=max(limits.tokens, 2 * splitter.tokens // MOST_PARTS)))
+    return [*splitter.parts(plain_blocks(lines))]
 
 
 def count(text: str) -> int:
@@ -97,6 +106,11 @@ class _Splitter:
         self._limits = limits
         self._overlap = min(limits.overlap, limits.tokens // 2)
         self._until = [0, *accumulate(map(count, lines))]
+
+    @property
+    def tokens(self) -> int:
+        """Return the size of the whole text."""
+        return self._until[-1]
 
     def parts(self, section: Sequence[Block]) -> Iterator[Part]:
         """Split a section."""
@@ -141,8 +155,8 @@ class _Splitter:
         start = end
         while start - 1 > first and self._size(start - 1, end) <= room:
             start -= 1
-        inside = [whole for whole in wholes if whole.first < start < whole.end]
-        start = inside[0].end if inside else start
+        around = next((whole for whole in reversed(wholes) if whole.first < start), None)
+        start = max(start, around.end) if around else start
         blank = sum(1 for _ in takewhile(lambda line: not line.strip(), self._lines[start : piece.first]))
         return start + blank
 

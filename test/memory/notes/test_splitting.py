@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.notes.blocks import markdown_blocks
-from robotmem_ros.memory.notes.splitting import Limits, count, split
+from robotmem_ros.memory.notes.blocks import StoppedError, markdown_blocks
+from robotmem_ros.memory.notes.splitting import MOST_PARTS, Limits, count, split
 from robotmem_ros.memory.search.note_lines import lines_of
 
 LIMITS = Limits(40, 10)
@@ -163,3 +163,34 @@ def test_a_text_of_headings_alone_takes_no_longer_than_other_texts() -> None:
     parts = split(text, is_markdown=True, limits=Limits(400, 80))
     assert parts[-1].last_line == 50_000
     assert time.process_time() - before < 12.0  # growing with the square of the length it was 29 s
+
+
+@pytest.mark.parametrize(
+    "heading", ["# " + "h " * 50_000, "a\n" * 50_000 + "===", "# " + "[" * 30_000, "# " + "![](" * 8_000]
+)
+def test_a_heading_of_any_length_is_kept_short_with_each_part(heading: str) -> None:
+    parts = split(f"{heading}\n\n" + "body words stand here\n\n" * 2000, is_markdown=True, limits=LIMITS)
+    assert {len(part.heading) for part in parts} <= {200}
+    text = heading + "body words stand here" * 2000
+    assert sum(len(part.text) + len(part.heading) for part in parts) < 20 * len(text)
+
+
+def test_of_nested_headings_each_is_cut() -> None:
+    text = "".join(f"{'#' * level} {str(level) * 500}\n\n" for level in range(1, 7)) + "body"
+    assert [len(title) for title in split(text, is_markdown=True, limits=LIMITS)[-1].heading.split(" > ")] == [200] * 6
+
+
+def test_a_file_of_very_many_sections_is_split_by_size_alone() -> None:
+    parts = split("# h\n\nx y\n\n" * (MOST_PARTS + 1), is_markdown=True, limits=LIMITS)
+    assert {part.heading for part in parts} == {""}
+    assert MOST_PARTS / 20 < len(parts) <= MOST_PARTS
+    assert parts[-1].last_line == 4 * MOST_PARTS + 3
+    tiny = split("! " * 400_000, is_markdown=False, limits=Limits(20, 5))
+    assert len(tiny) <= 2 * MOST_PARTS
+
+
+def test_reading_of_markdown_ends_when_it_is_stopped() -> None:
+    asked = itertools.count()
+    with pytest.raises(StoppedError):
+        split("- item\n" * 10_000, is_markdown=True, limits=LIMITS, is_stopped=lambda: next(asked) > 100)
+    assert next(asked) < 200

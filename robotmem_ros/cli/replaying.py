@@ -6,10 +6,24 @@ import argparse
 import math
 import sys
 import time
+from collections.abc import Sequence
 from textwrap import indent
 
 from ..memory import RobotMemory, open_memory
-from ..replay import RECORDING, Bag, DryRun, Replay, ReplayConfig, Result, load_config
+from ..replay import (
+    RECORDING,
+    Bag,
+    DryRun,
+    Proposal,
+    Replay,
+    ReplayConfig,
+    Result,
+    config_of,
+    load_config,
+    parameter_file,
+    proposals,
+    proposed_parameters,
+)
 from .command import DRY_RUN, Command, CommandError, option, table
 from .output import write_notice, write_result
 
@@ -24,16 +38,52 @@ def _replay(arguments: argparse.Namespace) -> int:
     if arguments.no_model:
         overrides["embedding_model"] = ""
     # A recording can wait, so a full queue must not drop any of it.
-    config = load_config(arguments.config, {**overrides, "queue_policy": "block"})
-    unknown = set(arguments.topics) - {name for topic in config.topics for name in (topic.name, topic.topic)}
-    if unknown:
-        names = ", ".join(topic.topic for topic in config.topics) or "none"
-        raise CommandError(f"--topics: {', '.join(sorted(unknown))} not configured; configured: {names}")
+    overrides["queue_policy"] = "block"
+    if arguments.config:
+        config = load_config(arguments.config, overrides)
+        _check_topics(config, arguments.topics)
     with Bag(arguments.bag, definitions=arguments.definitions) as bag:
+        if not arguments.config:
+            taken = _taken(bag, arguments)
+            if taken is None:
+                return 0
+            parameters = proposed_parameters(taken)
+            config = config_of(parameters, overrides)
+            _check_topics(config, arguments.topics)
+            # The names of parameters that options gave, which belong into the file, too.
+            text = parameter_file({**{name: value for name, value in settings.items() if value}, **parameters})
+            write_result(f"# configuration used; save it, edit it, and give it as --config\n{text}\n")
         if arguments.dry_run:
             return _run(bag, config, DryRun(config.parameters), arguments)
         with open_memory(**config.options) as memory:
             return _run(bag, config, memory, arguments)
+
+
+def _check_topics(config: ReplayConfig, names: Sequence[str]) -> None:
+    unknown = set(names) - {name for topic in config.topics for name in (topic.name, topic.topic)}
+    if unknown:
+        known = ", ".join(topic.topic for topic in config.topics) or "none"
+        raise CommandError(f"--topics: {', '.join(sorted(unknown))} not configured; configured: {known}")
+
+
+def _taken(bag: Bag, arguments: argparse.Namespace) -> list[Proposal] | None:
+    """Show the topics of a recording and return those to take; None if nobody says that they shall be taken."""
+    found = proposals(bag)
+    rows = [(one.topic, one.type_name, one.messages, one.note or "preset") for one in found]
+    write_result(table(("topic", "type", "messages", "read as"), rows) + "\n")
+    taken = [one for one in found if one.name]
+    if not arguments.take and not _agrees(f"Take the {len(taken)} topics that have a preset?"):
+        write_notice("robotmem: nothing was imported; --take takes what has a preset, --config what a file names\n")
+        return None
+    names = set(arguments.topics)
+    return [one for one in taken if not names or names & {one.name, one.topic}]
+
+
+def _agrees(question: str) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    write_notice(f"{question} Type yes to take them: ")
+    return sys.stdin.readline().strip().lower() == "yes"
 
 
 def _run(bag: Bag, config: ReplayConfig, memory: RobotMemory | DryRun, arguments: argparse.Namespace) -> int:
@@ -156,7 +206,8 @@ COMMANDS = (
         _replay,
         (
             option("bag", help="folder of a rosbag2 recording, or a .mcap, .db3 or ROS 1 .bag file"),
-            option("--config", required=True, help="parameter file of the node, with perception_topics"),
+            option("--config", help="parameter file of the node, with perception_topics; without, topics are listed"),
+            option("--take", action="store_true", help="without --config: take the topics that have a preset"),
             option("--db", help="database file; overrides db_path of the parameter file"),
             option("--start", type=_seconds, default=0.0, help="seconds of the recording to skip"),
             option("--duration", type=_seconds, help="seconds of the recording to read"),

@@ -1,4 +1,4 @@
-"""Read a YAML file; each error names the parameter, the file, the key, the value and what would be right."""
+"""Read and write YAML; each error names the parameter, the file, the key, the value and what would be right."""
 
 from __future__ import annotations
 
@@ -106,3 +106,11 @@ def read_yaml(field: str, file: Path) -> Entry:
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as cause:
         raise InvalidFieldError(field, file, f"cannot be read: {' '.join(str(cause).split())}") from None
     return Entry(field, file, "", {} if content is None else content)
+
+
+def yaml_text(value: object) -> str:
+    """Write a value as YAML, with names in their order."""
+    import yaml
+
+    text: str = yaml.safe_dump(value, sort_keys=False, default_flow_style=None, allow_unicode=True)
+    return text

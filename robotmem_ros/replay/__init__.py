@@ -1,9 +1,10 @@
 """Import recordings, with or without ROS."""
 
 from .bag import Bag, RecordedMessage, RecordedTopic
-from .config import ReplayConfig, load_config
+from .config import ReplayConfig, config_of, load_config, parameter_file
 from .definitions import RECORDING
 from .errors import BagError, EncodingError, MissingPackageError, ReplayError, TopicTypeError
+from .proposal import Proposal, proposals, proposed_parameters
 from .replay import DryRun, Replay, Result, UnreadTopic
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "DryRun",
     "EncodingError",
     "MissingPackageError",
+    "Proposal",
     "RecordedMessage",
     "RecordedTopic",
     "Replay",
@@ -21,5 +23,9 @@ __all__ = [
     "Result",
     "TopicTypeError",
     "UnreadTopic",
+    "config_of",
     "load_config",
+    "parameter_file",
+    "proposals",
+    "proposed_parameters",
 ]

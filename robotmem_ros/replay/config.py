@@ -12,7 +12,7 @@ from ..memory.config.parameter_file import KEY, misnamed, sections
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, did_you_mean, shown
 from ..memory.validation import expanded_path
-from ..memory.yaml_file import read_yaml
+from ..memory.yaml_file import read_yaml, yaml_text
 from ..perception import TopicConfig, configured_topics
 from ..perception.topic_config import flatten
 
@@ -61,10 +61,28 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
         InvalidFieldError: the file cannot be read, or a parameter or a topic in it cannot be used.
     """
     path = expanded_path("config", path)
-    values = flatten(str(path), _parameters_in(path))
+    return _config(path, _parameters_in(path), overrides or {})
+
+
+def config_of(parameters: Mapping[str, object], overrides: Mapping[str, object] | None = None) -> ReplayConfig:
+    """Read parameters as a file of the node has them below `ros__parameters`.
+
+    Raises:
+        InvalidFieldError: a parameter or a topic in it cannot be used.
+    """
+    return _config("the configuration", parameters, overrides or {})
+
+
+def parameter_file(parameters: Mapping[str, object]) -> str:
+    """Write parameters as a file of the node."""
+    return yaml_text({"/**": {KEY: parameters}})
+
+
+def _config(source: Path | str, given: Mapping[str, object], overrides: Mapping[str, object]) -> ReplayConfig:
+    values = flatten(str(source), given)
     names = {entry.name for entry in fields(Parameters)}
     from_file = {name: value for name, value in values.items() if name in names}
-    named = {**from_file, **(overrides or {})}
+    named = {**from_file, **overrides}
     parameters = Parameters().changed(**named)
     topics = configured_topics(
         parameters,
@@ -76,7 +94,7 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
             block, dot, _ = name.partition(".")
             near = did_you_mean(block, parameters.perception_topics if dot else names)
             problem = f"{block!r} is not listed in perception_topics" if dot else "is no parameter"
-            raise InvalidFieldError(name, value, f"in {path}: {problem}{near}")
+            raise InvalidFieldError(name, value, f"in {source}: {problem}{near}")
     return ReplayConfig(parameters, topics, {name: getattr(parameters, name) for name in named})
 
 

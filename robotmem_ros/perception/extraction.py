@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from ..frames import Matrix, Transform
 from ..memory import Kind, PerceptionType, Pose, validation
 from ..memory.bounds import MAX_CONTEXT
 from ..memory.config.parameters import Parameters
@@ -23,6 +27,7 @@ from .sources import NoValueError, Reader
 from .topic_config import TopicConfig
 from .values import plain_text, scalar
 
+_LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _NEGATIVE = re.compile(r"-\d+", re.ASCII)
 _NO_FRAME = (
@@ -74,6 +79,7 @@ class Extractor:
         # A type without a header leaves it to `memory_frame`.
         names_frame = plan.message_has_header or plan.element_has_header or "frame" in plan.readers
         self._needs_frame = names_frame and config.require_frame
+        self._told_of_datum = False
         self._origin_is_unset = config.origin_is_unset or len(plan.poses) > 1
 
     def extract(
@@ -124,9 +130,7 @@ class Extractor:
             raise DropError(DropReason.NO_STAMP, "the message has no stamp, and the clock shows no time yet")
         data, data_format = self._data(place)
         content = self._description(place, parameters)
-        frame_id = self._frame(place)
-        pose = self._pose(place)
-        covariance = self._optional("covariance", place, values.covariance, None)
+        pose, covariance, frame_id = self._located(place, parameters)
         label = self._name("label", place)
         confidence = self._optional("confidence", place, values.confidence, 0.9)
         perception_type = self._sense(place)
@@ -217,6 +221,27 @@ class Extractor:
         if not frame and self._plan.message_has_header:
             frame = place.message.header.frame_id
         return validation.frame("frame_id", frame)
+
+    def _located(self, place: _Place, parameters: Parameters) -> tuple[tuple[float, ...] | None, Matrix | None, str]:
+        """Return pose, covariance and frame; the frame is empty if nothing names it."""
+        covariance = self._optional("covariance", place, values.covariance, None)
+        if not self._plan.is_geographic:
+            return self._pose(place), covariance, self._frame(place)
+        datum = parameters.earth_datum()
+        point = None if datum is None else self._optional("position", place, partial(values.on_earth, datum), None)
+        if datum is None or point is None:
+            self._tell_of_datum()
+            return None, None, self._frame(place)
+        turn = Transform(qz=math.sin(-datum.yaw / 2.0), qw=math.cos(datum.yaw / 2.0))
+        turned = None if covariance is None else turn.apply_covariance(covariance)
+        return turn.apply(point), turned, parameters.memory_frame
+
+    def _tell_of_datum(self) -> None:
+        if not self._told_of_datum:
+            self._told_of_datum = True
+            _LOG.warning(
+                "%s: fixes are stored without a position; name the origin in the parameter datum", self._config.topic
+            )
 
     def _pose(self, place: _Place) -> tuple[float, ...] | None:
         position = self._optional("position", place, _as_is, None)

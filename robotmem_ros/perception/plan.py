@@ -32,8 +32,12 @@ def _is_array(names: Collection[str], *lengths: int) -> _Fits:
     return fits
 
 
+_is_geographic = _has("latitude", "longitude", "altitude")
+
+
 def _is_position(types: TypeDescription, field_type: FieldType) -> bool:
-    return _has("x", "y")(types, field_type) or _is_array(NUMBERS, 2, 3)(types, field_type)
+    tests = _has("x", "y"), _is_array(NUMBERS, 2, 3), _is_geographic
+    return any(fits(types, field_type) for fits in tests)
 
 
 def _is_orientation(types: TypeDescription, field_type: FieldType) -> bool:
@@ -56,7 +60,7 @@ _REQUIREMENTS: dict[str, tuple[str, _Fits]] = {
     "confidence": ("a number", lambda _, field_type: field_type.is_scalar and field_type.name in NUMBERS),
     "pose": ("a message with position and orientation, or a box with center and size", _is_pose),
     "position": (
-        "a message with x, y, z, or an array of 2 or 3 numbers",
+        "a message with x, y, z, an array of 2 or 3 numbers, or a fix with latitude and longitude",
         _is_position,
     ),
     "orientation": (
@@ -96,6 +100,8 @@ class Plan:
     only: tuple[tuple[Reader, frozenset[object]], ...]
     """Readers, each with the values that an element may have there."""
     context: tuple[ContextPart, ...]
+    is_geographic: bool
+    """Whether `position` is a latitude and a longitude."""
     message_has_header: bool
     element_has_header: bool
 
@@ -131,12 +137,15 @@ class Planner:
         if not self._element.is_message or "topic" not in self._types.fields(self._element.name):
             names["topic"] = Constant(config.topic)
         readers: dict[str, Reader] = {}
+        is_geographic = False
         for key in _KEYS:
             source = getattr(config, key)
             if source == "":
                 continue
             template_names = names if key == "description" else {}
-            readers[key] = self._reader(key, source, template_names)[0]
+            readers[key], field_type = self._reader(key, source, template_names)
+            if key == "position":
+                is_geographic = _is_geographic(self._types, field_type)
             if key == "label" and config.label_names:
                 readers[key] = NamedLabel(readers[key], config.label_names, config.topic)
             if key in {"label", "confidence"}:
@@ -147,6 +156,7 @@ class Planner:
             array_path=array_path,
             only=tuple(self._selection(path, values) for path, values in config.only.items()),
             context=self._context(context),
+            is_geographic=is_geographic,
             message_has_header=self._has_header(self._message),
             element_has_header=array_path is not None and self._has_header(self._element),
         )

@@ -77,7 +77,10 @@ class TopicConfig:
     pose: tuple[str, ...] = _source(
         "A message with position and orientation, or a box with center and size; of several, the first that is set.", ()
     )
-    position: str = _source("A message with x, y, z, or an array of two or three numbers; overrides `pose`.")
+    position: str = _source(
+        "A message with x, y, z, an array of two or three numbers, or a fix with latitude and longitude, by the "
+        "parameter `datum`; overrides `pose`."
+    )
     orientation: str = _source("A message with x, y, z, w, or an array of four numbers; with `position` only.")
     at_frame: bool = parameter(False, "Without pose and position, it lies at the origin of its frame.")
     origin_is_unset: bool = parameter(

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..frames import Matrix
 from ..memory import validation
+from ..memory.config.datum import Datum
 from ..memory.errors import InvalidFieldError
 from .counters import DropError, DropReason
 from .message_types import FieldType, TypeDescription
@@ -23,6 +24,7 @@ _COVARIANCE_ROWS = {36: ((0, 1, 2), (6, 7, 8), (12, 13, 14)), 9: ((0, 1, 2), (3,
 """Indices of the block of the position among 36 or 9 numbers, row by row, or among the 6 of an upper triangle."""
 _SLACK = 1e-6
 """Largest error of a float32 near 1.0."""
+_MAX_LATITUDE, _MAX_LONGITUDE = 90.0, 180.0
 _VECTORS = (("x", "y"), ("x", "y", "z"), ("x", "y", "z", "w"))
 
 
@@ -135,6 +137,18 @@ def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
     except InvalidFieldError as cause:
         raise DropError(DropReason.BAD_POSE, str(cause)) from None
     return (*place, *turn)
+
+
+def on_earth(datum: Datum, fix: Any) -> tuple[float, float, float]:
+    """Return the metres to the east, the north and up of a datum of a message with latitude, longitude and altitude.
+
+    Raises:
+        DropError: it is no place on Earth.
+    """
+    latitude, longitude, altitude = float(fix.latitude), float(fix.longitude), float(fix.altitude)
+    if not (abs(latitude) <= _MAX_LATITUDE and abs(longitude) <= _MAX_LONGITUDE):
+        raise DropError(DropReason.BAD_POSE, f"latitude {latitude}, longitude {longitude} is no place on Earth")
+    return datum.east_north_up(latitude, longitude, altitude)
 
 
 def _numbers(value: Any, names: tuple[str, ...], least: int) -> tuple[float, ...]:

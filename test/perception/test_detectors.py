@@ -6,19 +6,24 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
 from robotmem_ros.frames import Transform
-from robotmem_ros.memory import Memory, RobotMemory
-from robotmem_ros.perception import DropReason, Intake
+from robotmem_ros.memory import Memory, Parameters, RobotMemory
+from robotmem_ros.memory.errors import InvalidFieldError
+from robotmem_ros.perception import DropReason, Intake, Observation
 
 from ..support.perception.intakes import SECOND, header, settled, stored, transforms
 from ..support.perception.messages import (
     HEADER,
+    RECEIPT,
     STAMP_NS,
     Maker,
     RosbagsMaker,
     context_of,
     detection,
     extract,
+    extractor,
     place_of,
     pose,
 )
@@ -176,6 +181,65 @@ def test_a_point_is_where_somebody_clicked(maker: Maker) -> None:
     values = {"header": HEADER, "point": {"x": 1.0, "y": 2.0, "z": 0.0}}
     (seen,) = extract(maker, "geometry_msgs/msg/PointStamped", values).observations
     assert (seen.new.content, place_of(seen)) == ("point (1.00, 2.00, 0.00) in map", (1.0, 2.0, 0.0))
+
+
+FIX = "sensor_msgs/msg/NavSatFix"
+
+
+def fix(latitude: float, longitude: float, altitude: float = 400.0, status: int = 0) -> dict[str, Any]:
+    covariance = [4.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 9.0]
+    place = {"latitude": latitude, "longitude": longitude, "altitude": altitude, "position_covariance": covariance}
+    return {"header": {"frame_id": "gps"}, "status": {"status": status}, **place}
+
+
+def located(maker: Maker, values: dict[str, Any], datum: str) -> Observation:
+    message = maker.make(FIX, values)
+    (seen,) = extractor(maker, FIX).extract(message, RECEIPT, Parameters(datum=datum)).observations
+    return seen
+
+
+def test_a_fix_is_a_position_in_the_memory_frame_by_a_datum(maker: Maker) -> None:
+    east, north = fix(47.0, 8.0013148), fix(47.00089951, 8.0)
+    seen = located(maker, east, "47.0, 8.0")
+    assert (seen.new.frame_id, seen.new.content) == ("map", "GNSS fix 47.000000, 8.001315, altitude 400.0 m")
+    assert place_of(seen) == pytest.approx((100.0, 0.0, 0.0), abs=0.02)
+    assert seen.covariance == ((4.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 9.0))
+    assert place_of(located(maker, north, "47.0, 8.0")) == pytest.approx((0.0, 100.0, 0.0), abs=0.02)
+    assert place_of(located(maker, fix(47.0, 8.0), "47.0, 8.0, 380")) == pytest.approx((0.0, 0.0, 20.0), abs=1e-6)
+    assert place_of(located(maker, fix(47.0, 8.0, math.nan), "47.0, 8.0, 380")) == (0.0, 0.0, 0.0)
+
+
+def test_the_memory_frame_may_be_turned_against_east(maker: Maker) -> None:
+    turned = located(maker, fix(47.00089951, 8.0), f"47.0, 8.0, 400, {math.pi / 2}")
+    assert place_of(turned) == pytest.approx((100.0, 0.0, 0.0), abs=0.02)
+    assert turned.covariance is not None
+    assert [round(number, 9) + 0.0 for row in turned.covariance for number in row] == [1, 0, 0, 0, 4, 0, 0, 0, 9]
+
+
+def test_a_fix_without_a_datum_has_no_position_and_is_told_once(maker: Maker, caplog: pytest.LogCaptureFixture) -> None:
+    reader = extractor(maker, FIX)
+    for _ in range(2):
+        (seen,) = reader.extract(maker.make(FIX, fix(47.0, 8.0)), RECEIPT, Parameters()).observations
+        assert seen.new.pose is None
+        assert context_of(seen)["robot"] == {"latitude": 47.0, "longitude": 8.0, "altitude": 400.0}
+    assert [record.message.partition(";")[0] for record in caplog.records] == [
+        "/seen: fixes are stored without a position"
+    ]
+
+
+def test_no_fix_and_no_place_on_earth_are_dropped(maker: Maker) -> None:
+    reader, parameters = extractor(maker, FIX), Parameters(datum="47, 8")
+    for values, reason in (
+        (fix(47.0, 8.0, status=-1), DropReason.NOT_SELECTED), (fix(math.nan, 8.0), DropReason.BAD_POSE),
+        (fix(91.0, 8.0), DropReason.BAD_POSE), (fix(47.0, 181.0), DropReason.BAD_POSE),
+    ):  # fmt: skip
+        assert reader.extract(maker.make(FIX, values), RECEIPT, parameters).drops == {reason: 1}
+
+
+@pytest.mark.parametrize("datum", ["47", "x, y", "91, 0", "0, 181", "0, 0, nan", "0, 0, 0, 7", "0, 0, 0, 0, 0", "1, "])
+def test_a_datum_that_is_none_is_refused(datum: str) -> None:
+    with pytest.raises(InvalidFieldError, match=r"datum: .* must be `latitude, longitude` in degrees"):
+        Parameters(datum=datum)
 
 
 def test_detections_in_an_image_do_not_flood(make: Made, memory: RobotMemory, rosbags: RosbagsMaker) -> None:

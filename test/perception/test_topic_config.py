@@ -122,7 +122,7 @@ def test_every_row_of_the_table_says_what_it_is_for() -> None:
         ("nav_msgs/msg/Odometry", {"confidence": "child_frame_id"}, "it is string; a number is needed"),
         ("nav_msgs/msg/Odometry", {"stamp": "header"}, "a message with sec and nanosec is needed"),
         ("nav_msgs/msg/Odometry", {"position": "pose.covariance"},
-         r"it is float64\[36\]; a message with x, y, z, or an array of 2 or 3 numbers is needed"),
+         r"it is float64\[36\]; a message with x, y, z, an array of 2 or 3 numbers, or a fix with latitude and long"),
         ("nav_msgs/msg/Odometry", {"orientation": "pose.pose.position"}, "x, y, z, w, or an array of 4 numbers is"),
         ("sensor_msgs/msg/CameraInfo", {"description": "x", "covariance": "p"},
          r"it is float64\[12\]; an array of 36, 9 or 6 numbers is needed"),

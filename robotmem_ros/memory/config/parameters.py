@@ -13,6 +13,7 @@ from ..fellow_robots import SIGN, is_of_another
 from ..models import Kind
 from ..validation import expanded_path
 from .budgets import Budget, budgets
+from .datum import Datum, parse_datum
 from .fleet_policy import fleet_parts
 from .label_rules import LabelRules, label_rules
 from .notes_folders import DEFAULT_COLLECTION, NotesFolder, notes_folders, recall_kinds
@@ -59,6 +60,11 @@ class Parameters:
         minimum=1, maximum=64, read_only=True,
     )  # fmt: skip
     memory_frame: str = parameter("map", "Frame of positions that do not name one.")
+    datum: str = parameter(
+        "", "Where the origin of `memory_frame` is on Earth, for topics of NavSatFix: `latitude, longitude` in "
+        "degrees, then maybe its altitude in m and the yaw of its x axis from east in rad. Empty leaves fixes without "
+        "a position.",
+    )  # fmt: skip
     map_id: str = parameter("", "Map that positions belong to; positions of other maps are not compared.")
     content_limit: int = parameter(
         2000, "Longest content; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
@@ -343,6 +349,7 @@ class Parameters:
         if not (self.text_weight or self.vector_weight):
             raise InvalidFieldError("vector_weight", self.vector_weight, "must not be 0 if text_weight is 0 as well")
         self.label_rules()
+        self.earth_datum()
         self.budgets()
         fleet_parts(self.fleet_collections)
         # Checked here, as it is used only in the background, when retention deletes.
@@ -355,6 +362,14 @@ class Parameters:
             InvalidFieldError: `object_radii` or `object_confusions` is invalid.
         """
         return label_rules(self.object_radius, self.object_radii, self.object_confusions)
+
+    def earth_datum(self) -> Datum | None:
+        """Return the place of the memory frame on Earth; None if it is unknown.
+
+        Raises:
+            InvalidFieldError: `datum` is invalid.
+        """
+        return parse_datum(self.datum)
 
     def folders_of_notes(self) -> tuple[NotesFolder, ...]:
         """Return the folders of `notes_folders`."""

@@ -179,13 +179,30 @@ class Planner:
             field_type = source_reader.check(self._types, self._element, self._message)
         except (PathError, UnknownTypeError) as cause:
             problem = str(cause) if isinstance(cause, UnknownTypeError) or cause.path != source else cause.problem
+            if isinstance(cause, PathError) and self._is_of_message(cause.path):
+                problem += f"; it starts at an element of {self._config.each!r}, '/{cause.path}' at the message"
             raise self._error(key, source, problem) from None
         if key in _KEYS or key == "pose":
             requirement, fits = _REQUIREMENTS.get(key, _SCALAR)
             if not fits(self._types, field_type):
                 fields = f" with {', '.join(self._types.fields(field_type.name))}" if field_type.is_message else ""
-                raise self._error(key, source, f"it is {field_type}{fields}; {requirement} is needed")
+                nth = (
+                    f"; such as {source}.[i], if it lies beside {self._config.each!r}"
+                    if self._config.each and field_type.is_array
+                    else ""
+                )
+                raise self._error(key, source, f"it is {field_type}{fields}; {requirement} is needed{nth}")
         return source_reader, field_type
+
+    def _is_of_message(self, path: str) -> bool:
+        """Tell whether a path that leads nowhere from an element leads somewhere from the message."""
+        if not self._config.each or path.startswith("/"):
+            return False
+        try:
+            DotPath(f"/{path}").check(self._types, self._element, self._message)
+        except (PathError, UnknownTypeError):
+            return False
+        return True
 
     def _description(self, text: str | float) -> Reader:
         """Read a description without braces as plain text, unless it was meant as a path."""

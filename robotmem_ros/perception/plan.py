@@ -186,11 +186,8 @@ class Planner:
             requirement, fits = _REQUIREMENTS.get(key, _SCALAR)
             if not fits(self._types, field_type):
                 fields = f" with {', '.join(self._types.fields(field_type.name))}" if field_type.is_message else ""
-                nth = (
-                    f"; such as {source}.[i], if it lies beside {self._config.each!r}"
-                    if self._config.each and field_type.is_array
-                    else ""
-                )
+                beside = self._config.each and field_type.is_array
+                nth = f"; such as {source}.[i], if it lies beside {self._config.each!r}" if beside else ""
                 raise self._error(key, source, f"it is {field_type}{fields}; {requirement} is needed{nth}")
         return source_reader, field_type
 

@@ -55,6 +55,7 @@ FLOORS = (
     {"areas", "background", "entries", "new_memory"},
     {"conditions"},
     {"storage"},
+    {"table"},
     {"embedding"},
     {"search"},
     {"learning", "objects", "purge", "retention", "sessions"},

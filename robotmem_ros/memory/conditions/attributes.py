@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ..fellow_robots import with_others
 from ..models import Kind
 from ..text.normal_form import label_key
+from .columns import Mask, Table
 from .condition import Columns, Condition, Row
 from .decay import DEFAULT_CONFIDENCE, ENDLESS, LASTING_DAY, LATEST_DAY, Decay
 from .overview import Overview
@@ -41,6 +44,16 @@ class Collections(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is in one of them."""
         return self._has(row.kind, row.collection)
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows are in one of them."""
+        if not self.names:
+            return np.ones(len(table.ids), bool)
+        mask = table.name("collection").one_of(self.names)
+        if not self.of_notes:
+            return mask
+        notes = table.name("kind").one_of([Kind.NOTE]) & table.name("collection").one_of(self.of_notes)
+        return np.asarray(mask | notes)
 
     def in_ram(self, columns: Columns) -> Test | None:
         """Return its test by kinds and collections."""
@@ -75,6 +88,10 @@ class Kinds(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is of one of them."""
         return row.kind in self.kinds
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows are of one of them."""
+        return table.name("kind").one_of(self.kinds)
 
     def in_ram(self, columns: Columns) -> Test | None:
         """Return its test by kinds."""
@@ -113,6 +130,10 @@ class OneOf(Condition):
         value = str(getattr(row, self.name))
         return (label_key(value) if self.name == "label" else value) in self.values
 
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows have one of them."""
+        return table.name(self.name).one_of(self.values)
+
 
 UNDER = """
     WITH RECURSIVE under (tag) AS (
@@ -140,6 +161,11 @@ class Tags(Condition):
         """Tell whether a memory has them."""
         return any(tag in row.tags for tag in self.tags) if self.is_any else set(self.tags) <= {*row.tags}
 
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows have them."""
+        parents, some = table.parents(), any if self.is_any else all
+        return table.name("tags").where(lambda tags: some(map(with_parents(tags, parents).__contains__, self.tags)))
+
     def parts(self) -> Iterable[Condition]:
         """Return each tag by itself if all are wanted, so that the rarest may be looked up."""
         return (self,) if self.is_any else [Tags((tag,), is_any=True) for tag in self.tags]
@@ -159,6 +185,10 @@ class Ids(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is one of them."""
         return row.id in self.ids
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows are those."""
+        return np.isin(table.ids, np.array(self.ids, np.int64))
 
 
 @dataclass(frozen=True)
@@ -180,6 +210,12 @@ class Window(Condition):
         """Tell whether a memory was observed in it."""
         is_early = self.after is not None and row.observed_at < self.after
         return not is_early and (self.before is None or row.observed_at < self.before)
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows were observed in it."""
+        after = self.after is None or table.observed_at >= self.after
+        before = self.before is None or table.observed_at < self.before
+        return np.asarray(after & before)
 
 
 @dataclass(frozen=True)
@@ -204,6 +240,10 @@ class Confidence(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has it."""
         return row.confidence >= self.minimum
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows have it."""
+        return np.asarray(table.confidence(self.decay.rate) >= self.minimum)
 
     def parts(self) -> Iterable[Condition]:
         """Return what an index knows of the days beside the comparison itself."""
@@ -237,6 +277,10 @@ class Lasting(Condition):
         """Leave no memory out: `Confidence` leaves out all that this does."""
         return True
 
+    def mask(self, table: Table) -> Mask:
+        """Leave none out, as `matches` does."""
+        return np.ones(len(table.ids), bool)
+
     def leaves_out_any(self, overview: Overview) -> bool:
         """Tell whether the evidence for any memory is older."""
         return overview.oldest_evidence < overview.lived_days - self.days
@@ -262,6 +306,11 @@ class Faded(Condition):
         """Tell whether a memory has faded."""
         return row.confidence < DEFAULT_CONFIDENCE <= row.stored_confidence
 
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows have faded."""
+        is_less = table.confidence(self.decay.rate) < DEFAULT_CONFIDENCE
+        return np.asarray(is_less & (table.stored_confidence >= DEFAULT_CONFIDENCE))
+
 
 @dataclass(frozen=True)
 class ConfirmedObjects(Condition):
@@ -278,6 +327,10 @@ class ConfirmedObjects(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is a confirmed object, or none."""
         return row.confirmed is not False
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows are confirmed objects, or none."""
+        return np.asarray(table.confirmed != 0)
 
     def leaves_out_any(self, overview: Overview) -> bool:
         """Tell whether any object is not confirmed."""
@@ -298,3 +351,16 @@ class Representatives(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether no other memory represents it."""
         return not row.is_represented
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows no other one represents."""
+        return ~table.is_represented
+
+
+def with_parents(tags: Iterable[str], parents: Mapping[str, str]) -> frozenset[str]:
+    """Return some tags and all that stand above them."""
+    found = {*tags}
+    for tag in tags:
+        while (tag := parents.get(tag, "")) and tag not in found:
+            found.add(tag)
+    return frozenset(found)

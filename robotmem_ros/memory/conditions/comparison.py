@@ -9,16 +9,22 @@ name in the context.
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from operator import ge, gt, le, lt
+from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from ..context_path import in_context, split
+from ..models import Kind
 from ..text.normal_form import label_key
-from .attributes import OneOf, Tags
+from .attributes import OneOf, Tags, with_parents
+from .columns import Mask, Table
 from .condition import ABSENT, Condition, Row
 from .decay import Decay
 from .sql import Source, Sql, in_source, rows
@@ -69,6 +75,11 @@ _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
 _ORDER_TESTS: dict[str, Callable[..., bool]] = {
     "$lt": lt, "$lte": le, "$gt": gt, "$gte": ge
 }  # fmt: skip
+_NUMBER_TESTS: dict[str, Callable[..., object]] = {"$eq": eq, "$ne": ne, **_ORDER_TESTS}
+_NUMBERS = ("id", "confidence", "stamp")
+_LATE = ("content", "human_summary", "scope_files", "scope_entities", "access_count", "times_seen")
+"""Fields of a memory that a table holds only if they were asked for."""
+_EXACT = 2**53
 OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists", "$contains", "$prefix")
 _AT_PATH = "path_id = (SELECT id FROM json_paths WHERE path = ?)"
 _LIST = b"["
@@ -114,10 +125,44 @@ class Compare(Condition):
         """Tell whether it holds for a memory."""
         return compares(self._value(row), self.operator, self.operand)
 
+    def mask(self, table: Table) -> Mask:
+        """Tell for which rows it holds: each different value is compared once."""
+        if self.path in _NUMBERS:
+            return number_compares(self._numbers(table), self.operator, self.operand)
+        if self.path == "confirmed":
+            known = {0: False, 1: True}
+            holds = [self._holds(known.get(value)) for value in (0, 1, -1)]
+            return np.array(holds).take(table.confirmed)
+        if self.path == "tags":
+            parents = table.parents()
+            return table.name("tags").where(lambda tags: self._holds([*with_parents(tags, parents)]))
+        if self.path in OWN_FIELDS and self.path not in _LATE:
+            return table.name(self.path).where(lambda name: self._holds(name.value if type(name) is Kind else name))
+        return self._mask_of_values(table)
+
     @property
     def context_path(self) -> str:
         """Return the path into the context that it names; empty for a field of the memory itself."""
         return "" if self.path in OWN_FIELDS else in_context(self.path)
+
+    def _mask_of_values(self, table: Table) -> Mask:
+        if self.path in OWN_FIELDS:
+            return table.late(self.path).where(lambda value: self._holds([*value] if type(value) is tuple else value))
+        values = table.late(f".{self.context_path}")
+        if self.operator == "$eq" and not isinstance(self.operand, (list, dict)):
+            return values.one_of([self.operand])
+        if self.operator == "$in" and isinstance(self.operand, list):
+            return values.one_of(self.operand)
+        return values.where(lambda value: compares(value, self.operator, self.operand))
+
+    def _holds(self, value: object) -> bool:
+        is_absent = value is None or value in ("", [])
+        return compares(ABSENT if is_absent else value, self.operator, self.operand)
+
+    def _numbers(self, table: Table) -> npt.NDArray[np.number]:
+        if self.path == "confidence":
+            return table.confidence(self.decay.rate)
+        return table.ids if self.path == "id" else table.observed_at / 1e9
 
     @property
     def _is_about_list(self) -> bool:
@@ -246,6 +291,27 @@ def compares(value: object, operator: str, operand: object) -> bool:
 def filter_name(path: str) -> str:
     """Return how a filter names a path of the context."""
     return f"context.{path}" if path in OWN_FIELDS or path.startswith(("context.", "tags.")) else path
+
+
+def number_compares(numbers: npt.NDArray[np.number], operator: str, operand: object) -> Mask:
+    """Tell which of some numbers compare with an operand; all are below 2**53, or rounded."""
+    if operator == "$exists":
+        return np.full(len(numbers), operand)
+    if operator == "$in":
+        operands = operand if isinstance(operand, list) else []
+        mask = np.zeros(len(numbers), bool)
+        for item in operands:
+            mask |= number_compares(numbers, "$eq", item)
+        return mask
+    if type(operand) not in (int, float):
+        return np.full(len(numbers), operator == "$ne")
+    assert isinstance(operand, (int, float))
+    limit = operand if abs(operand) < _EXACT else math.inf if operand > 0 else -math.inf
+    return (
+        np.asarray(_NUMBER_TESTS[operator](numbers, limit))
+        if operator in _NUMBER_TESTS
+        else np.zeros(len(numbers), bool)
+    )
 
 
 def at_path(path: str, test: str, *arguments: object) -> Sql:

@@ -11,8 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from ..context_path import split
 from ..models import Kind
+from .columns import Mask, Table
 from .decay import Decay
 from .overview import Overview
 from .sql import Sql, Test, all_of, any_of
@@ -114,6 +117,10 @@ class Condition:
         """Tell whether it holds for a memory."""
         raise NotImplementedError
 
+    def mask(self, table: Table) -> Mask:
+        """Tell for which rows of a table it holds: as `matches` does, of those with a memory."""
+        raise NotImplementedError
+
     def in_ram(self, columns: Columns) -> Test | None:
         """Return its test by columns in RAM; None if they do not tell whether it holds."""
         return None
@@ -145,6 +152,13 @@ class And(Condition):
         """Tell whether all of them hold."""
         return all(condition.matches(row) for condition in self.conditions)
 
+    def mask(self, table: Table) -> Mask:
+        """Tell for which rows all of them hold."""
+        mask = np.ones(len(table.ids), bool)
+        for condition in self.conditions:
+            mask &= condition.mask(table)
+        return mask
+
     def parts(self) -> Iterable[Condition]:
         """Return the parts of each."""
         return [part for condition in self.conditions for part in condition.parts()]
@@ -168,6 +182,13 @@ class Or(Condition):
         """Tell whether any of them holds."""
         return any(condition.matches(row) for condition in self.conditions)
 
+    def mask(self, table: Table) -> Mask:
+        """Tell for which rows any of them holds."""
+        mask = np.zeros(len(table.ids), bool)
+        for condition in self.conditions:
+            mask |= condition.mask(table)
+        return mask
+
     def leaves(self) -> Sequence[Condition]:
         """Return the leaves of each."""
         return [leaf for condition in self.conditions for leaf in condition.leaves()]
@@ -188,6 +209,10 @@ class Not(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether the condition does not hold."""
         return not self.condition.matches(row)
+
+    def mask(self, table: Table) -> Mask:
+        """Tell for which rows the condition does not hold."""
+        return ~self.condition.mask(table)
 
     def leaves(self) -> Sequence[Condition]:
         """Return the leaves of the condition."""

@@ -6,9 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..areas import Area
 from ..validation import MAX_COORDINATE
 from .attributes import Collections, Window
+from .columns import Floats, Mask, Table
 from .comparison import at_path
 from .condition import Columns, Condition, Row
 from .places import AREA_PATH, POSITION, Field, Place, Point, overlapping, position_condition, within
@@ -31,6 +34,11 @@ class Circle(Condition):
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one there."""
         return distance(row, self.place) <= self.place.max_distance
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows have one there."""
+        metres = distances(table, self.place)
+        return np.asarray((metres <= self.place.max_distance) & ~np.isnan(table.points(self.place.field)[:, 0]))
 
     def in_ram(self, columns: Columns) -> Test | None:
         """Return its test by frames, if the radius has no limit."""
@@ -56,6 +64,16 @@ class Box(Condition):
             test += " AND (p.z IS NULL OR p.z BETWEEN ? AND ?)"
             limits += self.min_corner[2], self.max_corner[2]
         return position_condition(self.field, test, limits, overlapping(self.field, limits))
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows have one there."""
+        points = table.points(self.field)
+        inside = ~np.isnan(points[:, 0])
+        for axis, (low, high) in enumerate(zip(self.min_corner, self.max_corner, strict=True)):
+            part = points[:, axis]
+            is_between = (part >= low) & (part <= high)
+            inside &= is_between | np.isnan(part) if axis == 2 else is_between
+        return inside
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one there."""
@@ -84,6 +102,15 @@ class InAreas(Condition):
         polygons = [self.polygons[name] for name in self.names if name in self.polygons]
         is_inside = position is not None and any(polygon.holds(*position[:2]) for polygon in polygons)
         return is_inside or row.at(AREA_PATH) in self.names
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows are there."""
+        inside = table.late(f".{AREA_PATH}").one_of(self.names)
+        x, y, _ = table.points(self.field).T
+        for name in self.names:
+            if name in self.polygons:
+                inside |= _crosses_odd(x, y, self.polygons[name])
+        return inside
 
     def _in_area(self, name: str) -> Sql:
         by_name = at_path(AREA_PATH, "value = ?", name)
@@ -134,6 +161,10 @@ class SinceLastVisit(Condition):
         """Tell whether a memory was observed after it."""
         return row.observed_at > self.end
 
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows were observed after it."""
+        return np.asarray(table.observed_at > self.end)
+
     def parts(self) -> Iterable[Condition]:
         """Return nothing if there was no visit."""
         return (self,) if self.end != NEVER else ()
@@ -145,6 +176,25 @@ def distance(row: Row, place: Place) -> float:
     if position is None:
         return math.inf
     return math.sqrt(sum((a - b) * (a - b) for a, b in zip(position, place.target, strict=False)))
+
+
+def distances(table: Table, place: Place) -> Floats:
+    """Return the same of all rows."""
+    points = table.points(place.field)
+    squares = [(points[:, axis] - target) * (points[:, axis] - target) for axis, target in enumerate(place.target)]
+    if len(squares) > 2:
+        squares[2] = np.nan_to_num(squares[2], nan=0.0)
+    metres: Floats = np.sqrt(sum(squares[1:], squares[0]))
+    return np.nan_to_num(metres, copy=False, nan=math.inf, posinf=math.inf)
+
+
+def _crosses_odd(x: Floats, y: Floats, area: Area) -> Mask:
+    # As in Area.holds: whether a ray to the right crosses an odd number of edges; it crosses none where x is NaN.
+    odd = np.zeros(len(x), bool)
+    for (ax, ay), (bx, by) in area.edges():
+        if ay != by:
+            odd ^= ((ay > y) != (by > y)) & (x < ax + (y - ay) / (by - ay) * (bx - ax))
+    return odd
 
 
 def _position(row: Row, field: Field) -> Point | None:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ...embedding import Vector
 from ...storage import codec
 from ...storage.codec import Bytes
-from .products import products
-from .signs import Centre, Distances, Positions, Scales, Signs, centre_of, signs_of
+from ...table.products import products
+from ...table.signs import Centre, Distances, Positions, Scales, Signs, centre_of, signs_of
 
 Ids = npt.NDArray[np.int64]
 

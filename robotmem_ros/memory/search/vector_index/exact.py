@@ -8,9 +8,9 @@ import numpy as np
 
 from ...embedding import Vector
 from ...storage import codec
+from ...table.signs import Distances
 from ..measures import Measures, cosines
 from .blocks import Ids
-from .signs import Distances
 
 
 def measure(kept_vectors: Sequence[tuple[int, bytes]], query: Vector) -> tuple[Ids, Distances]:

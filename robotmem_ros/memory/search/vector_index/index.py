@@ -20,9 +20,9 @@ from ...storage import codec, vector_rows
 from ...storage.candidates import Candidates
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
+from ...table import products
 from ..attributes import AttributeIndex
 from ..measures import Measures
-from . import products
 from .blocks import Ids
 from .exact import measure, to_measures
 from .in_place import nearest_in_place

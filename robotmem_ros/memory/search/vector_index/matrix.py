@@ -28,9 +28,9 @@ from ...storage.codec import Bytes
 from ...storage.followers import Place
 from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
+from ...table.signs import CAN_COUNT, Alike, Centre, Distances, Positions, enough, most_alike, signs_of
 from .blocks import Block, Code, GrowingBlock, Ids, gather
 from .room import available_bytes
-from .signs import CAN_COUNT, Alike, Centre, Distances, Positions, enough, most_alike, signs_of
 
 _PIECE = 8192
 """Vectors that are read at once: some 10 ms."""

@@ -13,11 +13,11 @@ from ...embedding import Vector
 from ...storage import vector_rows
 from ...storage.candidates import Candidates
 from ...storage.snapshot import Snapshot
+from ...table.signs import Distances
 from ..measures import Measures
 from .blocks import Ids
 from .exact import measure, to_measures
 from .matrix import Matrix, Near
-from .signs import Distances
 
 _MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""

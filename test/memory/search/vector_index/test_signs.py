@@ -12,10 +12,10 @@ import pytest
 from robotmem_ros.memory.conditions.sql import Sql
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.search.vector_index import VectorIndex, blocks
-from robotmem_ros.memory.search.vector_index.signs import CAN_COUNT
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.candidates import Candidates
 from robotmem_ros.memory.storage.followers import catch_up
+from robotmem_ros.memory.table.signs import CAN_COUNT
 
 from ....support.vector_corpus import clustered, fill, nearest, opened
 

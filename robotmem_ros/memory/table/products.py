@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 import numpy.typing as npt
 
-from ...storage.codec import Bytes
+from ..storage.codec import Bytes
 
 Products = npt.NDArray[np.float32]
 _PIECE = 2048

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...storage.codec import Bytes
+from ..storage.codec import Bytes
 
 Signs = npt.NDArray[np.uint64]
 """Words of 64 signs, shape (words of a vector, vectors)."""

@@ -1,0 +1,222 @@
+"""Read memories as rows of the table in RAM, and what of them changed: see `table/table.py`."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..conditions.condition import ABSENT, value_at
+from ..context_path import split
+from ..models import Kind
+from . import revisions, text_rows, vector_rows
+from .overview import overview
+from .snapshot import Snapshot, json_array
+
+Ids = npt.NDArray[np.int64]
+
+_PIECE = 8192
+"""Memories that are read at once."""
+_COLUMNS = """
+    m.id, m.status = 'active', m.observed_at, m.x, m.y, m.z, m.confidence, m.text_key, m.content,
+    (SELECT confirmed FROM objects WHERE memory_id = m.id), EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id),
+    m.type, m.collection, m.session_id, m.category, m.label_key, m.source, coalesce(m.perception_type, ''),
+    m.frame_id, m.map_id, m.tags, m.decay_rate, m.evidence_day
+"""
+_ALL = f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id > ? ORDER BY m.id LIMIT ?"
+_SOME = f"SELECT {_COLUMNS} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value ORDER BY m.id"
+_CHANGED = """
+    SELECT m.id AS id FROM collections AS c CROSS JOIN memories AS m INDEXED BY idx_mem_collection
+    ON m.collection = c.name WHERE m.revision > ? ORDER BY m.id
+"""
+_DELETED = "SELECT uuid FROM deleted WHERE revision > ?"
+_MISSING = """
+    SELECT j.value AS id FROM json_each(?) AS j WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = j.value)
+    ORDER BY j.value
+"""
+_LATE = {
+    "content": "m.content",
+    "human_summary": "m.human_summary",
+    "scope_files": "m.scope_files",
+    "scope_entities": "m.scope_entities",
+    "access_count": "m.access_count",
+    "times_seen": "(SELECT times_seen FROM objects WHERE memory_id = m.id)",
+}
+_LISTS = ("scope_files", "scope_entities")
+COUNTED = "access_count"
+"""The field that changes without a revision."""
+_PATH = "m.context -> ?"
+_UNQUOTED = re.compile(r'["\\\x00-\x1f]')
+
+
+class Place(NamedTuple):
+    """A place in the changes of a file, and how much it holds there."""
+
+    revision: int = 0
+    epoch: str = ""
+    memories: int = 0
+    """Withdrawn ones included."""
+    model: str | None = None
+    vector: int = 0
+    """The newest vector."""
+    links: int = 0
+    """Memories with a vector."""
+
+
+class Piece(NamedTuple):
+    """Some memories, ascending by id, as columns."""
+
+    ids: Ids
+    numbers: dict[str, npt.NDArray[Any]]
+    names: dict[str, Sequence[Any]]
+
+
+def place(snapshot: Snapshot) -> Place:
+    """Return the place behind all changes."""
+    summary, revision = overview(snapshot), snapshot.read_once(revisions.latest)
+    memories = text_rows.count(snapshot)
+    epoch = revisions.epoch_of(snapshot, revision)
+    return Place(revision, epoch, memories, summary.model, vector_rows.newest(snapshot), summary.vectors)
+
+
+def is_older(snapshot: Snapshot, than: Place) -> bool:
+    """Tell whether a snapshot is from before a place, or of another file."""
+    here = place(snapshot)
+    return (here.revision, here.vector, here.links) < (than.revision, than.vector, than.links) and (
+        here.revision < than.revision or here.model == than.model
+    )
+
+
+def continues(snapshot: Snapshot, before: Place) -> bool:
+    """Tell whether the file is the one that had a place before, and has not gone back."""
+    return before.revision == 0 or (
+        before.revision <= snapshot.read_once(revisions.latest)
+        and before.epoch == revisions.epoch_of(snapshot, before.revision)
+    )
+
+
+def pieces(snapshot: Snapshot, ids: Ids | None = None) -> Iterator[Piece]:
+    """Yield all memories, or those of some sorted ids that there are, some thousand at a time."""
+    if ids is not None:
+        for first in range(0, len(ids), _PIECE):
+            yield _piece(snapshot.rows(_SOME, (json_array(ids[first : first + _PIECE]),)))
+        return
+    last = 0
+    while rows := snapshot.rows(_ALL, (last, _PIECE)):
+        last = rows[-1][0]
+        yield _piece(rows)
+
+
+def changed(snapshot: Snapshot, revision: int) -> Ids:
+    """Return the memories that changed after a revision, ascending."""
+    return snapshot.array(_CHANGED, (revision,))
+
+
+def deleted(snapshot: Snapshot, revision: int) -> Ids:
+    """Return the ids of memories that this file made, which were deleted after a revision, ascending."""
+    ids = {revisions.id_in(uuid) for (uuid,) in snapshot.rows(_DELETED, (revision,))}
+    return missing(snapshot, sorted(ids))
+
+
+def missing(snapshot: Snapshot, ids: Iterable[int] | Ids) -> Ids:
+    """Return those of some ids that no memory has, ascending."""
+    return snapshot.array(_MISSING, (json_array(ids),))
+
+
+def texts(snapshot: Snapshot, ids: Ids) -> list[str]:
+    """Return the indexed texts of memories, with bars between those of one; empty for one without a text."""
+    found = text_rows.texts_of(snapshot, ids.tolist())
+    return [found.get(memory_id, "") for memory_id in ids.tolist()]
+
+
+def key(text: str) -> int:
+    """Return a number that is the same for equal texts, and for few others."""
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def links(snapshot: Snapshot, ids: Ids) -> Ids:
+    """Return the vector of each of some sorted memories; 0 for one without a vector."""
+    vectors = np.zeros(len(ids), np.int64)
+    memory_ids, vector_ids = vector_rows.ids_of(snapshot, ids)
+    vectors[np.searchsorted(ids, memory_ids)] = vector_ids
+    return vectors
+
+
+def owners_behind(snapshot: Snapshot, vector: int) -> Ids:
+    """Return the memories that have a newer vector, in any order."""
+    return snapshot.array("SELECT memory_id AS id FROM memories_vec WHERE vector_id > ?", (vector,))
+
+
+def values(snapshot: Snapshot, name: str, ids: Ids | None) -> list[Any]:
+    """Return a field that few queries ask for, or with a dot at its beginning the value at a path of the context.
+
+    Of all memories, or of some sorted ones, which are there; ABSENT for one that has none.
+    """
+    if not name.startswith("."):
+        found = _read(snapshot, _LATE[name], (), ids)
+        read = (lambda text: tuple(text.splitlines())) if name in _LISTS else lambda value: value
+        return [ABSENT if value is None or value == "" else read(value) for value in found]
+    path = name[1:]
+    keys = split(path)
+    if any(map(_UNQUOTED.search, keys)) or "" in keys:  # SQLite's JSON paths have no way to write some keys
+        return [value_at(json.loads(text), path) for text in _read(snapshot, "m.context", (), ids)]
+    steps = "".join(f'."{key}"' for key in keys)
+    found = _read(snapshot, _PATH, (f"${steps}",), ids)
+    parsed = {text: ABSENT if text is None else json.loads(text) for text in {*found}}
+    return [parsed[text] for text in found]
+
+
+def _read(snapshot: Snapshot, column: str, arguments: tuple[object, ...], ids: Ids | None) -> list[Any]:
+    if ids is None:
+        rows = snapshot.rows(f"SELECT {column} FROM memories AS m ORDER BY m.id", arguments)
+    else:
+        some = f"SELECT {column} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value ORDER BY m.id"
+        rows = snapshot.rows(some, (*arguments, json_array(ids)))
+    return [value for (value,) in rows]
+
+
+def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
+    (
+        ids, active, observed, x, y, z, confidence, text_key, contents, confirmed, represented, kinds, collections,
+        sessions, categories, labels, sources, senses, frames, maps, tags, rates, days,
+    ) = zip(*rows, strict=True) if rows else ((),) * 23  # fmt: skip
+    return Piece(
+        np.array(ids, np.int64),
+        {
+            "is_active": np.array(active, bool),
+            "observed_at": np.array(observed, np.int64),
+            "pose": np.array([x, y, z], np.float64).T.reshape(-1, 3),
+            "confidence": np.array(confidence, np.float64),
+            "text_key": np.array(text_key, np.uint32),
+            "content_key": np.array([*map(key, contents)], np.uint32),
+            "confirmed": np.array([-1 if value is None else value for value in confirmed], np.int8),
+            "is_represented": np.array(represented, bool),
+        },
+        {
+            "kind": [*map(Kind, kinds)],
+            "collection": collections,
+            "session_id": sessions,
+            "category": categories,
+            "label": labels,
+            "source": sources,
+            "perception_type": senses,
+            "space": [*zip(frames, maps, strict=True)],
+            "tags": [*map(_tags, tags)],
+            "decay": [*zip(rates, days, categories, strict=True)],
+        },
+    )
+
+
+def _tags(text: str) -> tuple[str, ...]:
+    return () if text == "{}" else tuple(json.loads(text))
+
+
+def contents(snapshot: Snapshot, ids: Ids) -> list[tuple[str, str]]:
+    """Return the content and the context of some sorted memories, which are there."""
+    sql = "SELECT m.content, m.context FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value ORDER BY m.id"
+    return snapshot.rows(sql, (json_array(ids),))

@@ -1,0 +1,159 @@
+"""Columns in RAM, a row for each memory: of numbers, and of values, each different one kept once.
+
+Rows are added behind the last one, where no reader looks. Rows that a reader may look at are changed in a copy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..validation import MAX_COORDINATE
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
+"""Numbers of rows, ascending."""
+_SPARE = 1024
+_UNUSED = 4096
+"""So many values more than rows, of which no row has most, are too many."""
+
+
+class Numbers:
+    """A number in each row, or some of a fixed shape."""
+
+    def __init__(self, room: Array, size: int) -> None:
+        self._room = room
+        self.size = size
+
+    @classmethod
+    def of(cls, dtype: npt.DTypeLike, *shape: int) -> Numbers:
+        """Return a column without rows."""
+        return cls(np.empty((0, *shape), dtype), 0)
+
+    @property
+    def all(self) -> Array:
+        """Return the numbers of all rows."""
+        return self._room[: self.size]
+
+    def put(self, rows: Rows, numbers: Array, size: int, *, shared: bool) -> Numbers:
+        """Return the column with numbers in some rows, all that are new among them, in place unless it is shared."""
+        room = self._room
+        if size > len(room):
+            room = np.empty((size + size // 8 + _SPARE, *room.shape[1:]), room.dtype)
+            room[: self.size] = self.all
+        elif shared and (old := rows[: np.searchsorted(rows, self.size)]).size and _differ(room[old], numbers):
+            room = room.copy()
+        room[rows] = numbers
+        return Numbers(room, size)
+
+    def widened(self, dtype: npt.DTypeLike) -> Numbers:
+        """Return it with room for greater numbers."""
+        return self if self._room.dtype == dtype else Numbers(self._room.astype(dtype), self.size)
+
+
+class Column:
+    """Values of all rows, each different one once: what holds of values is asked once for each.
+
+    `codes` are the numbers of the values in the rows. The values only grow, so all that share a column share them.
+    """
+
+    def __init__(self, codes: Numbers, values: list[Any], numbers: dict[Hashable, int]) -> None:
+        self._codes, self.values, self._numbers = codes, values, numbers
+
+    @classmethod
+    def empty(cls) -> Column:
+        """Return a column without rows."""
+        return cls(Numbers.of(np.uint8), [], {})
+
+    @property
+    def codes(self) -> Array:
+        """Return the number of the value in each row."""
+        return self._codes.all
+
+    def put(self, rows: Rows, values: Sequence[Any], size: int, *, shared: bool) -> Column:
+        """Return the column with values in some rows, as `Numbers.put` does."""
+        codes = self._codes_of(values)
+        count = len(self.values)
+        dtype = np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.int32
+        wide = self._codes.widened(np.promote_types(dtype, self.codes.dtype))
+        column = Column(
+            wide.put(rows, np.array(codes, wide.all.dtype), size, shared=shared), self.values, self._numbers
+        )
+        return column._packed() if count > 2 * size + _UNUSED else column
+
+    def one_of(self, values: Iterable[Any]) -> Mask:
+        """Tell which rows have one of some values."""
+        numbers = [number for value in values if (number := self._numbers.get(key_of(value))) is not None]
+        if len(numbers) == 1:
+            return np.asarray(self.codes == numbers[0])
+        return self._holding(np.isin(np.arange(len(self.values)), numbers))
+
+    def where(self, holds: Callable[[Any], bool]) -> Mask:
+        """Tell of which rows something holds, by their values."""
+        return self._holding(np.fromiter(map(holds, self.values), bool, len(self.values)))
+
+    def mapped(self, of: Callable[[Any], Any]) -> Column:
+        """Return the column of what follows from each value."""
+        numbers: dict[Hashable, int] = {}
+        codes = np.array([numbers.setdefault(of(value), len(numbers)) for value in self.values], self.codes.dtype)
+        return Column(Numbers(codes.take(self.codes), len(self.codes)), [*numbers], numbers)
+
+    def value(self, row: int) -> Any:
+        """Return the value of a row."""
+        return self.values[self.codes[row]]
+
+    def points(self) -> Floats:
+        """Return x, y, z of each row; NaN in all where the value is no point, and in z where it is one in the plane."""
+        points = np.full((len(self.values), 3), np.nan)
+        for number, value in enumerate(self.values):
+            if is_point(value):
+                points[number, : len(value)] = value
+        result: Floats = points[self.codes]
+        return result
+
+    def _holding(self, holds: Mask) -> Mask:
+        return holds.take(self.codes)
+
+    def _codes_of(self, values: Sequence[Any]) -> list[int]:
+        numbers, known = self._numbers, len(self._numbers)
+        keys = [*map(key_of, values)]
+        codes = [numbers.setdefault(key, len(numbers)) for key in keys]
+        new = {key: value for key, value in zip(keys, values, strict=True) if numbers[key] >= known}
+        self.values.extend(new[key] for key in islice(numbers, known, None))
+        return codes
+
+    def _packed(self) -> Column:
+        used, codes = np.unique(self.codes, return_inverse=True)
+        values = [self.values[number] for number in used.tolist()]
+        numbers = {key_of(value): number for number, value in enumerate(values)}
+        return Column(Numbers(codes.astype(self.codes.dtype), len(codes)), values, numbers)
+
+
+def key_of(value: Any) -> Hashable:
+    """Return what is the same for values that are equal as JSON: 1 and 1.0 are, 1 and true are not."""
+    kind = type(value)
+    if isinstance(value, (str, tuple)):
+        return value
+    if kind is list or kind is dict:
+        return kind, json.dumps(value)
+    return float if kind is int else kind, value
+
+
+def is_point(value: Any) -> bool:
+    """Tell whether a value of a context is a position, of two or three numbers in metres."""
+    return (
+        isinstance(value, list)
+        and len(value) in (2, 3)
+        and all(type(part) in (int, float) and abs(part) <= MAX_COORDINATE for part in value)
+    )
+
+
+def _differ(before: Array, after: Array) -> bool:
+    return not np.array_equal(before, after[: len(before)], equal_nan=before.dtype.kind == "f")

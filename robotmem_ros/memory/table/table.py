@@ -1,0 +1,233 @@
+"""The memories of a file as a table in RAM: a row for each, in the order of their ids, withdrawn ones included.
+
+`Table.follow` brings what changed since, whoever wrote it. It gives another table: both share all that did not change.
+A change that bears no revision is found by counting: a memory that another file made and that is gone, and a memory
+that got the vector of another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..storage import codec, table_rows, vector_rows
+from ..storage.snapshot import Snapshot
+from ..storage.table_rows import Piece, Place
+from .column import Column, Mask, Numbers, Rows
+from .segment import are_among
+from .vectors import Vectors
+from .words import Words
+
+Ids = npt.NDArray[np.int64]
+
+_NUMBERS: Mapping[str, tuple[npt.DTypeLike, tuple[int, ...]]] = {
+    "is_active": (bool, ()),
+    "observed_at": (np.int64, ()),
+    "pose": (np.float64, (3,)),
+    "confidence": (np.float64, ()),
+    "text_key": (np.uint32, ()),
+    "content_key": (np.uint32, ()),
+    "confirmed": (np.int8, ()),
+    "is_represented": (bool, ()),
+}
+_NAMES = (
+    "kind", "collection", "session_id", "category", "label", "source", "perception_type", "space", "tags", "decay",
+)  # fmt: skip
+_AT_ONCE = 8192
+"""Vectors that are read at once."""
+_SPARE = 4096
+"""Rows, or vectors, without use beside as many that are in use, from which on all are read again."""
+_NONE = np.empty(0, np.int64)
+
+
+class _OtherFileError(Exception):
+    """A memory came into the file between others, as ids never do."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The memories of a file at one place in its changes."""
+
+    place: Place
+    ids_column: Numbers
+    present: Numbers
+    """Whether there is still a memory in a row."""
+    numbers: Mapping[str, Numbers]
+    names: Mapping[str, Column]
+    word_keys: Numbers
+    """Numbers of the indexed texts, see `table_rows.key`."""
+    words: Words
+    vectors: Vectors
+    vector_ids: Numbers
+    """By their places in `vectors`."""
+    vector_places: Numbers
+    """Where in `vectors` that of a row stands; -1 without one."""
+    gone: int = 0
+    """Rows without a memory."""
+    linked: int = 0
+    """Rows with a vector."""
+    late: dict[str, Column] = field(default_factory=dict)
+    """Columns that were asked for, see `table_rows.values`."""
+
+    @classmethod
+    def empty(cls) -> Table:
+        """Return the table of a file without memories."""
+        return cls(
+            Place(), Numbers.of(np.int64), Numbers.of(bool),
+            {name: Numbers.of(dtype, *shape) for name, (dtype, shape) in _NUMBERS.items()},
+            {name: Column.empty() for name in _NAMES},
+            Numbers.of(np.uint32), Words.empty(), Vectors(0), Numbers.of(np.int64), Numbers.of(np.int32),
+        )  # fmt: skip
+
+    @property
+    def ids(self) -> Ids:
+        """Return the id of each row, ascending."""
+        return self.ids_column.all
+
+    def follow(self, snapshot: Snapshot, *, shared: bool = True) -> Table:
+        """Return the table as a snapshot sees the file, which is no older than this table.
+
+        Unless it is `shared`, nothing looks at this table any more.
+
+        Raises:
+            StorageError: the database cannot be read.
+        """
+        place = table_rows.place(snapshot)
+        if place == self.place:
+            return self
+        if not table_rows.continues(snapshot, self.place):
+            return Table.empty()._with_changes(snapshot, place, shared=False)
+        try:
+            table = self._with_changes(snapshot, place, shared=shared)
+        except _OtherFileError:
+            table = Table.empty()._with_changes(snapshot, place, shared=False)
+        return Table.empty()._with_changes(snapshot, place, shared=False) if table._is_sparse else table
+
+    def rows_of(self, ids: Ids) -> Rows:
+        """Return the rows of those of some sorted ids that there are."""
+        rows = np.searchsorted(self.ids, ids)
+        return rows[self.ids.take(rows, mode="clip") == ids] if len(self.ids) else rows[:0]
+
+    @property
+    def _is_sparse(self) -> bool:
+        size, vectors = self.ids_column.size, self.vector_ids.size
+        return self.gone > size // 2 + _SPARE or vectors > 2 * self.linked + _SPARE
+
+    def _with_changes(self, snapshot: Snapshot, place: Place, *, shared: bool) -> Table:
+        table = self
+        changed: Ids | None = _NONE
+        if place.revision != self.place.revision:
+            changed = table_rows.changed(snapshot, self.place.revision) if self.place.revision else None
+            gone = table_rows.deleted(snapshot, self.place.revision) if self.place.revision else _NONE
+            for piece in table_rows.pieces(snapshot, changed):
+                table = table._with_piece(snapshot, piece, shared=shared)
+            table = table._without(gone, shared=shared)
+        if table._count != place.memories:
+            table = table._without(table_rows.missing(snapshot, table.ids[table.present.all]), shared=shared)
+        return replace(table._with_vectors(snapshot, place, changed, shared=shared), place=place)
+
+    @property
+    def _count(self) -> int:
+        return self.ids_column.size - self.gone
+
+    def _count_linked(self, rows: Rows) -> int:
+        return int(np.count_nonzero(self.vector_places.all[rows] >= 0))
+
+    def _with_piece(self, snapshot: Snapshot, piece: Piece, *, shared: bool) -> Table:
+        before, ids = self.ids_column.size, self.ids
+        is_new = piece.ids > (ids[-1] if before else 0)
+        size = before + int(np.count_nonzero(is_new))
+        rows = np.where(is_new, before + np.cumsum(is_new) - 1, np.searchsorted(ids, piece.ids))
+        if not are_among(piece.ids[~is_new], ids).all():
+            raise _OtherFileError
+        texts = table_rows.texts(snapshot, piece.ids)
+        keys = np.array([*map(table_rows.key, texts)], np.uint32)
+        is_other = is_new.copy()
+        is_other[~is_new] = self.word_keys.all[rows[~is_new]] != keys[~is_new]
+        linked = self.linked - self._count_linked(rows[~is_new])  # before they change in place
+        return replace(
+            self,
+            ids_column=self.ids_column.put(rows, piece.ids, size, shared=shared),
+            present=self.present.put(rows, np.ones(len(rows), bool), size, shared=shared),
+            numbers={
+                name: column.put(rows, piece.numbers[name], size, shared=shared)
+                for name, column in self.numbers.items()
+            },
+            names={
+                name: column.put(rows, piece.names[name], size, shared=shared) for name, column in self.names.items()
+            },
+            word_keys=self.word_keys.put(rows, keys, size, shared=shared),
+            words=self.words.put(rows[is_other], [texts[at] for at in np.flatnonzero(is_other)], size, shared=shared),
+            # Their vectors are looked for again.
+            vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=shared),
+            linked=linked,
+            late={
+                name: column.put(rows, table_rows.values(snapshot, name, piece.ids), size, shared=shared)
+                for name, column in [*self.late.items()]
+                if name != table_rows.COUNTED
+            },
+        )
+
+    def _without(self, ids: Ids, *, shared: bool) -> Table:
+        rows = self.rows_of(ids)
+        rows = rows[self.present.all[rows]]
+        if not len(rows):
+            return self
+        size, nothing, linked = self.ids_column.size, np.zeros(len(rows), bool), self._count_linked(rows)
+        is_active = self.numbers["is_active"].put(rows, nothing, size, shared=shared)
+        return replace(
+            self,
+            present=self.present.put(rows, nothing, size, shared=shared),
+            numbers={**self.numbers, "is_active": is_active},
+            words=self.words.without(rows, shared=shared),
+            vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=shared),
+            linked=self.linked - linked,
+            gone=self.gone + len(rows),
+        )
+
+    def _with_vectors(self, snapshot: Snapshot, place: Place, changed: Ids | None, *, shared: bool) -> Table:
+        table, ids = self, changed
+        if place.model != self.place.model or not self.vectors.dim:
+            table, ids = table._without_vectors(vector_rows.dimension(snapshot)), None
+        last = before = int(table.vector_ids.all[-1]) if table.vector_ids.size else 0
+        if place.vector > last and table.vectors.dim:
+            while rows := vector_rows.after(snapshot, last, _AT_ONCE):
+                table, last = table._with_new_vectors(rows), rows[-1][0]
+        if ids is not None:
+            likely = np.union1d(ids, table_rows.owners_behind(snapshot, before))
+            table = table._linked(snapshot, table.rows_of(likely), shared=shared)
+        if table.linked != place.links:
+            table = table._linked(snapshot, np.arange(table.ids_column.size), shared=shared)
+        return table
+
+    def _without_vectors(self, dim: int) -> Table:
+        nowhere = np.full(self.ids_column.size, -1, np.int32)
+        places = Numbers.of(np.int32).put(np.arange(len(nowhere)), nowhere, len(nowhere), shared=False)
+        return replace(self, vectors=Vectors(dim), vector_ids=Numbers.of(np.int64), vector_places=places, linked=0)
+
+    def _with_new_vectors(self, rows: list[tuple[int, bytes]]) -> Table:
+        # What is no vector of this length keeps its place.
+        size, before = codec.size(self.vectors.dim), self.vector_ids.size
+        codes = [blob if len(blob) == size else bytes(size) for _, blob in rows]
+        self.vectors.put(before, codec.upper_bytes(codes, self.vectors.dim))
+        at, ids = np.arange(before, before + len(rows)), np.array([key for key, _ in rows], np.int64)
+        return replace(self, vector_ids=self.vector_ids.put(at, ids, before + len(rows), shared=False))
+
+    def _linked(self, snapshot: Snapshot, rows: Rows, *, shared: bool) -> Table:
+        # With the vectors of those of some rows that have none yet.
+        rows = rows[(self.vector_places.all[rows] < 0) & self.numbers["is_active"].all[rows]]
+        vectors = table_rows.links(snapshot, self.ids[rows])
+        is_known = are_among(vectors, self.vector_ids.all)
+        rows, vectors = rows[is_known], vectors[is_known]
+        places = np.searchsorted(self.vector_ids.all, vectors).astype(np.int32)
+        column = self.vector_places.put(rows, places, self.vector_places.size, shared=shared)
+        return replace(self, vector_places=column, linked=self.linked + len(rows))
+
+    def mask_of(self, rows: Rows) -> Mask:
+        """Return the mask of some rows."""
+        mask = np.zeros(self.ids_column.size, bool)
+        mask[rows] = True
+        return mask

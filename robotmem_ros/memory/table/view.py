@@ -1,0 +1,119 @@
+"""A table as the snapshot of a query sees it: what conditions and searches ask for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ..conditions.condition import ABSENT
+from ..conditions.decay import UNFADING
+from ..conditions.places import POSITION, Field
+from ..storage import table_rows, tag_rows
+from ..storage.overview import overview
+from ..storage.snapshot import Snapshot
+from .column import Array, Column, Floats, Mask
+from .table import Ids, Table
+
+
+class View:
+    """All memories of a file as columns, on one snapshot of the database: a `conditions.columns.Table`."""
+
+    def __init__(self, table: Table, snapshot: Snapshot) -> None:
+        self.table, self.snapshot = table, snapshot
+        self._confidences: dict[float, Floats] = {}
+        self._counted: dict[str, Column] = {}
+
+    @property
+    def ids(self) -> Ids:
+        """Return the id of each row, ascending."""
+        return self.table.ids
+
+    @property
+    def is_active(self) -> Mask:
+        """Tell which rows have a memory that is not withdrawn."""
+        return self._number("is_active")
+
+    @property
+    def is_represented(self) -> Mask:
+        """Tell which rows have a fact that another one represents."""
+        return self._number("is_represented")
+
+    @property
+    def observed_at(self) -> Ids:
+        """Return when each was observed, in nanoseconds by the robot's clock."""
+        return self._number("observed_at")
+
+    @property
+    def stored_confidence(self) -> Floats:
+        """Return the confidence of each without decay."""
+        return self._number("confidence")
+
+    @property
+    def confirmed(self) -> npt.NDArray[np.int8]:
+        """Return 1 for each confirmed object, 0 for one that is not, -1 for what is no object."""
+        return self._number("confirmed")
+
+    @property
+    def pose(self) -> Floats:
+        """Return x, y, z of each, shape (n, 3); NaN without a pose."""
+        return self._number("pose")
+
+    def confidence(self, rate: float) -> Floats:
+        """Return the confidence of each now, with the rate of the parameter: each rate and age is computed once."""
+        if rate not in self._confidences:
+            decay, days = self.table.names["decay"], overview(self.snapshot).lived_days
+            factors = [_factor(rate, own, day, category, days) for own, day, category in decay.values]
+            self._confidences[rate] = self.stored_confidence * np.array([*factors, 1.0]).take(decay.codes)
+        return self._confidences[rate]
+
+    def name(self, name: str) -> Column:
+        """Return a field with names, such as `label`, by its key, and `kind`; of a list as a tuple."""
+        return self._part_of_space(name) if name in ("frame_id", "map_id") else self.table.names[name]
+
+    def late(self, name: str) -> Column:
+        """Return a field that few queries ask for, or with a dot at its beginning the values at a path of contexts."""
+        held = self._counted if name == table_rows.COUNTED else self.table.late
+        if name not in held:
+            values = np.full(len(self.ids), ABSENT, object)
+            rows = np.flatnonzero(self.table.present.all)
+            for row, value in zip(rows.tolist(), table_rows.values(self.snapshot, name, None), strict=True):
+                values[row] = value
+            held[name] = Column.empty().put(np.arange(len(values)), values.tolist(), len(values), shared=False)
+        return held[name]
+
+    def points(self, field: Field) -> Floats:
+        """Return x, y, z of each row in a field, shape (n, 3); NaN in all without one, in z for one in the plane."""
+        space = self.table.names["space"]
+        is_here = space.one_of([(field.frame_id, field.map_id)])
+        path = f".{field.name.removeprefix('context.')}"
+        points = self.pose if field.name == POSITION else self.late(path).points()
+        return points if is_here.all() else np.where(is_here[:, np.newaxis], points, np.nan)
+
+    def parents(self) -> Mapping[str, str]:
+        """Return the tag above each tag that has one."""
+        return {tag: parent for tag, parent in self.snapshot.read_once(tag_rows.parents).items() if parent}
+
+    @cached_property
+    def vector_places(self) -> npt.NDArray[np.int32]:
+        """Return where the vector of each row stands; -1 without one."""
+        places: npt.NDArray[np.int32] = self.table.vector_places.all
+        return places
+
+    def _number(self, name: str) -> Array:
+        return self.table.numbers[name].all
+
+    def _part_of_space(self, name: str) -> Column:
+        space, at = self.table.names["space"], 0 if name == "frame_id" else 1
+        return space.mapped(lambda value: value[at])
+
+
+def _factor(rate: float, own: float | None, day: int, category: str, days: int) -> float:
+    # The share of its confidence that a memory has left, see decay.py.
+    if own == 0 or (own is None and (category in UNFADING or rate <= 0)):
+        return 1.0
+    left = 1.0 - (rate if own is None else own)
+    return math.pow(left, days - day) if left > 0 or days >= day else math.inf

@@ -1,0 +1,167 @@
+"""The words of all rows: which rows hold them, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .column import Floats, Mask, Numbers, Rows
+from .segment import SPAN, Postings, Segment, are_among
+
+_RATIO = 4
+"""A segment is taken into the next one if it has less than this many times as many rows."""
+
+Repeats = tuple[float, Rows, npt.NDArray[np.int64]]
+"""A weight, rows that hold its term more than once, and how often."""
+
+
+class _Part(NamedTuple):
+    """A segment, and which of its docs are still as it has them."""
+
+    segment: Segment
+    current: Mask | None = None
+    """None for all."""
+
+    @property
+    def mask(self) -> Mask:
+        return np.ones(len(self.segment.rows), bool) if self.current is None else self.current
+
+    def postings(self, term: Sequence[str]) -> Postings:
+        """Return the postings of current docs."""
+        postings = self.segment.postings(term)
+        return postings if self.current is None else postings.only(self.current)
+
+    def without(self, rows: Rows) -> _Part:
+        """Return it without some rows."""
+        docs = np.flatnonzero(are_among(self.segment.rows, rows))
+        if not len(docs):
+            return self
+        current = self.mask.copy()
+        current[docs] = False
+        return _Part(self.segment, current)
+
+
+class Words:
+    """Where each word stands in the texts of all rows, in segments: each row is current in one of them at most."""
+
+    def __init__(self, parts: tuple[_Part, ...], lengths: Numbers) -> None:
+        self._parts = parts
+        self._lengths = lengths
+
+    @classmethod
+    def empty(cls) -> Words:
+        """Return the words of no rows."""
+        return cls((), Numbers.of(np.uint32))
+
+    @property
+    def lengths(self) -> npt.NDArray[np.uint32]:
+        """Return the number of words of each row."""
+        return self._lengths.all
+
+    def put(self, rows: Rows, texts: Sequence[str], size: int, *, shared: bool) -> Words:
+        """Return them with the indexed texts of some rows, as `Numbers.put` does; an empty text is that of no row."""
+        words = self.without(rows[: np.searchsorted(rows, self._lengths.size)], shared=shared)
+        parts, lengths = words._parts, np.zeros(len(rows), np.uint32)
+        filled = np.flatnonzero([bool(text) for text in texts])
+        for first in range(0, len(filled), SPAN):
+            at = filled[first : first + SPAN]
+            segment, lengths[at] = Segment.of(rows[at], [texts[number] for number in at.tolist()])
+            parts = _with_part(parts, _Part(segment))
+        return Words(parts, words._lengths.put(rows, lengths, size, shared=shared))
+
+    def without(self, rows: Rows, *, shared: bool) -> Words:
+        """Return them without those of some rows."""
+        if not len(rows):
+            return self
+        nothing = np.zeros(len(rows), np.uint32)
+        lengths = self._lengths.put(rows, nothing, self._lengths.size, shared=shared)
+        return Words(tuple(part.without(rows) for part in self._parts), lengths)
+
+    def count(self, term: Sequence[str], searched: Mask | None) -> int:
+        """Count the rows that hold some words one behind the other: all, or those of a mask."""
+        postings = [(part.segment.rows, part.postings(term).docs) for part in self._parts]
+        if searched is None:
+            return sum(len(docs) for _, docs in postings)
+        return sum(int(np.count_nonzero(searched[rows[docs]])) for rows, docs in postings)
+
+    def holding(self, terms: Sequence[str]) -> Mask:
+        """Tell which rows contain all of some words and phrases; none without a term."""
+        result = np.zeros(len(self.lengths), bool)
+        for part in self._parts if terms else ():
+            docs = part.segment.holding(terms)
+            docs = docs if part.current is None else docs[part.current[docs]]
+            result[part.segment.rows[docs]] = True
+        return result
+
+    def weigh(self, words: Mapping[str, float], compounds: Mapping[str, float]) -> tuple[Floats, list[Repeats]]:
+        """Sum the weights of the words that each row holds, and of the compounds where it holds a word as well.
+
+        With the sums come the terms that rows hold more than once.
+        """
+        total, repeats = np.zeros(len(self.lengths)), list[Repeats]()
+        for part in self._parts:
+            sums, terms = _weigh(part, words, compounds)
+            rows = part.segment.rows
+            if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+                total[rows[0] : rows[-1] + 1] += sums
+            else:
+                total[rows] += sums
+            repeats += [(weight, rows[of.repeats], of.counts) for weight, of in terms if len(of.repeats)]
+        return total, repeats
+
+    def counts(self, terms: Sequence[Sequence[str]], rows: Rows) -> npt.NDArray[np.int64]:
+        """Count how often the words of each term stand one behind the other, by row, in each of some rows."""
+        result = np.zeros((len(terms), len(rows)), np.int64)
+        for segment, docs, at in self._docs_of(rows) if terms else ():
+            result[:, at] = segment.counts(terms, docs)
+        return result
+
+    def _docs_of(self, rows: Rows) -> Iterator[tuple[Segment, Rows, Rows]]:
+        for part in self._parts:
+            of_part = part.segment.rows
+            first, last = np.searchsorted(rows, (of_part[0], of_part[-1] + 1)) if len(of_part) else (0, 0)
+            docs = np.searchsorted(of_part, rows[first:last])
+            is_here = of_part.take(docs, mode="clip") == rows[first:last]
+            if part.current is not None:
+                is_here &= part.current.take(docs, mode="clip")
+            if is_here.any():
+                yield part.segment, docs[is_here], first + np.flatnonzero(is_here)
+
+
+def _with_part(parts: tuple[_Part, ...], new: _Part) -> tuple[_Part, ...]:
+    # Those that are not much larger are taken in, so that there are few.
+    taken = [new]
+    while parts and _fits(parts[-1], taken):
+        taken.append(parts[-1])
+        parts = parts[:-1]
+    if len(taken) == 1:
+        return (*parts, new)
+    return (*parts, _Part(Segment.merged([(part.segment, part.mask) for part in taken])))
+
+
+def _fits(part: _Part, taken: Iterable[_Part]) -> bool:
+    rows, is_wide = 0, part.segment.is_wide
+    for one in taken:
+        rows, is_wide = rows + len(one.segment.rows), is_wide or one.segment.is_wide
+    return not is_wide and len(part.segment.rows) < _RATIO * rows and len(part.segment.rows) + rows <= SPAN
+
+
+def _weigh(
+    part: _Part, words: Mapping[str, float], compounds: Mapping[str, float]
+) -> tuple[Floats, list[tuple[float, Postings]]]:
+    sums = np.zeros(len(part.segment.rows))
+    terms = [(weight, part.segment.postings([word])) for word, weight in words.items()]
+    for weight, postings in terms:
+        postings.add_to(sums, weight)
+    has_word = sums > 0
+    for compound, weight in compounds.items():
+        postings = part.segment.postings(compound.split()).only(has_word)
+        postings.add_to(sums, weight)
+        terms.append((weight, postings))
+    if part.current is not None:
+        sums *= part.current
+        terms = [(weight, postings.only(part.current)) for weight, postings in terms if len(postings.repeats)]
+    return sums, terms

@@ -1,0 +1,296 @@
+"""A table that follows a file equals one that is read anew, whatever was written to it, and by whom."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory.conditions.attributes import Ids
+from robotmem_ros.memory.models import Pose
+from robotmem_ros.memory.storage import Database, codec, model_rows, revisions, rows, tag_rows, vector_rows
+from robotmem_ros.memory.storage.snapshot import Transaction
+from robotmem_ros.memory.table import segment, table, vectors
+from robotmem_ros.memory.table.table import Table
+from robotmem_ros.memory.table.tables import Tables
+
+from ...support import corpus
+from ...support.tables import LATE, contents
+from ...support.vector_corpus import clustered
+
+DIM = 16
+CONTEXTS: Sequence[dict[str, object]] = (
+    {}, {"task": {"success": True}}, {"task": {"success": 1}, "objects": ["mug", 1]}, {'odd "key"': 2},
+)  # fmt: skip
+MODELS = ("one", "another")
+
+
+class Program:
+    """A program with the file open, and a table that follows it."""
+
+    def __init__(self, path: Path) -> None:
+        self.database = Database(Parameters(db_path=str(path), synchronous="normal"))
+        self.tables = Tables(self.database)
+
+    def save(self, draw: random.Random, count: int) -> None:
+        """Store memories."""
+        new = [
+            replace(
+                corpus.new_memory(draw, moment),
+                label=draw.choice(("", "mug")), pose=draw.choice((None, Pose(1, 2, 0))),
+                context=json.dumps(draw.choice(CONTEXTS)), tags=draw.choice(((), ("loud",))),
+            )
+            for moment in range(1, count + 1)
+        ]  # fmt: skip
+        self.database.write(lambda transaction: rows.insert_all(transaction, new)).result()
+
+    def change(self, draw: random.Random, verb: str, share: float) -> None:
+        """Change some memories, or break off when they are changed."""
+
+        def work(transaction: Transaction) -> None:
+            ids = [key for (key,) in transaction.rows("SELECT id FROM memories ORDER BY id") if draw.random() < share]
+            self._change(transaction, draw, verb, ids)
+
+        with suppress(ZeroDivisionError):
+            self.database.write(work).result()
+
+    def _change(self, transaction: Transaction, draw: random.Random, verb: str, ids: Sequence[int]) -> None:
+        if verb == "purge":
+            rows.delete(transaction, ids)
+        elif verb == "lose without a trace":  # as one that another file made
+            rows.delete(transaction, ids)
+            transaction.execute("DELETE FROM deleted")
+        elif verb == "touch":
+            revisions.touch(transaction, ids)
+        elif verb == "tag":
+            tag_rows.add(transaction, tag_rows.TagMeta("loud", draw.choice((None, "noise")), "Loud"))
+            for key in ids:
+                rows.replace_tags(transaction, key, draw.choice(((), ("loud",), ("a", "b"))), ())
+            revisions.touch(transaction, ids)
+        columns: Mapping[str, Mapping[str, object]] = {
+            "correct": {"content": corpus.text(draw)}, "relabel": {"label": draw.choice(("", "lamp"))},
+            "forget": {"status": "invalidated"}, "restore": {"status": "active"},
+            "move": {"observed_at": draw.randrange(99), "confidence": draw.random()},
+            "break off": {"content": "broken off"},
+        }  # fmt: skip
+        for key in ids if verb in columns else ():
+            rows.update(transaction, key, columns[verb])
+        if verb == "break off":
+            raise ZeroDivisionError
+
+    def embed(self, seed: int, count: int) -> None:
+        """Give memories that have no vector one, and memories with the text of another one its vector."""
+
+        def work(transaction: Transaction) -> None:
+            if model_rows.model(transaction) is None:
+                model_rows.adopt(transaction, MODELS[0])
+            pending = vector_rows.without_vector(transaction, 0, count)
+            kept = codec.encode(clustered(len(pending) + 1, seed, dim=vector_rows.dimension(transaction) or DIM))
+            known = vector_rows.known_texts(transaction, (text for _, text in pending), vector_rows.CURRENT)
+            vector_rows.store(
+                transaction,
+                [
+                    (key, text, None if text in known else blob)
+                    for (key, text), blob in zip(pending, kept, strict=False)
+                ],
+            )
+
+        self.database.write(work).result()
+
+    def exchange_model(self, seed: int) -> None:
+        """Give all memories vectors of another model, of another length."""
+
+        def work(transaction: Transaction) -> None:
+            name = MODELS[model_rows.model(transaction) == MODELS[0]]
+            while not model_rows.adopt(transaction, name):
+                pass
+            if tables := model_rows.tables_of(transaction, name):
+                pending = vector_rows.without_vector(transaction, 0, 10_000, tables)
+                kept = codec.encode(clustered(len(pending) + 1, seed, dim=DIM + 8 * (name == MODELS[1])))
+                entries = [(key, text, blob) for (key, text), blob in zip(pending, kept, strict=False)]
+                vector_rows.store(transaction, entries, tables)
+                model_rows.replace(transaction, name, ())
+
+        self.database.write(work).result()
+
+    def check(self) -> None:
+        """Assert that the table has what one has that is read anew on the same snapshot."""
+        with self.tables.reading() as view:
+            followed = contents(view.table, view.snapshot)
+            anew = contents(Table.empty().follow(view.snapshot), view.snapshot)
+        assert followed == anew
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+
+class Life(RuleBasedStateMachine):
+    """Two programs write to one file, and each has a table that follows it."""
+
+    @initialize(seed=st.integers(0, 1000))
+    def begin(self, seed: int) -> None:
+        self.stack = ExitStack()
+        folder = Path(self.stack.enter_context(TemporaryDirectory()))
+        self.path, self.copies = folder / "memory.db", 0
+        self.programs = [self.stack.enter_context(closing(Program(self.path))) for _ in range(2)]
+        self.programs[0].save(random.Random(seed), 40)
+        self.programs[1].embed(seed, 30)
+
+    @rule(which=st.integers(0, 1), seed=st.integers(0, 1000), count=st.sampled_from((1, 7, 30)))
+    def save(self, which: int, seed: int, count: int) -> None:
+        self.programs[which].save(random.Random(seed), count)
+
+    @rule(
+        which=st.integers(0, 1), seed=st.integers(0, 1000), share=st.sampled_from((0.03, 0.2, 0.7)),
+        verb=st.sampled_from(("correct", "relabel", "forget", "restore", "move", "touch", "tag", "purge", "break off",
+                              "lose without a trace")),
+    )  # fmt: skip
+    def change(self, which: int, seed: int, share: float, verb: str) -> None:
+        self.programs[which].change(random.Random(seed), verb, share)
+
+    @rule(which=st.integers(0, 1), seed=st.integers(0, 1000), count=st.sampled_from((1, 25, 90)))
+    def embed(self, which: int, seed: int, count: int) -> None:
+        self.programs[which].embed(seed, count)
+
+    @rule(which=st.integers(0, 1), seed=st.integers(0, 1000))
+    def exchange_model(self, which: int, seed: int) -> None:
+        self.programs[which].exchange_model(seed)
+
+    @rule(seed=st.integers(0, 1000))
+    def restore_a_copy(self, seed: int) -> None:
+        # The copy is written to before the table of the original sees it.
+        self.copies += 1
+        copy = self.path.with_name(f"copy {self.copies}.db")
+        self.programs[0].database.back_up(copy)
+        self.programs[0].save(random.Random(seed), 3)
+        with self.programs[0].tables.reading() as view:
+            before = view.table
+        with closing(Program(copy)) as restored:
+            restored.save(random.Random(seed + 1), 5)
+            with restored.database.snapshot() as snapshot:
+                assert contents(before.follow(snapshot), snapshot) == contents(Table.empty().follow(snapshot), snapshot)
+
+    @rule(which=st.integers(0, 1), seed=st.integers(0, 1000), verb=st.sampled_from(("correct", "purge", "move")))
+    def read_while_it_changes(self, which: int, seed: int, verb: str) -> None:
+        with self.programs[0].tables.reading() as view:
+            before = contents(view.table, view.snapshot)
+            self.programs[which].save(random.Random(seed), 9)
+            self.programs[which].change(random.Random(seed), verb, 0.3)
+            self.programs[0].check()
+            assert contents(view.table, view.snapshot) == before
+
+    @rule(which=st.integers(0, 1), steps=st.sampled_from((1, 30, 200, 3000)))
+    def break_off(self, which: int, steps: int) -> None:
+        with suppress(Exception), self.programs[which].database.snapshot() as snapshot:
+            reader = snapshot._connection
+            reader.set_progress_handler(lambda: 1, steps)
+            try:
+                self.programs[which].tables._follow(snapshot)
+                self.programs[which].tables._leave()
+            finally:
+                reader.set_progress_handler(None, 0)
+
+    @invariant()
+    def each_has_what_one_read_anew_has(self) -> None:
+        for program in self.programs:
+            program.check()
+
+    def teardown(self) -> None:
+        self.stack.close()
+
+
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Sizes at which a few dozen memories fill several blocks.
+    monkeypatch.setattr(segment, "SPAN", 60)
+    monkeypatch.setattr("robotmem_ros.memory.table.words.SPAN", 60)
+    monkeypatch.setattr(vectors, "ROWS", 16)
+    monkeypatch.setattr(table, "_SPARE", 10)
+    monkeypatch.setattr("robotmem_ros.memory.table.column._SPARE", 8)
+    monkeypatch.setattr("robotmem_ros.memory.table.column._UNUSED", 8)
+    monkeypatch.setattr("robotmem_ros.memory.storage.table_rows._PIECE", 25)
+
+
+@pytest.mark.usefixtures("_small")
+def test_a_table_that_follows_a_file_has_what_one_has_that_is_read_anew() -> None:
+    run_state_machine_as_test(Life, settings=settings(max_examples=8, stateful_step_count=12, deadline=None))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[RobotMemory, Tables]]:
+    """Open a memory without a model, and a table that follows it."""
+    with RobotMemory(path, embedding_model="", synchronous="normal") as memory:
+        yield memory, Tables(memory.parts.database)
+
+
+def test_a_sighting_moves_its_row_and_no_other(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as (memory, tables):
+        for x in range(5):
+            memory.save_perception("a red mug", label="mug", pose=(10.0 * x, 0.0, 0.0), as_object=True)
+        with tables.reading() as view:
+            before, words = view.table.numbers["pose"].all.copy(), view.table.words._parts
+            assert view.late("times_seen").value(2) == 1
+        memory.save_perception("a red mug", label="mug", pose=(20.1, 0.0, 0.0), as_object=True)
+        with tables.reading() as view:
+            moved = np.flatnonzero((view.table.numbers["pose"].all != before).any(axis=1)).tolist()
+            assert view.table.words._parts is words
+            assert (moved, view.late("times_seen").value(2)) == ([2], 2)
+
+
+def test_queries_in_threads_see_each_its_snapshot_while_memories_are_saved_and_purged(tmp_path: Path) -> None:
+    over, seen, failures = threading.Event(), [], list[BaseException]()
+    with opened(tmp_path / "memory.db") as (memory, tables):
+        memory.save_perception("a red mug")
+
+        def look() -> None:
+            try:
+                while not over.is_set():
+                    with tables.reading() as view:
+                        ids = view.ids[view.table.present.all].tolist()
+                        assert ids == view.snapshot.ids("SELECT id FROM memories ORDER BY id")
+                        held = view.snapshot.ids("SELECT id FROM memory_texts WHERE content LIKE '%mug%' ORDER BY id")
+                        assert view.ids[view.table.words.holding(["mug"])].tolist() == held
+                        assert Ids((1,)).mask(view).sum() == (1 in ids)
+                        seen.append(len(ids))
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=look) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for number in range(60):
+            memory.save_perception(f"mug {number}" if number % 2 else f"lamp {number}")
+            if number % 7 == 6:
+                memory.update(number, f"cup {number}")
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    assert len(set(seen)) > 1
+
+
+def test_what_was_asked_for_once_follows_too(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as (memory, tables):
+        for number in range(3):
+            memory.save_perception(f"mug {number}", context={"task": {"success": bool(number)}})
+        with tables.reading() as view:
+            for name in LATE:
+                view.late(name)
+        memory.save_perception("mug 4", context={"task": {"success": 1}})
+        with tables.reading() as view:
+            assert {*LATE} <= view.table.late.keys()
+            assert [view.late(".task.success").value(row) for row in range(4)] == [False, True, True, 1]
+            assert view.late(".task.success").one_of([True]).tolist() == [False, True, True, False]

@@ -1,0 +1,50 @@
+"""What a table in RAM holds, by memory, to compare one that followed a file with one that was read anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robotmem_ros.memory.storage.snapshot import Snapshot
+from robotmem_ros.memory.table.table import Table
+from robotmem_ros.memory.table.view import View
+
+TERMS = (["red"], ["mug"], ["grip", "forc"], ["12.5"], ["杯子"], ["hall"], ["zebra"], ["quartz"])
+LATE = ("content", "scope_entities", "times_seen", ".task.success", ".objects", '.odd "key"')
+
+
+def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
+    """Return what a table says of each memory, by its id; vectors as their similarities to one."""
+    view, rows = View(table, snapshot), np.flatnonzero(table.present.all)
+    counts, similarities = table.words.counts(TERMS, np.arange(len(table.ids))), _similarities(table)
+    sums, repeats = table.words.weigh({term[0]: 1.0 + at for at, term in enumerate(TERMS)}, {"grip forc": 0.5})
+    for weight, at, times in repeats:
+        sums[at] += weight * times
+    late = {name: view.late(name) for name in LATE}
+    return {
+        int(table.ids[row]): {
+            **{name: column.all[row].tolist() for name, column in table.numbers.items() if name != "pose"},
+            "pose": str(table.numbers["pose"].all[row]),
+            **{name: column.value(row) for name, column in table.names.items()},
+            **{name: str(column.value(row)).partition(" at 0x")[0] for name, column in late.items()},
+            "words": [int(table.words.lengths[row]), *counts[:, row].tolist(), round(sums[row], 9)],
+            "similarity": similarities[row],
+        }
+        for row in rows.tolist()
+    } | {0: {"holding": [_holding(table, term) for term in TERMS], "vectors": table.linked}}
+
+
+def _holding(table: Table, term: list[str]) -> list[int]:
+    ids: list[int] = table.ids[table.words.holding([" ".join(term)])].tolist()
+    assert len(ids) == table.words.count(term, None) == table.words.count(term, table.present.all)
+    return ids
+
+
+def _similarities(table: Table) -> list[float | None]:
+    places, size = table.vector_places.all, table.vector_ids.size
+    if not size:
+        return [None] * len(places)
+    query = np.random.default_rng(7).standard_normal(table.vectors.dim).astype(np.float32)
+    near = table.vectors.near(query, None, size, size)
+    return [None if place < 0 else round(float(near.similarities[place]), 5) for place in places.tolist()]

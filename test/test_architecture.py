@@ -48,7 +48,7 @@ FLOORS = (
         "times",
         "yaml_file",
     },
-    {"batch", "models", "tracks", "validation"},
+    {"batch", "intake_report", "models", "tracks", "validation"},
     {"fellow_robots", "maps"},
     {"text"},
     {"config"},

@@ -145,7 +145,7 @@ class View:
             "facts": status.facts, "perceptions": status.perceptions, "notes": status.notes,
             "removed_by_retention": status.removed, "search": status.mode.value,
             "pending_vectors": status.pending_vectors, "file": status.db_path, "bytes": status.db_bytes,
-            **filled({"missing": status.reason, "model": status.embedding_model}),
+            **filled({"missing": status.reason, "intake": status.intake.trouble, "model": status.embedding_model}),
         }  # fmt: skip
 
 

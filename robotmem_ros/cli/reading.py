@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,10 +12,12 @@ from ..memory import BriefMemory, Change, Explanation, Hit, Kind, Mode
 from ..memory.argument import arguments_of
 from ..memory.display import place_text, time_text
 from ..memory.errors import MemoryNotFoundError
+from ..memory.intake_report import PERCEPTIONS, Intake, TopicReport
 from ..memory.models import Session
 from ..memory.new_file import new_file
 from ..memory.robot_memory import RobotMemory
 from ..memory.search.request import RecallRequest
+from ..memory.times import ago
 from .command import (
     DATABASE,
     FLEET_URL,
@@ -35,6 +36,7 @@ from .command import (
 from .listing import LISTING, show_list
 
 _SESSION_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
+_INTAKE_HEAD = ("for", "received", "rate", "last message", "stored", "dropped", "publishers")
 _CONTEXT_SHOWN = 60
 _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
@@ -116,14 +118,34 @@ def _status(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True, with_model=with_model, fleet_url=url) as memory:
         memory.wait_for_model()
         status = memory.status()
-    fields = {**dataclasses.asdict(status), "mode": status.mode.value}
+    fields = {name: getattr(status, name) for name in status.__dataclass_fields__} | {"mode": status.mode.value}
     del fields["write_error"]  # nothing is written here
     if not url:
         del fields["fleet_backlog"], fields["fleet_trouble"]
     if status.mode is Mode.HYBRID and status.pending_vectors and not status.vectors:
         reason = "no memory has a vector yet (a program that keeps the file open computes them)"
         fields |= {"mode": Mode.BM25_ONLY.value, "reason": "; ".join(filter(None, (reason, status.reason)))}
-    show(arguments, fields, "".join(f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items()))
+    lines = [f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items() if name != "intake"]
+    show(arguments, fields, "".join([*lines, *_intake_lines(status.intake)]))
+
+
+def _intake_lines(intake: Intake) -> Iterator[str]:
+    yield f"intake: {intake.words}\n"
+    if intake.trouble:
+        yield f"intake problem: {intake.trouble}\n"
+    for report in intake.reports:
+        rows = [_topic_row(topic, report.reported_at + round(report.age * 1e9)) for topic in report.topics]
+        yield "".join(f"  {line}\n" for line in table((report.node, *_INTAKE_HEAD), rows).splitlines())
+
+
+def _topic_row(topic: TopicReport, now: int) -> tuple[object, ...]:
+    is_stored = topic.role == PERCEPTIONS
+    drops = ", ".join(f"{number:,} {reason}" for reason, number in topic.drops.items())
+    last = "never" if topic.last_received_at is None else ago(topic.last_received_at, now)
+    return (
+        topic.topic, "" if is_stored else topic.role, f"{topic.received:,}", f"{topic.received_per_second:.1f}/s", last,
+        f"{topic.stored:,}" if is_stored else "", drops, topic.publishers,
+    )  # fmt: skip
 
 
 def _sessions(arguments: argparse.Namespace) -> None:
@@ -236,8 +258,8 @@ COMMANDS = (
     ),
     Command(
         "status", "show what a memory contains",
-        "Show what a memory contains, by which searches `robotmem recall` finds it, and what is missing for them; with "
-        "a fleet also what it lacks.",
+        "Show what a memory contains, by which searches `robotmem recall` finds it, what is missing for them, and what "
+        "nodes reported of their intake; with a fleet also what it lacks.",
         _status, (DATABASE, NO_MODEL, FLEET_URL, JSON),
     ),
     Command(

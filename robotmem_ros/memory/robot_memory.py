@@ -25,6 +25,7 @@ from .errors import (
     InvalidFieldError,
     RobotMemoryError,
 )
+from .intake_report import IntakeReport
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
@@ -54,7 +55,7 @@ from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
 from .status import Status, status
-from .storage import changes, rows
+from .storage import changes, intake_rows, rows
 from .storage.activity import Activity, read_activity
 from .storage.applying import apply
 from .storage.feed import changes_since
@@ -572,6 +573,14 @@ class RobotMemory:
         result = parts.database.write(lambda transaction: apply(transaction, batch)).result()
         parts.maintenance.notify()
         return result
+
+    def store_intake(self, process: str, report: IntakeReport, *, background: bool = True) -> Future[None]:
+        """Let the writer keep what a node reports of its intake, in place of the last report of its `process`.
+
+        `status` tells it to every program that has the file. Queries and calls go before one in the `background`.
+        """
+        database = self._access.writable.database
+        return database.write(lambda transaction: intake_rows.save(transaction, process, report), background=background)
 
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .embedding import ModelUnavailableError
 from .embedding.embedder import BackgroundEmbedder, check_kept_model
+from .intake_report import Intake
 from .parts import Parts
 from .search.result import Mode
-from .storage import collection_rows, model_rows, note_rows, text_rows, vector_rows
+from .storage import collection_rows, intake_rows, model_rows, note_rows, text_rows, vector_rows
 from .storage.connection import exposure
 from .storage.overview import overview
 from .storage.retention_rows import removal_counts
@@ -56,6 +57,8 @@ class Status:
 
     write_error: str = ""
     """Error of the last write; empty if it succeeded."""
+    intake: Intake = field(default_factory=Intake)
+    """What nodes told of their intake last. What is missing there is not in `reason`."""
 
     @property
     def memories(self) -> int:
@@ -75,6 +78,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
         model = model_rows.model(snapshot) or ""
+        intake = intake_rows.read(snapshot)
         foreign, change = _of_another_model(snapshot, embedder), _change_of_model(snapshot)
         no_text = text_rows.failure(snapshot) or parts.pipeline.failures.text
     no_vectors = parts.pipeline.failures.vector
@@ -114,6 +118,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         note_errors=errors + sum(bool(folder.error) for folder in folders.values()),
         removed=sum(n for (_, kind), n in counts_of_removed.items() if kind in counts),
         model_of_vectors=model,
+        intake=intake,
     )
 
 

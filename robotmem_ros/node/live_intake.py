@@ -14,14 +14,15 @@ from rclpy.serialization import deserialize_message
 
 from ..frames import TransformBuffer
 from ..memory import FrameMismatchError, RobotMemory
+from ..memory.intake_report import LOCALISATION
 from ..memory.models import NewMemory
 from ..perception import Intake, MessageClasses, PathRecorder, Placed, Placing
 from .conversions import Clock
 from .intake_worker import IntakeWorker
 from .map_topic import MapTopic
 from .parameters import ParametersNode
-from .subscriptions import MatchedSubscription
-from .topics import PerceptionTopics, TopicState, check_topic_name, declared_topics
+from .subscriptions import MatchedSubscription, TopicState
+from .topics import PerceptionTopics, check_topic_name, declared_topics
 from .transforms import Point, Target, TargetFrames, TfTopics
 
 _TOPIC = "/clock"
@@ -171,8 +172,9 @@ class LiveIntake:
             self._node.get_logger().warning(f"a perception is {reason}", throttle_duration_sec=_FRAME_LOG_PERIOD)
 
     def states(self) -> list[TopicState]:
-        """Return the states of the configured topics, those of the last activation while the node is inactive."""
-        return self._topics.states() if self._topics else []
+        """Return the states of the topics, configured ones first; while inactive, of those in the last activation."""
+        topics = self._topics.states() if self._topics else []
+        return topics + (self._activation.states() if self._activation else [])
 
     def queues(self) -> dict[str, int]:
         """Return the lengths of the queues by name."""
@@ -279,6 +281,15 @@ class _Activation:
         for part in (self.topics, self.tf, self._localisation, self.map_topic, self.worker):
             if part is not None:
                 part.close()
+
+    def states(self) -> list[TopicState]:
+        """Return the states of the topics that are not configured for perceptions."""
+        localisation = [] if self._localisation is None else [self._state_of(self._localisation)]
+        return [*localisation, *self.tf.states(), *(self.map_topic.states() if self.map_topic else ())]
+
+    def _state_of(self, localisation: MatchedSubscription) -> TopicState:
+        problem = "" if localisation.publishers else "nobody publishes it, so topics with `gate` are dropped"
+        return localisation.state(LOCALISATION, problem=problem)
 
     def _poll(self) -> None:
         for part in (self._simulated, self.tf, self.topics, self._localisation, self.map_topic):

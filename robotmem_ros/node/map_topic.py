@@ -10,10 +10,11 @@ from rclpy.serialization import deserialize_message
 
 from ..memory import RobotMemory
 from ..memory.errors import RobotMemoryError
+from ..memory.intake_report import MAP
 from ..perception import UnknownTypeError, message_class
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
 from .conversions import Clock
-from .subscriptions import MatchedSubscription
+from .subscriptions import MatchedSubscription, TopicState
 
 _PERIOD = 5.0
 """Seconds between two stored maps; of the maps between, only the last one is stored."""
@@ -54,6 +55,10 @@ class MapTopic:
         """Match the subscription to the publishers."""
         if self._subscription is not None:
             self._subscription.poll()
+
+    def states(self) -> list[TopicState]:
+        """Return the state of the topic; none without nav_msgs."""
+        return [self._subscription.state(MAP, problem=self.problem)] if self._subscription else []
 
     def close(self) -> None:
         """Stop listening, and store the last map that came."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 
@@ -19,6 +20,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from ..fleet.scope import FleetMemory, open_memory
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
+from ..memory.intake_report import FINALIZED, IntakeReport, TopicReport
 from ..memory.models import NewMemory
 from ..memory.storage.connection import default_path
 from ..perception import Placed, TopicCounts
@@ -28,16 +30,16 @@ from .executors import ThreadedNode
 from .live_intake import LiveIntake
 from .markers import Markers
 from .parameters import ParametersNode, declare, ignored_parameters
+from .perception_topic import NAME as OWN_TOPIC
 from .perception_topic import PerceptionTopic
-from .reports import Diagnostics, StatusTopic
+from .reports import Diagnostics, IntakeFile, IntakeRates, StatusTopic
 from .services import SHUTTING_DOWN, NotActiveError, Services
-from .topics import TopicState
+from .subscriptions import TopicState
 from .transforms import Point, Target
 
 _CHECK_UP_PERIOD = 3600.0
 """Seconds; an examination reads the whole file."""
 _DIAGNOSTICS_PERIOD = 1.0
-_FINALIZED = "finalized"
 
 
 class MemoryNode(ThreadedNode, ParametersNode):
@@ -58,8 +60,10 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._is_ending = False
         self._problem = ""
         # Of ~/perception since the last activation: what is written after its end counts as well.
-        self._counts: Callable[[], TopicCounts] = TopicCounts
+        self._perceptions: Callable[[], TopicState] | None = None
         self._drops = DropWarnings(self)
+        self._rates = IntakeRates()
+        self._intake_file = IntakeFile()
         self.parameters = declare(self, self._apply)
         for warning in ignored_parameters(self, self.parameters):
             self.get_logger().warning(warning)
@@ -89,8 +93,8 @@ class MemoryNode(ThreadedNode, ParametersNode):
             if isinstance(self._memory, FleetMemory):
                 self._memory.follow()
         except RobotMemoryError as error:
-            self._close_memory()
             self._problem = str(error)
+            self._close_memory()
             self.get_logger().error(f"cannot be configured: {error}")
             self._publish_status()
             return TransitionCallbackReturn.FAILURE
@@ -105,8 +109,9 @@ class MemoryNode(ThreadedNode, ParametersNode):
         threading.Thread(target=self._warm_up, args=(self._memory,), name="memory-warm-up", daemon=True).start()
         self._live.start()
         self._topic = PerceptionTopic(self, self._memory, self._live.place, self._now)
-        self._counts = self._topic.counter.counts
+        self._perceptions = self._topic.state
         self._drops = DropWarnings(self)
+        self._rates = IntakeRates(self._topics())
         self._enter("active")
         self._bond.form()
         return super().on_activate(state)
@@ -127,8 +132,8 @@ class MemoryNode(ThreadedNode, ParametersNode):
         """Commit what was accepted and close the database."""
         self._state = SHUTTING_DOWN
         self._stop()
-        self._close_memory()
-        self._enter(_FINALIZED)
+        self._close_memory(FINALIZED)
+        self._enter(FINALIZED)
         return TransitionCallbackReturn.SUCCESS
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -141,7 +146,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
     def shut_down(self) -> None:
         """Shut the node down from whatever state it is in: commit, close the database and end the threads."""
         self._is_ending = True
-        if self._state != _FINALIZED:  # there is no transition out of that
+        if self._state != FINALIZED:  # there is no transition out of that
             self.trigger_shutdown()
         # Before the services, since requests that wait for transforms are answered by it.
         self._stop()
@@ -164,6 +169,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
     def _enter(self, state: str) -> None:
         self._state = state
         self.get_logger().info(f"{state}, memory in {self._memory.path}" if self._memory else state)
+        self._keep_intake(state, at_once=True)
         self._publish_status()
 
     def _transform(self, target: Target) -> Future[Point]:
@@ -178,26 +184,38 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     def _publish_status(self) -> None:
         # The counts first, so that what is counted as stored is among the memories.
-        counts, topics = self._counts(), self._topics()
+        topics = self._topics()
         try:
             status = self._memory.status() if self._memory else None
         except RobotMemoryError as error:
             self.get_logger().error(f"no status: {error}", throttle_duration_sec=10.0)
             return
-        self._status.publish(self._state, self._trouble(), status, counts, topics)
+        self._status.publish(self._state, self._trouble(), status, _own_counts(topics), topics)
 
     def _publish_diagnostics(self) -> None:
-        self._warn_of_drops()
+        topics = self._warn_of_drops()
         problem, status = self._trouble(), None
         queues = self._live.queues() if self._live else {}
+        reports = self._keep_intake(self._state, topics)
         try:
             status = self._memory.status() if self._memory else None
         except RobotMemoryError as error:
             problem = str(error)
         self._diagnostics.publish(
-            self._state, problem, status, topics=self._topics(), queues=queues, drops=self._counts().drops,
-            findings=self._memory.findings if self._memory else (),
+            self._state, problem, status, topics=topics, reports=reports, queues=queues,
+            drops=_own_counts(topics).drops, findings=self._memory.findings if self._memory else (),
         )  # fmt: skip
+
+    def _keep_intake(
+        self, state: str, topics: Sequence[TopicState] | None = None, *, at_once: bool = False
+    ) -> tuple[TopicReport, ...]:
+        """Report what came in to those who see only the file; return the reports of the topics."""
+        reports = self._rates.reports(self._topics() if topics is None else topics)
+        if self._memory is not None:
+            problem = "; ".join(filter(None, (self._problem, self._live.problem() if self._live else "")))
+            report = IntakeReport(self.get_fully_qualified_name(), state, time.time_ns(), problem, reports)
+            self._intake_file.keep(self._memory, report, at_once=at_once)
+        return reports
 
     def _check_up(self) -> None:
         if self._memory is not None and self._state == "active":
@@ -216,16 +234,18 @@ class MemoryNode(ThreadedNode, ParametersNode):
                 self.get_logger().error(f"no markers: {error}", throttle_duration_sec=10.0)
 
     def _topics(self) -> list[TopicState]:
-        return self._live.states() if self._live else []
+        own = [self._perceptions()] if self._perceptions else []
+        return own + (self._live.states() if self._live else [])
 
     def _trouble(self) -> str:
         live = (self._live.problem(), self._live.last_error) if self._live else ()
         return "; ".join(filter(None, (self._problem, *live, self._drops.recent())))
 
-    def _warn_of_drops(self) -> None:
-        self._drops.look("~/perception", self._counts())
-        for topic in self._topics():
-            self._drops.look(topic.config.topic, topic.counts)
+    def _warn_of_drops(self) -> list[TopicState]:
+        topics = self._topics()
+        for topic in topics:
+            self._drops.look(topic.topic, topic.counts)
+        return topics
 
     def _warm_up(self, memory: RobotMemory) -> None:
         try:
@@ -249,8 +269,14 @@ class MemoryNode(ThreadedNode, ParametersNode):
             self._live.stop()
         self._warn_of_drops()
 
-    def _close_memory(self) -> None:
+    def _close_memory(self, state: str = "unconfigured") -> None:
+        if self._memory is not None:
+            self._keep_intake(state, at_once=True)
         self._live = None
         if self._memory is not None:
             self._memory.close()
             self._memory = None
+
+
+def _own_counts(topics: Sequence[TopicState]) -> TopicCounts:
+    return next((topic.counts for topic in topics if topic.name == OWN_TOPIC), TopicCounts())

@@ -119,6 +119,7 @@ def ignored_parameters(node: ParametersNode, parameters: Parameters) -> Iterator
     """Tell of each ignored parameter what is wrong and what would be right."""
     topics = parameters.perception_topics
     parameter_names = [entry.name for entry in fields(Parameters)]
+    without_keys = [topic for topic in topics if not any(name.startswith(f"{topic}.") for name in node.start_values)]
     blocks: dict[str, list[str]] = {}
     for name in sorted(node.start_values):
         block, dot, _ = name.partition(".")
@@ -130,7 +131,7 @@ def ignored_parameters(node: ParametersNode, parameters: Parameters) -> Iterator
             yield f"{name}: is no parameter and is ignored{did_you_mean(name, parameter_names)}"
     for block, names in blocks.items():
         problem = f"{', '.join(names)}: {block!r} is not listed in perception_topics and is ignored"
-        yield f"{problem}{did_you_mean(block, topics) or '; list it to subscribe'}"
+        yield f"{problem}{did_you_mean(block, without_keys) or '; list it to subscribe'}"
     for path in parameter_files(sys.argv):
         for problem in misnamed(_content(path), node.get_fully_qualified_name(), parameter_names):
             yield f"{path}: {problem}"

@@ -16,13 +16,15 @@ from robotmem_ros.msg import Perception
 
 from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
+from ..memory.intake_report import PERCEPTIONS
 from ..memory.models import NewMemory
 from ..perception import DropReason, Placed, TopicCounter
 from . import subscriptions as qos
 from .conversions import Clock, perception_from
 from .executors import CallbackThread
-from .subscriptions import LostMessages, Receiver
+from .subscriptions import LostMessages, Receiver, TopicState
 
+NAME = "~/perception"
 _LOG = logging.getLogger(__name__)
 _BATCH = 64
 """Messages per turn; queries go first between two turns."""
@@ -44,22 +46,38 @@ class PerceptionTopic:
         self._memory = memory
         self._place = place
         self._clock = clock
-        self.counter = TopicCounter("~/perception")
+        self.counter = TopicCounter(NAME)
         """Counts of messages; one that was published and never came counts as lost."""
-        self._gaps = LostMessages(alone=lambda: node.count_publishers("~/perception") <= 1)
+        self._gaps = LostMessages(alone=lambda: node.count_publishers(NAME) <= 1)
+        self._last_received_at: int | None = None
         parameters = memory.parameters
-        self._depth = parameters.perception_depth
+        self._depth, self._reliability = parameters.perception_depth, parameters.perception_reliability
         self._thread = CallbackThread(node, "memory-perceptions", self._take_many)
         self._subscription = node.create_subscription(
             Perception,
-            "~/perception",
+            NAME,
             Receiver(self._take_in),
-            qos.intake(parameters.perception_reliability, self._depth),
+            qos.intake(self._reliability, self._depth),
             raw=True,
             callback_group=self._thread.group,
         )
         self._thread.add(self._subscription)
         self._thread.start()
+
+    def state(self) -> TopicState:
+        """Return the state of the topic."""
+        counts = self.counter.counts()
+        return TopicState(
+            name=NAME,
+            topic=NAME,
+            type="robotmem_ros/msg/Perception",
+            role=PERCEPTIONS,
+            publishers=self._node.count_publishers(NAME),
+            quality=f"{self._reliability}, volatile",
+            received=counts.messages,
+            last_received_at=self._last_received_at,
+            counts=counts,
+        )
 
     def close(self) -> None:
         """Take what has come, and end the subscription."""
@@ -77,6 +95,7 @@ class PerceptionTopic:
         if gap := self._gaps.before(info):
             self.counter.drop_unread(DropReason.LOST, gap, "published, and never came; raise perception_depth")
         self.counter.receive(1, {})
+        self._last_received_at = time.time_ns()
         try:
             message = deserialize_message(raw, Perception)
         except Exception as error:  # bytes that are no such message, or text that is no Unicode

@@ -1,23 +1,107 @@
-"""Report how the node is doing: ~/status, latched, when something changed; /diagnostics, once a second."""
+"""Report how the node is doing: ~/status, /diagnostics, and what it takes in, which the file keeps for other programs.
+
+`IntakeRates` makes one report of each topic, and all three tell of that.
+"""
 
 from __future__ import annotations
 
 import time
+import uuid
+from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from robotmem_ros.msg import MemoryStatus
 
-from ..memory import Finding, Severity, Status
+from ..memory import Finding, RobotMemory, Severity, Status
 from ..memory.doctor import worst
-from ..memory.errors import encodable
+from ..memory.errors import RobotMemoryError, encodable
+from ..memory.intake_report import FRESH, PERCEPTIONS, IntakeReport, TopicReport
 from ..perception import DropReason, TopicCounts
 from . import subscriptions as qos
 from .conversions import Clock, fill_status
 from .fields import time_message
-from .topics import TopicState
+from .perception_topic import NAME as OWN_TOPIC
+from .subscriptions import TopicState
+
+_WINDOW = 10.0
+"""Seconds over which rates are the mean."""
+
+
+class IntakeRates:
+    """Turn states of topics into reports, with the rates over the last seconds. Call `reports` once a second."""
+
+    def __init__(self, states: Sequence[TopicState] = ()) -> None:
+        self._past = deque([(time.monotonic(), _by_name(states))])
+
+    def reports(self, states: Sequence[TopicState]) -> tuple[TopicReport, ...]:
+        """Return a report of each topic, in their order."""
+        now = time.monotonic()
+        while len(self._past) > 1 and now - self._past[0][0] > _WINDOW:
+            self._past.popleft()
+        then, before = self._past[0]
+        self._past.append((now, _by_name(states)))
+        seconds = max(now - then, 1e-3)
+        return tuple(_report(state, before.get(state.name), seconds) for state in states)
+
+
+def _by_name(states: Iterable[TopicState]) -> dict[str, TopicState]:
+    return {state.name: state for state in states}
+
+
+def _report(state: TopicState, before: TopicState | None, seconds: float) -> TopicReport:
+    counts = state.counts
+    received, counts_before = (before.received, before.counts) if before else (0, TopicCounts())
+    return TopicReport(
+        name=state.name,
+        topic=state.topic,
+        type=state.type,
+        role=state.role,
+        qos=state.quality,
+        publishers=state.publishers,
+        received=state.received,
+        received_per_second=round((state.received - received) / seconds, 2),
+        last_received_at=state.last_received_at,
+        stored=counts.stored_count,
+        stored_per_second=round((counts.stored_count - counts_before.stored_count) / seconds, 2),
+        waiting=counts.waiting_count,
+        drops={reason.value: number for reason, number in sorted(counts.drops.items())},
+        problem="; ".join(filter(None, (state.problem, _dropped(counts, counts_before)))),
+    )
+
+
+def _dropped(counts: TopicCounts, before: TopicCounts) -> str:
+    """Describe what was dropped since then although no configuration asks for it; what quotes a message is left out."""
+    new = {reason: number - before.drops[reason] for reason, number in counts.drops.items() if not reason.is_expected}
+    details = {reason: f" ({detail})" for reason, detail in counts.details.items() if not reason.quotes_content}
+    words = [f"{number} {reason.value}{details.get(reason, '')}" for reason, number in new.items() if number > 0]
+    return f"dropped: {', '.join(words)}" if words else ""
+
+
+class IntakeFile:
+    """Keep the latest report in the file of the memory: soon if it changed, and often enough to show that it is new."""
+
+    _CHANGED_PERIOD, _PERIOD = 5.0, FRESH / 2
+
+    def __init__(self) -> None:
+        self._process = uuid.uuid4().hex
+        self._last: IntakeReport | None = None
+        self._then = 0.0
+
+    def keep(self, memory: RobotMemory, report: IntakeReport, *, at_once: bool = False) -> None:
+        """Let the writer store a report if it is time, or `at_once`, without waiting for it."""
+        now, content = time.monotonic(), replace(report, reported_at=0)
+        age = now - self._then
+        is_due = age >= self._PERIOD or (age >= self._CHANGED_PERIOD and content != self._last)
+        if at_once or self._last is None or is_due:
+            self._last, self._then = content, now
+            with suppress(RobotMemoryError):
+                # A write that fails is told as `write_error`, and the age of the last report shows it.
+                memory.store_intake(self._process, report, background=not at_once)
 
 
 class StatusTopic:
@@ -36,8 +120,9 @@ class StatusTopic:
         if status is not None:
             fill_status(message, status)
         message.reason = "; ".join(filter(None, (problem, message.reason)))
-        message.topic_names = [topic.config.name for topic in topics]
-        message.topic_received = [topic.arrival_count for topic in topics]
+        topics = [topic for topic in topics if topic.role == PERCEPTIONS and topic.name != OWN_TOPIC]
+        message.topic_names = [topic.name for topic in topics]
+        message.topic_received = [topic.received for topic in topics]
         message.topic_stored = [topic.counts.stored_count for topic in topics]
         message.topic_dropped = [topic.counts.drops.total() for topic in topics]
         message.received, message.stored = counts.observations, counts.stored_count
@@ -64,8 +149,6 @@ class Diagnostics:
         self._node = node
         self._clock = clock
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._before: dict[str, TopicState] = {}
-        self._then = time.monotonic()
 
     def publish(
         self,
@@ -74,18 +157,15 @@ class Diagnostics:
         status: Status | None,
         *,
         topics: Sequence[TopicState],
+        reports: Sequence[TopicReport],
         queues: dict[str, int],
         drops: dict[DropReason, int],
         findings: Sequence[Finding],
     ) -> None:
         """Publish the state of the node, its database, its topics and its queues; `problem` says what went wrong."""
-        now = time.monotonic()
-        elapsed, self._then = max(now - self._then, 1e-3), now
         message = DiagnosticArray(status=[self._memory(state, problem, status, queues, drops, findings=findings)])
         message.header.stamp = time_message(max(self._clock(), 0))
-        for topic in topics:
-            message.status.append(self._topic(topic, self._before.get(topic.config.name), elapsed))
-        self._before = {topic.config.name: topic for topic in topics}
+        message.status += map(self._topic, reports, (topic.counts for topic in topics))
         self._publisher.publish(message)
 
     def _memory(
@@ -122,39 +202,26 @@ class Diagnostics:
         values += ((f"dropped.{reason.value}", number) for reason, number in sorted(drops.items()))
         return self._status("memory", level, words, values)
 
-    def _topic(self, now: TopicState, before: TopicState | None, elapsed: float) -> DiagnosticStatus:
-        level, words = _OK, "ok"
-        new_drops = {
-            reason: number - (before.counts.drops[reason] if before else 0)
-            for reason, number in now.counts.drops.items()
-            if not reason.is_expected
-        }
-        if any(new_drops.values()):
-            level = _WARN
-            words = ", ".join(f"{number} {reason.value}" for reason, number in new_drops.items() if number)
-            words = f"dropped: {words}"
-        if now.problem:
-            level, words = _WARN, now.problem
-        stored_count = now.counts.stored_count
+    def _topic(self, report: TopicReport, counts: TopicCounts) -> DiagnosticStatus:
         values: list[tuple[str, object]] = [
-            ("topic", now.config.topic),
-            ("type", now.config.type),
-            ("qos", now.quality),
-            ("publishers", now.publishers),
-            ("received", now.arrival_count),
-            ("received_per_second", f"{(now.arrival_count - (before.arrival_count if before else 0)) / elapsed:.1f}"),
-            ("stored", stored_count),
-            ("stored_per_second", f"{(stored_count - (before.counts.stored_count if before else 0)) / elapsed:.1f}"),
-            ("waiting", now.counts.waiting_count),
-            ("last_error", now.counts.last_drop),
+            ("topic", report.topic),
+            ("type", report.type),
+            ("qos", report.qos),
+            ("publishers", report.publishers),
+            ("received", report.received),
+            ("received_per_second", f"{report.received_per_second:.1f}"),
+            ("stored", report.stored),
+            ("stored_per_second", f"{report.stored_per_second:.1f}"),
+            ("waiting", report.waiting),
+            ("last_error", counts.last_drop),
         ]
-        if now.config.field_of_view_range:
+        if counts.fields_of_view or counts.fields_of_view_dropped:
             values += [
-                ("fields_of_view", now.counts.fields_of_view),
-                ("fields_of_view_dropped", now.counts.fields_of_view_dropped),
+                ("fields_of_view", counts.fields_of_view),
+                ("fields_of_view_dropped", counts.fields_of_view_dropped),
             ]
-        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(now.counts.drops.items()))
-        return self._status(now.config.name, level, words, values)
+        values += ((f"dropped.{reason}", number) for reason, number in report.drops.items())
+        return self._status(report.name, _WARN if report.problem else _OK, report.problem or "ok", values)
 
     def _status(self, name: str, level: bytes, words: str, values: Iterable[tuple[str, object]]) -> DiagnosticStatus:
         return DiagnosticStatus(

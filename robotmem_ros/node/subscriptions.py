@@ -5,18 +5,42 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
+from ..perception import TopicCounts
 from .executors import CallbackThread
 
 _TURN = 0.005
 """Seconds after which other topics get their turn."""
 
 Receive = Callable[[bytes], None]
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """State of one topic that the node listens to."""
+
+    name: str
+    """Name of its configuration, or the topic."""
+    topic: str
+    type: str
+    role: str
+    """What it is for, see `TopicReport`."""
+    publishers: int
+    quality: str
+    """Reliability and durability in use; empty before there is a subscription."""
+    received: int
+    """Number of messages that came, those that could not be read included."""
+    last_received_at: int | None
+    """Time of the last one in nanoseconds, by the wall clock; None if none came."""
+    problem: str = ""
+    """Present problem; empty if there is none."""
+    counts: TopicCounts = field(default_factory=TopicCounts)
 
 
 class MatchedSubscription:
@@ -54,6 +78,8 @@ class MatchedSubscription:
         """Other types that are published on the topic."""
         self.unheard = ""
         """Requested qualities that not all publishers offer; messages of the others do not arrive."""
+        self._received = 0
+        self._last_received_at: int | None = None
         self.poll()
 
     def poll(self) -> None:
@@ -86,6 +112,14 @@ class MatchedSubscription:
     def quality(self) -> str:
         """Reliability and durability in use; empty before there is a subscription."""
         return ", ".join(self._current) if self._current else ""
+
+    def state(self, role: str, name: str = "", *, problem: str = "", counts: TopicCounts | None = None) -> TopicState:
+        """Return the state of the topic, which has the name of its configuration, if it has one."""
+        return TopicState(
+            name or self._topic, self._topic, self._type_name, role, self.publishers,
+            self.quality, self._received, self._last_received_at,
+            problem, counts or TopicCounts(),
+        )  # fmt: skip
 
     def close(self) -> None:
         """End the subscription."""
@@ -124,6 +158,8 @@ class MatchedSubscription:
         gap = self._gaps.before(info)
         if gap:
             self._on_loss(gap)
+        self._received += 1
+        self._last_received_at = time.time_ns()
         self._receive(raw)
 
     def _run(self, job: Callable[[], None]) -> None:

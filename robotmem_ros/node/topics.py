@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.expand_topic_name import expand_topic_name
@@ -13,12 +12,13 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
-from ..perception import DropReason, Intake, TopicConfig, TopicCounts, configured_topics, message_class
+from ..memory.intake_report import PERCEPTIONS
+from ..perception import DropReason, Intake, TopicConfig, configured_topics, message_class
 from .conversions import Clock
 from .executors import CallbackThread
 from .intake_worker import IntakeWorker
 from .parameters import declare_group
-from .subscriptions import MatchedSubscription
+from .subscriptions import MatchedSubscription, TopicState
 
 _LOSS_HINT = "published, and never came; raise qos.depth, or publish less"
 
@@ -48,21 +48,6 @@ def check_topic_name(node: Node, key: str, topic: str) -> None:
         raise InvalidFieldError(key, topic, f"is no name of a topic: {problem}") from None
 
 
-@dataclass(frozen=True)
-class TopicState:
-    """State of one configured topic."""
-
-    config: TopicConfig
-    arrival_count: int
-    """Number of messages that came, those that could not be read included."""
-    counts: TopicCounts
-    publishers: int
-    quality: str
-    """Reliability and durability in use; empty before there is a subscription."""
-    problem: str
-    """Present problem; empty if there is none."""
-
-
 class PerceptionTopics:
     """Subscribe to the configured topics until `close`."""
 
@@ -88,13 +73,8 @@ class PerceptionTopics:
         """Return the states of the topics, in the order of their configuration."""
         counts = self._intake.counts()
         return [
-            TopicState(
-                config=topic.config,
-                arrival_count=topic.arrival_count,
-                counts=counts[topic.config.name],
-                publishers=topic.subscription.publishers,
-                quality=topic.subscription.quality,
-                problem=topic.problem(),
+            topic.subscription.state(
+                PERCEPTIONS, topic.config.name, problem=topic.problem(), counts=counts[topic.config.name]
             )
             for topic in self._topics
         ]
@@ -116,7 +96,6 @@ class _Topic:
     ) -> None:  # fmt: skip
         self.config = config
         self.last_warning = ""
-        self.arrival_count = 0
         self._intake = intake
         self._worker = worker
         self._clock = clock
@@ -140,7 +119,6 @@ class _Topic:
 
     def _receive(self, raw: bytes) -> None:
         receipt_ns = self._clock()
-        self.arrival_count += 1
         # May wait for room: messages stay with the middleware, which keeps as many as the subscription's history is
         # deep. An executor alone would not stop: it hands over in one turn all that came before it first looked.
         self._worker.put(lambda: self._read(raw, receipt_ns), self._drop_unread, len(raw))

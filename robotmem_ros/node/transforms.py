@@ -15,9 +15,10 @@ from rclpy.serialization import deserialize_message
 
 from ..frames import FrameError, TimeJumps, TransformBuffer
 from ..memory.errors import FrameMismatchError
+from ..memory.intake_report import TRANSFORMS
 from ..perception import UnknownTypeError, message_class
 from .intake_worker import IntakeWorker
-from .subscriptions import MatchedSubscription
+from .subscriptions import MatchedSubscription, TopicState
 
 Point = tuple[float, float, float]
 
@@ -118,6 +119,10 @@ def _mismatch(target: Target, problem: str) -> FrameMismatchError:
     return FrameMismatchError(target.field, target.source, target.target, problem)
 
 
+def _received(state: TopicState) -> int:
+    return state.received
+
+
 _TYPE = "tf2_msgs/msg/TFMessage"
 _NS = 1_000_000_000
 _DEPTH = 1000
@@ -178,6 +183,11 @@ class TfTopics:
         """Match the subscriptions to the publishers."""
         for subscription in self._subscriptions:
             subscription.poll()
+
+    def states(self) -> list[TopicState]:
+        """Return the states of the topics of transforms; of one that has two subscriptions, that of the busier one."""
+        states = sorted((subscription.state(TRANSFORMS) for subscription in self._subscriptions), key=_received)
+        return [*{state.topic: state for state in states}.values()]
 
     def close(self) -> None:
         """Stop listening."""

@@ -62,6 +62,11 @@ class DropReason(str, Enum):
         """Tell whether the configuration asks for it, so that it needs no warning."""
         return self in _EXPECTED
 
+    @property
+    def quotes_content(self) -> bool:
+        """Tell whether its explanation may quote the message, and so must not be kept where nobody purges it."""
+        return self not in _WITHOUT_CONTENT
+
     @staticmethod
     def of_field(field: str) -> DropReason:
         """Return the reason that says which field of a robotmem_ros/msg/Perception cannot be used."""
@@ -80,6 +85,12 @@ _EXPECTED = frozenset({
     DropReason.MIN_INTERVAL, DropReason.MIN_DISPLACEMENT, DropReason.MIN_CONFIDENCE, DropReason.LABEL_NOT_WANTED,
     DropReason.UNCHANGED, DropReason.NOT_SELECTED, DropReason.EMPTY_ARRAY, DropReason.ALREADY_STORED,
 })  # fmt: skip
+
+_WITHOUT_CONTENT = _EXPECTED | {
+    DropReason.LOST, DropReason.INTAKE_FULL, DropReason.NOT_LOCALISED, DropReason.UNKNOWN_FRAME,
+    DropReason.NOT_CONNECTED, DropReason.NO_TRANSFORM, DropReason.FRAME_LOOP, DropReason.TF_QUEUE_FULL,
+    DropReason.FUTURE_STAMP, DropReason.QUEUE_FULL, DropReason.NOT_WRITTEN,
+}  # fmt: skip
 
 
 class DropError(Exception):

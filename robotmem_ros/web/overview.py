@@ -10,6 +10,7 @@ from pydantic import Field
 
 from ..memory import Finding, RobotMemory, Status
 from ..memory.doctor import worst
+from ..memory.intake_report import Intake, IntakeReport, TopicReport
 from ..memory.search.counts import Count, CountField
 from ..memory.search.density import MAX_BINS
 from ..memory.search.request import DEADLINE
@@ -25,6 +26,38 @@ _BAD_OUTCOME = 0.5
 @filled_from(Count)
 class CountOut(Value):
     """Number of active memories that have a value."""
+
+
+@filled_from(TopicReport)
+class TopicReportOut(Value):
+    """What came on one topic since the node was activated."""
+
+    role: str = Field(description="What it is for: perceptions, transforms, localisation or map.")
+    received_per_second: float = Field(description="Over the last ten seconds, as those that were stored.")
+    last_received_at: TimeNs | None = Field(description="By the wall clock; null if no message came.")
+    waiting: int = Field(description="Observations that wait for a transform, or to be written.")
+    drops: dict[str, int] = Field(description="Numbers of dropped observations by reason.")
+    problem: str = Field(description="What is wrong, such as what was dropped in the last ten seconds; else empty.")
+
+
+@filled_from(IntakeReport)
+class IntakeReportOut(Value):
+    """What one node told of its intake last."""
+
+    state: str = Field(description="Of the node then: unconfigured, inactive, active or finalized.")
+    age: float = Field(description="Seconds since it was told.")
+    is_current: bool = Field(description="Whether it tells of the present.")
+    trouble: str = Field(description="What is wrong with it, or why that cannot be known; else empty.")
+    topics: list[TopicReportOut]
+
+
+@filled_from(Intake)
+class IntakeOut(Value):
+    """What nodes told of their intake."""
+
+    reports: list[IntakeReportOut] = Field(description="Of each node the last one, the newest first.")
+    is_seen: bool = Field(description="Whether a node that takes in now tells of it.")
+    trouble: str = Field(description="That of all reports.")
 
 
 @filled_from(Status)
@@ -44,6 +77,7 @@ class StatusOut(Value):
     removed: int = Field(description="Memories that retention has removed.")
     fleet_backlog: int = Field(description="Revisions that its fleet lacks; -1 if there is none, or no answer.")
     fleet_trouble: str = Field(description="Why the fleet does not answer; empty if it does.")
+    intake: IntakeOut
     answered_at: TimeNs = Field(description="By the clock of the server.")
     last_written_at: TimeNs | None = Field(
         description="When the last memory, sighting, pose or map was stored; null if there is none."
@@ -149,7 +183,7 @@ def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool, 
 
     @router.get("/status", responses=responses())
     def status() -> StatusOut:
-        """Tell what the memory holds, what is missing, and who is at work on its file."""
+        """Tell what the memory holds, what is missing, what nodes take in, and who is at work on its file."""
         now = memory.status()
         values = {name: getattr(now, name) for name in StatusOut.model_fields if hasattr(now, name)}
         console = {"read_only": read_only, "needs_token": needs_token, "scopes": scopes}

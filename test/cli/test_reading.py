@@ -14,6 +14,8 @@ from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.config.parameters import Parameters
 
+from ..support.intake import report
+
 MODEL = Parameters().embedding_model
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,6 +66,23 @@ def test_status_counts_the_memories(db: Path, capsys: pytest.CaptureFixture[str]
     assert "facts: 1\nperceptions: 1\n" in capsys.readouterr().out
     assert main(["status", "--db", str(db), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["facts"] == 1
+
+
+def test_status_tells_what_nodes_reported_of_their_intake(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--db", str(db), "--no-model"]) == 0
+    assert "intake: no node has reported what it takes in" in capsys.readouterr().out.splitlines()
+    with RobotMemory(db, embedding_model="") as memory:
+        memory.store_intake("a", report(120.0)).result()
+    assert main(["status", "--db", str(db), "--no-model"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = (line.split() for line in lines if line.startswith("  /detections"))
+    assert row[:3] == ["/detections", "85", "4.9/s"]
+    assert row[-4:] == ["5", "80", "unknown_frame", "1"]
+    (trouble,) = (line for line in lines if line.startswith("intake problem: "))
+    assert "reported 2 min ago: what comes in now cannot be seen" in trouble
+    assert main(["status", "--db", str(db), "--no-model", "--json"]) == 0
+    intake = json.loads(capsys.readouterr().out)["intake"]
+    assert (intake["is_seen"], intake["reports"][0]["topics"][0]["drops"]) == (False, {"unknown_frame": 80})
 
 
 def test_status_says_how_a_recall_searches(db: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.doctor.checks import CHECKS
 from robotmem_ros.memory.maps import Move, OccupancyGrid, Origin, PathPart
 
+from ..support.intake import DROPPED, report
 from ..support.web import NOW, SCRIPT, SECOND, console, png
 
 
@@ -32,6 +33,27 @@ def test_status_and_stats_tell_how_the_memory_is(client: httpx.Client) -> None:
     stats = get(client, "/api/stats")
     assert stats["memories"] == 11
     assert {"value": "visitors", "memories": 1} in list(stats["collections"])  # type: ignore[call-overload]
+
+
+def test_status_tells_what_nodes_reported_of_their_intake(tmp_path: Path) -> None:
+    db = tmp_path / "memory.db"
+    with RobotMemory(db, embedding_model="") as memory, console(db) as server, server.client() as client:
+        assert client.get("/api/status").json()["intake"] == {"reports": [], "is_seen": False, "trouble": ""}
+        memory.store_intake("a", report(3.0)).result()
+        intake = client.get("/api/status").json()["intake"]
+        (told,) = intake["reports"]
+        assert (intake["is_seen"], intake["trouble"]) == (True, f"/detections: {DROPPED}")
+        assert (told["node"], told["state"], told["is_current"], told["age"] >= 3.0) == (
+            "/memory",
+            "active",
+            True,
+            True,
+        )
+        detections, tf = told["topics"]
+        assert (detections["received"], detections["stored"], detections["drops"]) == (85, 5, {"unknown_frame": 80})
+        assert (tf["role"], tf["last_received_at"], tf["problem"]) == ("transforms", None, "")
+        (finding,) = (one for one in client.get("/api/doctor").json()["findings"] if one["name"] == "intake")
+        assert finding["severity"] == "warn"
 
 
 def test_the_doctor_has_a_finding_for_each_check(client: httpx.Client) -> None:

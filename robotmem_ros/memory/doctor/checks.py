@@ -23,7 +23,7 @@ from ..parts import Parts
 from ..purge.purge import finish
 from ..search.result import Mode
 from ..status import missing_packages
-from ..storage import examination, indexing, note_rows, purge_rows, vector_rows
+from ..storage import examination, indexing, intake_rows, note_rows, purge_rows, vector_rows
 from ..storage.activity import read_activity
 from ..storage.connection import LOG_LIMIT, exposure
 from ..storage.disk_room import reserve_of
@@ -281,6 +281,14 @@ def _notes(patient: Patient) -> Seen:
     return Seen(Severity.OK, words)
 
 
+def _intake(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        intake = intake_rows.read(snapshot)
+    if intake.trouble:
+        return Seen(Severity.WARN, f"{intake.words}; {intake.trouble}", "see docs/operations.md, Intake")
+    return Seen(Severity.OK, intake.words)
+
+
 CHECKS = (
     Check("versions", _versions),
     Check("permissions", _permissions, _restrict),
@@ -296,4 +304,5 @@ CHECKS = (
     Check("purge", _purge, _finish),
     Check("maintenance", _maintenance),
     Check("notes", _notes),
+    Check("intake", _intake),
 )

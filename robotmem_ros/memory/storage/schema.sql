@@ -595,7 +595,8 @@ CREATE TABLE openings (
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
 -- migrations.py that made it), `embedding_model`, `next_model`, `tokens` and `statements` (how its indexes read texts, see
 -- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file),
--- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one).
+-- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
+-- `intake ...` (what a node reported of its intake, see intake_rows.py).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -12,10 +12,11 @@ from ..subprocesses import ROOT
 
 
 @contextmanager
-def console(db: Path | None, *options: object, port: int = 0) -> Iterator[str]:
+def console(db: Path | None, *options: object, port: int = 0, with_model: bool = False) -> Iterator[str]:
     """Serve a memory until the end of the block; give the address of its page."""
     command = [
-        *(sys.executable, "-m", "robotmem_ros.cli", "web", "--port", str(port), "--no-model"),
+        *(sys.executable, "-m", "robotmem_ros.cli", "web", "--port", str(port)),
+        *(() if with_model else ("--no-model",)),
         *(("--db", str(db)) if db else ()),
         *map(str, options),
     ]

@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { tell } from "./bus.js";
 import { byId, h, replace } from "./dom.js";
 import { backlogOf, hasFleet, isAlone } from "./fleet.js";
+import { intake, intakeTroubles } from "./intake.js";
 import { redraw } from "./panel.js";
 import { change } from "./state.js";
 import { ago, brief, full, setNow } from "./time.js";
@@ -36,13 +37,21 @@ export async function loadHealth() {
   redraw("health");
 }
 
-const isWell = () => !failed && status && !status.reason;
+const SIGNS = { well: "✓", unseen: "?", unwell: "!" };
+
+/** Returns how the memory is, and in words what is wrong with it, what it takes in included. */
+function verdictOf() {
+  const problems = failed ? [failed] : [status.reason && told(status.reason), ...intakeTroubles(status.intake)].filter(Boolean);
+  if (problems.length) return { name: "unwell", text: problems.join(t("then")) };
+  return status.intake.is_seen || isAlone() ? { name: "well", text: t("all_well") } : { name: "unseen", text: t("intake_unseen") };
+}
 
 function sign() {
   const mark = byId("health-mark");
-  mark.textContent = isWell() ? "✓" : "!";
-  mark.className = isWell() ? "well" : "unwell";
-  mark.parentElement.title = isWell() ? t("all_well") : failed || told(status.reason);
+  const { name, text } = verdictOf();
+  mark.textContent = SIGNS[name];
+  mark.className = name;
+  mark.parentElement.title = text;
 }
 onLanguage(() => status && sign());
 
@@ -51,13 +60,13 @@ export const healthView = () => ({
   draw: (body) => {
     if (failed) return replace(body, h("p.problem", { role: "alert" }, failed));
     if (!status || !stats) return replace(body, h("p.loading", {}, t("loading")));
-    return replace(body, verdict(), atWork(), totals(), doctor(), tables(), used(), recalls(), everything(body.querySelector("details")?.open));
+    return replace(body, verdict(), atWork(), totals(), !isAlone() && intake(status.intake), doctor(), tables(), used(), recalls(), everything(body.querySelector("details")?.open));
   },
 });
 
 function verdict() {
-  if (isWell()) return h("p.verdict.well", {}, h("span", { "aria-hidden": "true" }, "✓ "), t("all_well"));
-  return h("div.verdict.unwell", {}, h("p", {}, h("span", { "aria-hidden": "true" }, "! "), told(status.reason)));
+  const { name, text } = verdictOf();
+  return h(`p.verdict.${name}`, {}, h("span", { "aria-hidden": "true" }, `${SIGNS[name]} `), text);
 }
 
 function atWork() {
@@ -143,7 +152,7 @@ function size(bytes) {
 }
 
 function everything(open = false) {
-  const rows = flat(status);
+  const rows = flat({ ...status, intake: { is_seen: status.intake.is_seen, trouble: status.intake.trouble } });
   return h("details.part", { open }, h("summary", {}, t("all_values")), h("dl.fields", {}, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, cell(name, value))])));
 }
 

@@ -61,7 +61,7 @@ class MatchedSubscription:
         self._node = node
         self._kind = kind
         self._type_name = type_name
-        self._topic = topic
+        self.topic = topic
         self._receive = receive
         self._requested_qos = reliability, durability
         self._depth = depth
@@ -84,7 +84,7 @@ class MatchedSubscription:
 
     def poll(self) -> None:
         """Look at the publishers, and subscribe again if they offer something else."""
-        offers = self._node.get_publishers_info_by_topic(self._topic)
+        offers = self._node.get_publishers_info_by_topic(self.topic)
         self.other_types = tuple(sorted({offer.topic_type for offer in offers} - {self._type_name}))
         profiles = [offer.qos_profile for offer in offers if offer.topic_type == self._type_name]
         self.publishers = len(profiles)
@@ -116,7 +116,7 @@ class MatchedSubscription:
     def state(self, role: str, name: str = "", *, problem: str = "", counts: TopicCounts | None = None) -> TopicState:
         """Return the state of the topic, which has the name of its configuration, if it has one."""
         return TopicState(
-            name or self._topic, self._topic, self._type_name, role, self.publishers,
+            name or self.topic, self.topic, self._type_name, role, self.publishers,
             self.quality, self._received, self._last_received_at,
             problem, counts or TopicCounts(),
         )  # fmt: skip
@@ -188,7 +188,7 @@ class MatchedSubscription:
         reliability, durability = self._subscribed_qos = self._current
         self._subscription = self._node.create_subscription(
             self._kind,
-            self._topic,
+            self.topic,
             Receiver(self._turn),
             QoSProfile(
                 depth=self._depth,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.expand_topic_name import expand_topic_name
@@ -14,12 +16,15 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.intake_report import PERCEPTIONS
 from ..perception import DropReason, Intake, TopicConfig, configured_topics, message_class
+from ..perception.depth import CAMERA_INFO, DepthCamera, Read, depth_type
 from .conversions import Clock
 from .executors import CallbackThread
 from .intake_worker import IntakeWorker
 from .parameters import declare_group
 from .subscriptions import MatchedSubscription, TopicState
 
+_CAMERA_DEPTH = 5
+"""History of a camera's topics: more images would only be copied."""
 _LOSS_HINT = "published, and never came; raise qos.depth, or publish less"
 
 
@@ -32,6 +37,9 @@ def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ..
     configs = configured_topics(parameters, lambda name: declare_group(node, name))
     for config in configs:
         check_topic_name(node, f"{config.name}.topic", config.topic)
+        for key in ("depth", "camera_info"):
+            if topic := getattr(config, key):
+                check_topic_name(node, f"{config.name}.{key}", topic)
     return configs
 
 
@@ -59,10 +67,15 @@ class PerceptionTopics:
         self._worker = worker
         self._thread = CallbackThread(node, "memory-topics")
         self._topics = [_Topic(node, intake, worker, config, clock=clock, thread=self._thread) for config in configs]
+        self._cameras = {
+            (camera.topic, camera.info_topic): _Camera(node, camera, self._thread) for camera in intake.cameras
+        }
         self._thread.start()
 
     def poll(self) -> None:
         """Match the subscriptions to the publishers."""
+        for camera in self._cameras.values():
+            camera.poll()
         for topic in self._topics:
             topic.subscription.poll()
             if (topic.subscription.other_types or topic.subscription.unheard) and topic.problem() != topic.last_warning:
@@ -74,7 +87,10 @@ class PerceptionTopics:
         counts = self._intake.counts()
         return [
             topic.subscription.state(
-                PERCEPTIONS, topic.config.name, problem=topic.problem(), counts=counts[topic.config.name]
+                PERCEPTIONS,
+                topic.config.name,
+                problem=topic.problem() or self._missing_depth(topic.config),
+                counts=counts[topic.config.name],
             )
             for topic in self._topics
         ]
@@ -85,6 +101,54 @@ class PerceptionTopics:
         self._thread.close(0)
         for topic in self._topics:
             topic.subscription.close()
+        for camera in self._cameras.values():
+            camera.close()
+
+    def _missing_depth(self, config: TopicConfig) -> str:
+        return self._cameras[config.depth, config.camera_info].problem() if config.depth else ""
+
+
+class _Camera:
+    """The depth image and the CameraInfo of a camera: their bytes are kept until a box needs them."""
+
+    def __init__(self, node: Node, camera: DepthCamera, thread: CallbackThread) -> None:
+        self._subscriptions: list[MatchedSubscription] = []
+        for topic, type_name, receive in (
+            (camera.topic, depth_type(camera.topic), camera.receive_depth),
+            (camera.info_topic, CAMERA_INFO, camera.receive_info),
+        ):
+            kind = message_class(type_name)
+            self._subscriptions.append(
+                MatchedSubscription(
+                    node, kind, type_name, topic, partial(_keep, kind, receive), reliability="match",
+                    durability="match", depth=_CAMERA_DEPTH, thread=thread,
+                )
+            )  # fmt: skip
+
+    def poll(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.poll()
+
+    def problem(self) -> str:
+        missing = [subscription for subscription in self._subscriptions if not subscription.publishers]
+        types = ", ".join(kind for subscription in missing for kind in subscription.other_types)
+        published = f" as that (but as {types})" if types else ""
+        return f"nobody publishes {' and '.join(one.topic for one in missing)}{published}" if missing else ""
+
+    def close(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.close()
+
+
+def _keep(kind: Any, receive: Callable[[bytes, Read], None], raw: bytes) -> None:
+    receive(raw, partial(_deserialised, kind, raw))
+
+
+def _deserialised(kind: Any, raw: bytes) -> Any:
+    try:
+        return deserialize_message(raw, kind)
+    except Exception:  # an RMWError, and whatever else foreign bytes may cause
+        return None
 
 
 class _Topic:

@@ -36,6 +36,8 @@ class DropReason(str, Enum):
     BAD_NAME = "bad_name"
     BAD_IMAGE = "bad_image"
     UNKNOWN_ENCODING = "unknown_encoding"
+    NO_DEPTH = "no_depth"
+    """A 2D box without a depth image at its time, or without a valid depth in its middle."""
     NO_DECODER = "no_decoder"
     # By the configuration.
     MIN_INTERVAL = "min_interval"

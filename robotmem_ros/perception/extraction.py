@@ -19,6 +19,7 @@ from ..memory.models import ImportKey, NewMemory
 from ..memory.new_memory import check_positions, checked_data, context_frame, source_of
 from . import values
 from .counters import DropError, DropReason
+from .depth import View, box_of
 from .images import thumbnail
 from .message import SPATIAL, Observation, Origin, holds_position
 from .message_types import TypeDescription
@@ -64,6 +65,7 @@ class _Whole(NamedTuple):
     stamp_ns: int
     parameters: Parameters
     origin: Origin | None
+    depth: View | DropError | None
 
 
 class Extractor:
@@ -83,19 +85,24 @@ class Extractor:
         self._origin_is_unset = config.origin_is_unset or len(plan.poses) > 1
 
     def extract(
-        self, message: Any, receipt_ns: int, parameters: Parameters, origin: Origin | None = None
+        self,
+        message: Any,
+        receipt_ns: int,
+        parameters: Parameters,
+        origin: Origin | None = None,
+        depth: View | DropError | None = None,
     ) -> Extraction:
         """Return the observations of a message that was received at `receipt_ns`, in the order of its array.
 
-        `origin` is its place in a recording. Never raises for the content of a message: what cannot be used is counted
-        by its reason.
+        `origin` is its place in a recording. `depth` has the depths for its boxes, or why there are none. Never raises
+        for the content of a message: what cannot be used is counted by its reason.
         """
         drops: Counter[DropReason] = Counter()
         observations: list[Observation] = []
         details: dict[DropReason, str] = {}
         try:
             elements = self._elements(message, drops)
-            whole = _Whole(self._message_stamp(message) or receipt_ns, parameters, origin)
+            whole = _Whole(self._message_stamp(message) or receipt_ns, parameters, origin, depth)
         except Exception as cause:
             reason = _reason(cause)
             return Extraction([], Counter([reason]), receipt_ns, {reason: str(cause)})
@@ -130,7 +137,7 @@ class Extractor:
             raise DropError(DropReason.NO_STAMP, "the message has no stamp, and the clock shows no time yet")
         data, data_format = self._data(place)
         content = self._description(place, parameters)
-        pose, covariance, frame_id = self._located(place, parameters)
+        pose, covariance, frame_id = self._located(place, whole)
         label = self._name("label", place)
         confidence = self._optional("confidence", place, values.confidence, 0.9)
         perception_type = self._sense(place)
@@ -222,19 +229,34 @@ class Extractor:
             frame = place.message.header.frame_id
         return validation.frame("frame_id", frame)
 
-    def _located(self, place: _Place, parameters: Parameters) -> tuple[tuple[float, ...] | None, Matrix | None, str]:
+    def time_of_boxes(self, message: Any, receipt_ns: int) -> int:
+        """Return the time of a message that a depth image is to match; raises what its content does."""
+        stamp_ns = self._message_stamp(message)
+        elements = self._elements(message, Counter())
+        return (self._stamp(_Place(elements[0], message, 0)) if len(elements) else 0) or stamp_ns or receipt_ns
+
+    def _located(self, place: _Place, whole: _Whole) -> tuple[tuple[float, ...] | None, Matrix | None, str]:
         """Return pose, covariance and frame; the frame is empty if nothing names it."""
+        if self._plan.box:
+            return self._located_by_depth(place, whole.depth)
         covariance = self._optional("covariance", place, values.covariance, None)
         if not self._plan.is_geographic:
             return self._pose(place), covariance, self._frame(place)
-        datum = parameters.earth_datum()
+        datum = whole.parameters.earth_datum()
         point = None if datum is None else self._optional("position", place, partial(values.on_earth, datum), None)
         if datum is None or point is None:
             self._tell_of_datum()
             return None, None, self._frame(place)
         turn = Transform(qz=math.sin(-datum.yaw / 2.0), qw=math.cos(datum.yaw / 2.0))
         turned = None if covariance is None else turn.apply_covariance(covariance)
-        return turn.apply(point), turned, parameters.memory_frame
+        return turn.apply(point), turned, whole.parameters.memory_frame
+
+    def _located_by_depth(self, place: _Place, depth: View | DropError | None) -> tuple[tuple[float, ...], Matrix, str]:
+        if not isinstance(depth, View):
+            raise depth or DropError(DropReason.NO_DEPTH)
+        numbers = (float(scalar(reader.read(*place))) for reader in self._plan.box)
+        position, covariance = depth.locate(box_of(self._config.box_format, *numbers))
+        return position, covariance, self._name("frame", place) or depth.frame_id or self._frame(place)
 
     def _tell_of_datum(self) -> None:
         if not self._told_of_datum:

@@ -12,7 +12,7 @@ from .counters import DropError, DropReason
 
 Pixels = npt.NDArray[Any]
 
-_MOST_PIXELS = 50_000_000
+MAX_PIXELS = 50_000_000
 _OVERSAMPLED = 4
 _JPEG_QUALITY = 80
 
@@ -61,7 +61,7 @@ def thumbnail(message: Any, *, width: int, height: int) -> Thumbnail:
         DropError: the image is empty, shorter than it says, damaged, or in an encoding that is not known.
     """
     if hasattr(message, "encoding"):
-        pixels, result = _pixels(message)
+        pixels, result = pixels_of(message)
     elif not width or not height:
         data = bytes(message.data)
         if not data:
@@ -103,14 +103,19 @@ def _middles(size: int, parts: int) -> npt.NDArray[np.int64]:
     return (2 * np.arange(parts) + 1) * size // (2 * parts)
 
 
-def _pixels(message: Any) -> tuple[Pixels, str]:
+def pixels_of(message: Any) -> tuple[Pixels, str]:
+    """Return the pixels of a raw image, rows by columns by channels, and the encoding of the result.
+
+    Raises:
+        DropError: the image is empty, shorter than it says, or in an encoding that is not known.
+    """
     layout = _LAYOUTS.get(message.encoding)
     if layout is None:
         raise DropError(DropReason.UNKNOWN_ENCODING, f"encoding {str(message.encoding)[:40]!r} is not known")
     rows, columns, step = int(message.height), int(message.width), int(message.step)
     dtype = np.dtype(layout.dtype).newbyteorder(">" if message.is_bigendian else "<")
     row_bytes = columns * layout.channels * dtype.itemsize
-    if not 0 < rows * columns <= _MOST_PIXELS or step < row_bytes or len(message.data) < rows * step:
+    if not 0 < rows * columns <= MAX_PIXELS or step < row_bytes or len(message.data) < rows * step:
         size = f"{columns}x{rows} pixels of {message.encoding}, step {step}"
         raise DropError(DropReason.BAD_IMAGE, f"an image of {size} has {len(message.data)} bytes")
     lines = np.frombuffer(message.data, np.uint8, count=rows * step).reshape(rows, step)[:, :row_bytes]
@@ -127,7 +132,7 @@ def _decompress(message: Any, width: int, height: int) -> tuple[Pixels, str]:
         raise DropError(DropReason.NO_DECODER, "a compressed image needs Pillow: pip install pillow") from None
     try:
         with Image.open(io.BytesIO(bytes(message.data))) as image:
-            if image.width * image.height > _MOST_PIXELS:
+            if image.width * image.height > MAX_PIXELS:
                 raise DropError(DropReason.BAD_IMAGE, f"{image.width}x{image.height} pixels are too many")
             image.draft("RGB", (2 * width, 2 * height))
             return np.asarray(image.convert("RGB")), "rgb8"

@@ -6,10 +6,12 @@ A message is read and sampled, transformed at its stamp or queued until that is 
 from __future__ import annotations
 
 import logging
+import operator
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..frames import (
     ConnectivityError,
@@ -21,7 +23,8 @@ from ..frames import (
     TransformQueue,
     UnknownFrameError,
 )
-from .counters import DropReason, TopicCounts
+from .counters import DropError, DropReason, TopicCounts
+from .depth import DepthCamera, View
 from .message import Frame, Message, Origin
 from .message_types import TypeDescription
 from .path_recorder import PathRecorder
@@ -33,12 +36,23 @@ from .topic_reader import TopicReader
 _LOG = logging.getLogger(__name__)
 
 
+class _Boxes(NamedTuple):
+    """A message with 2D boxes that waits for its depth image."""
+
+    name: str
+    message: Any
+    receipt_ns: int
+    origin: Origin | None
+    stamp_ns: int
+    deadlines: tuple[float, ...]
+
+
 class Intake:
     """Take the messages of all configured topics, by the name of their configuration. Safe to use from several threads.
 
     `types` describes the messages, and `buffer` holds the transforms. A message waits at most `transform_timeout`
-    seconds of each of `clocks` for its transform; all other limits are parameters of the memory. `path` looks where the
-    robot is when transforms come.
+    seconds of each of `clocks` for its transform, and before that as long for its depth image (`depth_timeout` if it is
+    given); all other limits are parameters of the memory. `path` looks where the robot is when transforms come.
 
     Raises:
         TopicError: a source of a topic does not fit its message type.
@@ -52,6 +66,7 @@ class Intake:
         *,
         buffer: TransformBuffer,
         transform_timeout: float,
+        depth_timeout: float | None = None,
         clocks: Sequence[Callable[[], float]] = (time.monotonic,),
         path: PathRecorder | None = None,
     ) -> None:
@@ -67,6 +82,14 @@ class Intake:
         self._queue: TransformQueue[tuple[Message, Frame]] = TransformQueue(
             buffer, self._memory_frame, timeout=transform_timeout, capacity=parameters.queue_limit, clocks=clocks
         )
+        self._depth_timeout = transform_timeout if depth_timeout is None else depth_timeout
+        self._clocks = clocks
+        pairs = {config.name: (config.depth, config.camera_info) for config in topics if config.depth}
+        cameras = {pair: DepthCamera(*pair, types) for pair in pairs.values()}
+        self.cameras: tuple[DepthCamera, ...] = (*cameras.values(),)
+        """Cameras whose depth images and CameraInfo are to be received, for topics with 2D boxes."""
+        self._camera_of = {name: cameras[pair] for name, pair in pairs.items()}
+        self._boxes: dict[str, deque[_Boxes]] = {name: deque() for name in pairs}
         self._storing = Storing(memory)
         # Readers and messages are for one thread at a time.
         self._working = threading.RLock()
@@ -82,12 +105,13 @@ class Intake:
         A message with an `origin` is stored only once.
         """
         with self._working:
-            reading = self._topics[name].read(message, receipt_ns, self._memory.parameters, origin)
-            frames = [*reading.frames]
-            for frame in frames:
-                self._transform(reading, frame)
-            if not frames:
-                self._storing.store(reading)
+            if name not in self._camera_of:
+                self._read(name, message, receipt_ns, origin)
+                return
+            stamp_ns = self._topics[name].time_of_boxes(message, receipt_ns)
+            deadlines = tuple(clock() + self._depth_timeout for clock in self._clocks)
+            self._boxes[name].append(_Boxes(name, message, receipt_ns, origin, stamp_ns, deadlines))
+            self._collect_boxes()
 
     def receive_tf(self, message: Any, *, static: bool, looks: bool = True) -> tuple[InvalidTransformError, ...]:
         """Take a tf2_msgs/TFMessage, store what waited for it, and return the errors of unusable transforms.
@@ -111,6 +135,7 @@ class Intake:
     def collect(self) -> None:
         """Go on with what no longer waits for its transform; call it from time to time."""
         with self._working:
+            self._collect_boxes()
             for (message, frame), result in self._queue.collect():
                 self._settle(message, frame, result)
             if self._path is not None and self._path.is_due:
@@ -119,6 +144,7 @@ class Intake:
     def finish(self) -> None:
         """Go on with everything that waits, because no more transforms will come; `memory.flush()` then writes it."""
         with self._working:
+            self._collect_boxes(is_over=True)
             for (message, frame), result in self._queue.flush():
                 self._settle(message, frame, result)
             if self._path is not None:
@@ -129,6 +155,8 @@ class Intake:
         with self._working:
             self.finish()
             self._buffer.clear()
+            for camera in self.cameras:
+                camera.clear()
             if self._path is not None:
                 self._path.restart()
             for topic in self._topics.values():
@@ -149,8 +177,43 @@ class Intake:
 
     @property
     def waiting_for_transforms(self) -> int:
-        """Number of messages that wait for their transform; each counts for every frame that it needs."""
-        return len(self._queue)
+        """Number of messages that wait for transforms, each for every frame that it needs, or for a depth image."""
+        return len(self._queue) + sum(map(len, self._boxes.values()))
+
+    def _collect_boxes(self, *, is_over: bool = False) -> None:
+        """Read the messages with boxes, in their order, whose depth image is there or will not be waited for."""
+        now = tuple(clock() for clock in self._clocks)
+        for name, waiting in self._boxes.items():
+            camera, tolerance = self._camera_of[name], self._topics[name].config.depth_tolerance
+            limit = self._memory.parameters.queue_limit
+            while waiting and (
+                is_over
+                or camera.is_ready(waiting[0].stamp_ns)
+                or not any(map(operator.lt, now, waiting[0].deadlines))
+                or len(waiting) > limit
+            ):
+                boxes = waiting.popleft()
+                depth: View | DropError
+                try:
+                    depth = camera.view(boxes.stamp_ns, tolerance)
+                except DropError as error:
+                    depth = error
+                self._read(name, boxes.message, boxes.receipt_ns, boxes.origin, depth)
+
+    def _read(
+        self,
+        name: str,
+        message: Any,
+        receipt_ns: int,
+        origin: Origin | None,
+        depth: View | DropError | None = None,
+    ) -> None:
+        reading = self._topics[name].read(message, receipt_ns, self._memory.parameters, origin, depth)
+        frames = [*reading.frames]
+        for frame in frames:
+            self._transform(reading, frame)
+        if not frames:
+            self._storing.store(reading)
 
     def _transform(self, message: Message, frame: Frame) -> None:
         """Transform what a message has in a frame now if possible; else queue it or drop it."""

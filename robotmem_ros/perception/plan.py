@@ -96,6 +96,8 @@ class Plan:
     readers: Mapping[str, Reader]
     poses: tuple[Reader, ...]
     """Readers of `pose`, in their order."""
+    box: tuple[Reader, ...]
+    """Readers of the four numbers of `box`; none without `depth`."""
     array_path: DotPath | None
     only: tuple[tuple[Reader, frozenset[object]], ...]
     """Readers, each with the values that an element may have there."""
@@ -153,6 +155,7 @@ class Planner:
         return Plan(
             readers=readers,
             poses=tuple(self._reader("pose", source)[0] for source in config.pose),
+            box=self._box(),
             array_path=array_path,
             only=tuple(self._selection(path, values) for path, values in config.only.items()),
             context=self._context(context),
@@ -160,6 +163,21 @@ class Planner:
             message_has_header=self._has_header(self._message),
             element_has_header=array_path is not None and self._has_header(self._element),
         )
+
+    def _box(self) -> tuple[Reader, ...]:
+        config = self._config
+        for key, beside in (("depth", "camera_info"), ("camera_info", "depth")):
+            if getattr(config, key) and not getattr(config, beside):
+                raise self._error(key, getattr(config, key), f"it needs {beside}, too")
+        if not config.depth:
+            return ()
+        if len(config.box) != 4:
+            raise self._error("box", list(config.box), "depth needs the four numbers of a box")
+        readers = [self._reader("box", source) for source in config.box]
+        for source, (_, field_type) in zip(config.box, readers, strict=True):
+            if not field_type.is_scalar or field_type.name not in NUMBERS:
+                raise self._error("box", source, f"it is {field_type}; a number is needed")
+        return tuple(source_reader for source_reader, _ in readers)
 
     def _array_path(self) -> DotPath | None:
         if not self._config.each:

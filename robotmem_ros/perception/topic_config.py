@@ -83,6 +83,19 @@ class TopicConfig:
     )
     orientation: str = _source("A message with x, y, z, w, or an array of four numbers; with `position` only.")
     at_frame: bool = parameter(False, "Without pose and position, it lies at the origin of its frame.")
+    depth: str = parameter(
+        "", "Topic of a depth image, registered to the image of the detector, that gives its 2D boxes a place."
+    )
+    camera_info: str = parameter("", "Topic of the CameraInfo of the image that `box` belongs to; with `depth`.")
+    depth_tolerance: float = parameter(
+        0.05, "Largest time between a box and its depth image, by their stamps.", unit="s", minimum=0.0, maximum=10.0
+    )
+    box: tuple[str, ...] = _source("Four numbers of a 2D box, in pixels; with `depth`.", ())
+    box_format: str = parameter(
+        "center_size",
+        "Numbers of `box`: middle x, middle y, width, height; left, top, right, bottom; or left, top, width, height.",
+        choices=("center_size", "corners", "corner_size"),
+    )
     origin_is_unset: bool = parameter(
         False, "A pose or position at the origin of its frame, without a rotation, is unset."
     )

@@ -14,7 +14,8 @@ from ..memory.clocks import possible_stamp
 from ..memory.config.parameters import Parameters
 from ..memory.models import ImportKey
 from ..memory.objects.field_of_view import FieldOfView
-from .counters import DropReason, TopicCounter
+from .counters import DropError, DropReason, TopicCounter
+from .depth import View
 from .extraction import Extractor
 from .message import Message, Origin
 from .message_types import TypeDescription
@@ -67,11 +68,25 @@ class TopicReader:
         _LOG.debug("%s at %.3f s: dropped unread, %s", self.config.topic, stamp_ns / _NS, DropReason.MIN_INTERVAL.value)
         return True
 
-    def read(self, message: Any, receipt_ns: int, parameters: Parameters, origin: Origin | None = None) -> Message:
+    def time_of_boxes(self, message: Any, receipt_ns: int) -> int:
+        """Return the time of a message that a depth image is to match; its receipt if the content tells none."""
+        try:
+            return self._extractor.time_of_boxes(message, receipt_ns)
+        except Exception:  # `read` counts it
+            return receipt_ns
+
+    def read(
+        self,
+        message: Any,
+        receipt_ns: int,
+        parameters: Parameters,
+        origin: Origin | None = None,
+        depth: View | DropError | None = None,
+    ) -> Message:
         """Return what is to be stored of a message, not transformed yet, and count the rest."""
         self._settle_not_written()
         make = partial(Message, self, parameters.memory_frame, origin)
-        observations, drops, stamp_ns, details = self._extractor.extract(message, receipt_ns, parameters, origin)
+        observations, drops, stamp_ns, details = self._extractor.extract(message, receipt_ns, parameters, origin, depth)
         stamps = [observation.new.observed_at for observation in observations]
         if early := [stamp for stamp in stamps if _is_ahead(stamp, receipt_ns)]:
             observations = [item for item, stamp in zip(observations, stamps, strict=True) if stamp not in early]

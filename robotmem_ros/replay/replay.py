@@ -7,10 +7,12 @@ Seconds count by receipt or by stamp, whichever pass first: a simulation may run
 
 from __future__ import annotations
 
-from collections import Counter, deque
+import math
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ..frames import DEFAULT_HISTORY_NS, TimeJumps, TransformBuffer
@@ -21,6 +23,7 @@ from ..memory.maps import OccupancyGrid, PathPart
 from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
 from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts
+from ..perception.depth import Read
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
 from .bag import READ_ENCODINGS, Bag, RecordedMessage
 from .config import ReplayConfig
@@ -162,7 +165,19 @@ class Replay:
         buffer = TransformBuffer(DEFAULT_HISTORY_NS + self._ahead_ns)
         # A choice of topics excludes the path and the map.
         self._path = PathRecorder(memory, buffer) if parameters.robot_frame and not only else None
-        self._intake = Intake(memory, self._topics, bag.types, buffer=buffer, transform_timeout=0.0, path=self._path)
+        self._intake = Intake(
+            memory,
+            self._topics,
+            bag.types,
+            buffer=buffer,
+            transform_timeout=0.0,
+            depth_timeout=math.inf,
+            path=self._path,
+        )
+        self._camera_topics: defaultdict[str, list[Callable[[bytes, Read], None]]] = defaultdict(list)
+        for camera in self._intake.cameras:
+            self._camera_topics[camera.topic].append(camera.receive_depth)
+            self._camera_topics[camera.info_topic].append(camera.receive_info)
         map_topic = f"/{parameters.map_topic.lstrip('/')}"
         self._map = _RecordedMap(bag, memory, map_topic) if parameters.map_topic and not only else None
         self._ahead = _Ahead(self._ahead_ns)
@@ -187,7 +202,7 @@ class Replay:
         localisation = self._memory.parameters.localisation_topic
         of_map = [self._map.topic] if self._map and self._map.is_there else []
         configured = [topic.topic for topic in self._topics]
-        topics = {_TF, *configured, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
+        topics = {_TF, *configured, *self._camera_topics, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
         for message in self._bag.messages(topics, start_ns - DEFAULT_HISTORY_NS, stop_ns + self._ahead_ns):
             self._pass_on(until_ns=message.receipt_ns - self._ahead_ns, newest_ns=self._times.newest_ns)
             if message.topic == _TF:
@@ -262,7 +277,8 @@ class Replay:
             self._map.import_id = memory.imports.begin(self._recording(self._map.topic, self._config.map_digest))
 
     def _take(self, message: RecordedMessage, localisation: str) -> None:
-        if (message.topic, message.type_name) in self._names or message.topic == localisation:
+        is_named = (message.topic, message.type_name) in self._names
+        if is_named or message.topic in self._camera_topics or message.topic == localisation:
             self._ahead.put(message, self._times.newest_ns)
         if self._map is not None and message.topic == self._map.topic:
             self._map.latest = message
@@ -287,6 +303,8 @@ class Replay:
             if message.topic == self._memory.parameters.localisation_topic:
                 pose = self._bag.deserialised(message)
                 self._intake.receive_localisation(() if pose is None else pose.pose.covariance)
+            for receive in self._camera_topics.get(message.topic, ()):
+                receive(message.raw, partial(self._bag.deserialised, message))
             nth = self._nth_at_its_time(message)
             read: Any = None
             is_read = False

@@ -1,0 +1,79 @@
+"""2D boxes of a recording get their place from its depth images, as live ones do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..support.bags import SECOND, START, stored, write_bag
+from ..support.perception.cameras import (
+    BOXES,
+    CAMERA_INFO,
+    COMPRESSED,
+    HEIGHT,
+    IMAGE,
+    OPTICAL,
+    OPTICAL_IN_MAP,
+    WIDTH,
+    boxes,
+    camera_info,
+    compressed,
+    image,
+    wall,
+)
+from ..support.perception.intakes import transforms
+from ..support.perception.messages import RosbagsMaker
+from .conftest import Import
+
+CONFIG = """
+/**:
+  ros__parameters:
+    perception_topics: [boxes]
+    boxes:
+      topic: /boxes
+      type: vision_msgs/msg/Detection2DArray
+      depth: {depth}
+      camera_info: /info
+"""
+
+
+def drive(depth: str, late: int) -> list[tuple[str, int, Any]]:
+    """Five boxes, one a second; each is recorded `late` ns after its image, or before it."""
+    maker, content = RosbagsMaker(), []
+    make = compressed if "compressed" in depth else image
+    kind = COMPRESSED if "compressed" in depth else IMAGE
+    content.append(("/tf_static", START, transforms(maker, "map", OPTICAL, START, OPTICAL_IN_MAP)))
+    for second in range(1, 6):
+        stamp = START + second * SECOND
+        content += [
+            ("/info", stamp, maker.make(CAMERA_INFO, camera_info(stamp))),
+            (depth, stamp + SECOND // 2, maker.make(kind, make(stamp, wall(2.0)))),
+            ("/boxes", stamp + SECOND // 2 + late, maker.make(BOXES, boxes(stamp, (WIDTH / 2, HEIGHT / 2)))),
+        ]
+    return sorted(content, key=lambda one: one[1])
+
+
+@pytest.mark.parametrize("late", [SECOND // 5, -SECOND // 5])
+@pytest.mark.parametrize("depth", ["/camera/depth", "/camera/depth/compressedDepth"])
+def test_boxes_of_a_recording_become_one_object(
+    tmp_path: Path, imported: Import, db: Path, depth: str, late: int
+) -> None:
+    recording = write_bag(tmp_path / "bag", RosbagsMaker(), drive(depth, late))  # type: ignore[arg-type]
+    assert imported(recording, config=CONFIG.format(depth=depth)) == 0
+    (mug,) = stored(db)
+    assert (mug.label, mug.times_seen, mug.frame_id) == ("mug", 5, "map")
+    assert mug.pose is not None
+    assert mug.pose[:3] == pytest.approx((12.0, 0.0, 1.0), abs=0.01)
+
+
+def test_a_recording_without_the_images_says_why_nothing_is_stored(
+    tmp_path: Path, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = [one for one in drive("/camera/depth", 0) if one[0] != "/camera/depth"]
+    recording = write_bag(tmp_path / "bag", RosbagsMaker(), content)  # type: ignore[arg-type]
+    assert imported(recording, config=CONFIG.format(depth="/camera/depth")) == 0
+    assert stored(db) == []
+    out = capsys.readouterr().out
+    assert "no_depth" in out

@@ -52,7 +52,7 @@ FLOORS = (
     {"fellow_robots", "maps"},
     {"text"},
     {"config"},
-    {"areas", "background", "entries", "new_memory"},
+    {"areas", "background", "entries", "new_memory", "new_unit"},
     {"conditions"},
     {"storage"},
     {"table"},

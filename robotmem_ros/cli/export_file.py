@@ -9,16 +9,20 @@ from contextlib import contextmanager, nullcontext
 from gzip import GzipFile
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..memory.batch import Batch, opened_lines
-from ..memory.errors import InvalidFieldError
+from ..memory.errors import MALFORMED, InvalidFieldError
 from ..memory.maps import Move, PathPart
 from ..memory.new_file import new_file
+from ..memory.new_unit import check_head, check_points, check_unit
 from .output import write_result
 
 STANDARD = Path("-")
 """Standard output of an export, standard input of an import."""
+_MAX_LINE = 400_000_000
+"""Characters of a line: a memory with the largest raw data that a parameter allows has 358 million."""
+_FOREIGN = "it was not written by `robotmem export`"
 Part = Batch | tuple[PathPart, ...]
 """Part of an export: changes, or a piece of the path."""
 
@@ -44,13 +48,23 @@ def opened_import(path: Path) -> Iterator[Iterator[str]]:
     """Give the lines of an export."""
     try:
         with opened_lines(Path("/dev/stdin") if path == STANDARD else path) as file:
-            yield file
+            yield _lines(file, path)
     except (OSError, EOFError, zlib.error) as cause:
         raise InvalidFieldError(
             "FILE.jsonl", path, f"cannot be read ({getattr(cause, 'strerror', '') or cause})"
         ) from cause
     except UnicodeDecodeError as cause:
         raise InvalidFieldError("FILE.jsonl", path, "is no UTF-8 text") from cause
+
+
+def _lines(file: TextIO, path: Path) -> Iterator[str]:
+    number = 0
+    while line := file.readline(_MAX_LINE + 1):
+        number += 1
+        if len(line) > _MAX_LINE:
+            problem = f"is longer than {_MAX_LINE:,} characters; {_FOREIGN}"
+            raise InvalidFieldError(f"line {number} of {path}", line[:80], problem)
+        yield line
 
 
 def read_parts(path: Path) -> Generator[Part]:
@@ -65,16 +79,13 @@ def read_parts(path: Path) -> Generator[Part]:
         for number, line in lines:
             with _as_error_of(f"line {number} of {path}", line):
                 row = json.loads(line)
-                if "batch" in row:
-                    is_whole = False
-                    yield _batch(row, lines, path)
-                elif "end" in row:
-                    is_whole = True
-                elif "unit" in row:
-                    # What retention wrote before it deleted it.
-                    yield Batch(row["robot"], "", 0, 0, (row,))
-                else:
-                    yield _path(row["points"])
+                head = check_head(row) if "batch" in row else None
+                part = None if "batch" in row or "end" in row else _part(row)
+            is_whole = head is None and (is_whole or part is None)
+            if head is not None:
+                part = _batch(head, lines, path)
+            if part is not None:
+                yield part
     if not is_whole:
         raise _cut_off(path)
 
@@ -111,17 +122,31 @@ def rewrite_without(path: Path, deleted: Set[str]) -> int:
 def _as_error_of(place: str, line: str) -> Iterator[None]:
     try:
         yield
-    except (KeyError, TypeError, ValueError) as cause:
-        raise InvalidFieldError(place, line, "was not written by `robotmem export`") from cause
+    except InvalidFieldError as error:
+        problem = f"{error.expected}; {_FOREIGN}"
+        raise InvalidFieldError(f"{place}, {error.field}", error.value, problem) from error
+    except MALFORMED as cause:
+        raise InvalidFieldError(place, line, _FOREIGN.removeprefix("it ")) from cause
 
 
-def _batch(head: dict[str, Any], lines: Iterator[tuple[int, str]], path: Path) -> Batch:
-    rows = tuple(json.loads(line) for _, line in islice(lines, head["rows"]))
+def _batch(head: Mapping[str, Any], lines: Iterator[tuple[int, str]], path: Path) -> Batch:
+    rows = []
+    for number, line in islice(lines, head["rows"]):
+        with _as_error_of(f"line {number} of {path}", line):
+            rows.append(check_unit(json.loads(line)))
     if len(rows) < head["rows"]:
         raise _cut_off(path)
     return Batch(
-        head["robot"], head["epoch"], head["first"], head["last"], rows, tuple(head["deleted"]), head["lived_days"]
-    )  # fmt: skip
+        head["robot"], head["epoch"], head["first"], head["last"], tuple(rows), head["deleted"], head["lived_days"]
+    )
+
+
+def _part(row: Mapping[str, Any]) -> Part:
+    if "unit" in row:
+        # What retention wrote before it deleted it.
+        unit = check_unit(row)
+        return Batch(unit["robot"], "", 0, 0, (unit,))
+    return _path(check_points(row["points"]))
 
 
 def _path(points: list[dict[str, Any]]) -> tuple[PathPart, ...]:
@@ -141,4 +166,4 @@ def _move(point: Mapping[str, Any]) -> Move:
 
 
 def _cut_off(path: Path) -> InvalidFieldError:
-    return InvalidFieldError("FILE.jsonl", path, "is cut off; what came before was imported, import a whole export")
+    return InvalidFieldError("FILE.jsonl", path, "is cut off")

@@ -23,13 +23,17 @@ def _import(arguments: argparse.Namespace) -> None:
     total = Applied()
     if arguments.robot:
         robot_name("--robot", arguments.robot)
-    with closing(read_parts(arguments.file)) as parts:
-        # A file that cannot be read makes no database.
-        first = next(parts, None)
-        with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
-            for part in chain(() if first is None else (first,), parts):
-                own_part = _of_another(arguments, memory, part) if arguments.robot else part
-                total = Applied(*map(add, total, _store_part(memory, own_part)))
+    try:
+        with closing(read_parts(arguments.file)) as parts:
+            # A file that cannot be read makes no database.
+            first = next(parts, None)
+            with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
+                for part in chain(() if first is None else (first,), parts):
+                    own_part = _of_another(arguments, memory, part) if arguments.robot else part
+                    total = Applied(*map(add, total, _store_part(memory, own_part)))
+    except InvalidFieldError as error:
+        before = f"what came before it was imported ({total.stored} memories)"
+        raise InvalidFieldError(error.field, error.value, f"{error.expected}; {before}") from error
     exceptions = {"were there before": total.known, "stay deleted": total.refused}
     write_result(
         f"imported: {total.stored} memories" + "".join(f", {n} {label}" for label, n in exceptions.items() if n) + "\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from robotmem_ros.cli import export_file
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.storage.functions import register
@@ -108,3 +109,63 @@ def test_an_export_that_fails_leaves_nothing_behind(
     assert "cannot be written (No such file or directory)" in capsys.readouterr().err
     assert main(["export", str(tmp_path), "--db", str(db)]) == 1
     assert "cannot be written (File exists)" in capsys.readouterr().err
+
+
+def test_a_hostile_row_is_named_by_line_field_and_value_and_what_came_before_stays(
+    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines, new = tmp_path / "memories.jsonl", tmp_path / "new.db"
+    assert main(["export", str(lines), "--db", str(db)]) == 0
+    head, *rows = lines.read_text().splitlines()
+    place = next(number for number, row in enumerate(rows) if '"label": "mug"' in row)
+    rows[place] = rows[place].replace('"confidence": 0.9', '"confidence": NaN', 1)
+    hostile = tmp_path / "hostile.jsonl"
+    hostile.write_text("\n".join([head, *rows]) + "\n")
+    capsys.readouterr()
+    assert main(["import", str(hostile), "--db", str(new)]) == 1
+    told = capsys.readouterr().err
+    assert f"line {place + 2} of {hostile}, confidence: nan must be a finite number" in told
+    assert "what came before it was imported (0 memories)" in told
+    assert not new.exists()
+    both = tmp_path / "both.jsonl"
+    both.write_text(lines.read_text() + hostile.read_text())
+    assert main(["import", str(both), "--db", str(new)]) == 1
+    assert "what came before it was imported (3 memories)" in capsys.readouterr().err
+    with RobotMemory(new, embedding_model="") as memory:
+        assert [hit.memory.label for hit in memory.recall("mug")] == ["mug"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000,
+        '{"batch": 1, "rows": ' + "[" * 100_000,
+        '{"batch": 1, "robot": 5, "rows": 1}',
+        '{"unit": "memory", "context": ' + '{"a": ' * 200 + "1" + "}" * 202,
+        json.dumps({"type": "path", "points": [{"x": float("nan")}]}),
+        json.dumps({"type": "path", "points": 5}),
+        "9" * 10_000,
+        "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
+    ],
+)
+def test_a_line_that_is_nested_too_deeply_or_of_another_shape_is_one_error(
+    tmp_path: Path, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = tmp_path / "memories.jsonl"
+    lines.write_text(line + "\n")
+    assert main(["import", str(lines), "--db", str(tmp_path / "new.db")]) == 1
+    told = capsys.readouterr().err
+    assert f"line 1 of {lines}" in told
+    assert told.count("\n") == 1
+    assert len(told) < 1000
+
+
+def test_a_line_without_an_end_is_read_up_to_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(export_file, "_MAX_LINE", 10_000)
+    lines = tmp_path / "memories.jsonl"
+    lines.write_text('{"end": 0, "epoch": ""}\n' + '{"a": "' + "x" * 20_000)
+    assert main(["import", str(lines), "--db", str(tmp_path / "new.db")]) == 1
+    assert f"line 2 of {lines}: " in (told := capsys.readouterr().err)
+    assert "is longer than 10,000 characters" in told

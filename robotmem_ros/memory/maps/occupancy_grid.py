@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +95,24 @@ class OccupancyGrid:
         black, white, _ = _GREY
         grey[: OCCUPIED + 1] = np.rint(np.linspace(white, black, OCCUPIED + 1))
         return _grey_png(grey[self.array().view(np.uint8)][::-1])
+
+
+def read_grid(row: Mapping[str, Any]) -> OccupancyGrid:
+    """Return the grid of a unit of a feed, whose cells are compressed and in Base64.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    check_size(row["width"], row["height"])
+    try:
+        cells = zlib.decompressobj().decompress(base64.b64decode(row["cells"]), row["width"] * row["height"] + 1)
+    except zlib.error as cause:
+        raise InvalidFieldError("cells", row["cells"], f"cannot be decompressed ({cause})") from cause
+    return OccupancyGrid(
+        map_id=row["map_id"], frame_id=row["frame_id"], resolution=row["resolution"],
+        origin=Origin(row["origin_x"], row["origin_y"], row["origin_yaw"]),
+        width=row["width"], height=row["height"], cells=cells, observed_at=row["observed_at"],
+    )  # fmt: skip
 
 
 def check_size(width: int, height: int) -> None:

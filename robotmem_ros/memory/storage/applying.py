@@ -15,9 +15,11 @@ from ..batch import Applied, Batch
 from ..conditions.decay import LATEST_DAY
 from ..errors import MALFORMED, InvalidFieldError
 from ..fellow_robots import is_of_another
+from ..maps.occupancy_grid import read_grid
 from ..models import Kind, NewMemory, Pose, Similarity
+from ..new_unit import check_deleted, check_unit
 from ..text.normal_form import tag_key
-from ..validation import check_coordinates, compact_json
+from ..validation import compact_json
 from . import area_rows, fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
 from .snapshot import Transaction
 
@@ -43,13 +45,11 @@ def apply(transaction: Transaction, batch: Batch) -> Applied:
     Raises:
         InvalidFieldError: a deletion or a row of the batch is malformed.
     """
-    try:
-        deletions = sum(_delete(transaction, bytes.fromhex(uuid)) for uuid in batch.deleted)
-    except (sqlite3.Error, *MALFORMED) as cause:
-        raise InvalidFieldError("deleted", batch.deleted, "must be UUIDs in hexadecimal digits") from cause
+    deletions = sum(_delete(transaction, bytes.fromhex(uuid)) for uuid in check_deleted(batch.deleted))
     writer = _Writer(transaction)
+    clean_rows = [_checked(index, row) for index, row in enumerate(batch.rows)]
     for step, step_rows in (
-        (writer.choose, batch.rows), (writer.insert, (writer.newer,)), (writer.store, writer.newer),
+        (writer.choose, clean_rows), (writer.insert, (writer.newer,)), (writer.store, writer.newer),
         (writer.link, writer.newer),
     ):  # fmt: skip
         row: Any = None
@@ -66,9 +66,15 @@ def apply(transaction: Transaction, batch: Batch) -> Applied:
     return Applied(memories, deletions, writer.known_memories, writer.refused_memories)
 
 
+def _checked(index: int, row: Row) -> Row:
+    try:
+        return check_unit(row)
+    except InvalidFieldError as error:
+        expected = f"{error.expected}; the row was not written by `robotmem export`"
+        raise InvalidFieldError(f"rows[{index}].{error.field}", error.value, expected) from error
+
+
 def _delete(transaction: Transaction, uuid: bytes) -> int:
-    if len(uuid) != 16:
-        raise ValueError("a UUID has 16 bytes")
     memory_id = revisions.memory_of(transaction, uuid)
     deletions = rows.delete(transaction, [memory_id]) if memory_id is not None else 0
     for table in ("sessions", "occupancy_grids", "tag_meta", "areas"):
@@ -90,7 +96,7 @@ class _Writer:
 
     def choose(self, row: Row) -> None:
         """Keep a row if it is newer than what the file has."""
-        uuid = _bytes("uuid", row)
+        uuid = bytes.fromhex(row["uuid"])
         if self._transaction.row("SELECT 1 FROM deleted WHERE uuid = ?", (uuid,)):
             self.refused_memories += row["unit"] == "memory"
         elif self._is_newer(row, uuid):
@@ -271,7 +277,7 @@ class _Writer:
                 self._transaction.execute(sql, (session_id, memory_id, float(share)))
 
     def _store_map(self, row: Row) -> None:
-        grid = map_rows.unpack(row)
+        grid = read_grid(row)
         map_rows.save(self._transaction, map_rows.pack(grid), str(row["collection"]))
         self._transaction.execute(
             "UPDATE occupancy_grids SET uuid = ?, origin = ? WHERE map_id = ?",
@@ -299,24 +305,13 @@ class _Writer:
 
 
 def _new_memory(row: Row) -> NewMemory:
-    if row["type"] == Kind.NOTE.value:
-        raise ValueError("a note is read from its file")
     values = {name: units.as_stored(name, row[name]) for name in rows.COLUMNS}
     values["context"] = compact_json(row["context"])
     if row["perception_metadata"] is not None:
         values["perception_metadata"] = compact_json(row["perception_metadata"])
     pose = None if row["x"] is None else Pose(*(row[axis] for axis in Pose._fields))
-    if pose is not None:
-        check_coordinates("pose", pose[:3])
     return NewMemory(**values, kind=Kind(row["type"]), pose=pose)
 
 
 def _origin(row: Row) -> bytes:
-    return _bytes("robot", row) + int(row["revision"]).to_bytes(8, "big")
-
-
-def _bytes(name: str, row: Row) -> bytes:
-    value = bytes.fromhex(row[name])
-    if len(value) != 16:
-        raise ValueError(f"{name} must have 32 hexadecimal digits")
-    return value
+    return bytes.fromhex(row["robot"]) + int(row["revision"]).to_bytes(8, "big")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import zlib
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..maps import OccupancyGrid, Origin
-from ..maps.occupancy_grid import check_size
 from ..models import ImportKey
 from . import imports, revisions
 from .path_rows import newest_map
@@ -82,20 +79,6 @@ def save(
          collection, new.digest, new.cells, revisions.uuid7()),
     )  # fmt: skip
     return True
-
-
-def unpack(row: Mapping[str, Any]) -> OccupancyGrid:
-    """Return the grid of a row of `units.others`; raises LookupError, TypeError or ValueError for what is none."""
-    check_size(row["width"], row["height"])
-    try:
-        cells = zlib.decompressobj().decompress(base64.b64decode(row["cells"]), row["width"] * row["height"] + 1)
-    except zlib.error as cause:
-        raise ValueError(str(cause)) from cause
-    return OccupancyGrid(
-        map_id=row["map_id"], frame_id=row["frame_id"], resolution=row["resolution"],
-        origin=Origin(row["origin_x"], row["origin_y"], row["origin_yaw"]),
-        width=row["width"], height=row["height"], cells=cells, observed_at=row["observed_at"],
-    )  # fmt: skip
 
 
 def load(snapshot: Snapshot, map_id: str | None) -> OccupancyGrid | None:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..conditions.decay import LATEST_DAY
-from ..models import Decision
 from . import revisions
 from .snapshot import Snapshot
 
@@ -162,23 +161,9 @@ def _as_json(row: Row) -> Row:
 
 
 def as_stored(name: str, value: Any) -> Any:
-    """Return the value of a column as the database has it.
-
-    Raises:
-        TypeError: it is of no type that a column has; or ValueError.
-    """
+    """Return the value of a column of a checked unit as the database has it."""
     if value is None:
         return None
     if name in JSON_COLUMNS:
-        if name == "decisions":
-            value = [Decision(*decision) for decision in value]
-        elif not isinstance(value, Mapping):
-            raise TypeError(f"{name} is no JSON object")
-        elif name == "tags" and not {*value.values()} <= {"auto", "user"}:
-            raise ValueError("tags have a source that is neither auto nor user")
         return json.dumps(value, ensure_ascii=False)
-    if name in BINARY_COLUMNS:
-        return base64.b64decode(value, validate=True)
-    if not isinstance(value, (str, int, float)):
-        raise TypeError(f"{name} is no text or number")
-    return value
+    return base64.b64decode(value) if name in BINARY_COLUMNS else value

@@ -15,7 +15,7 @@ from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableEr
 from .embedding.embedders import Embedders
 from .embedding.providers import Choice, choices, former_choice, load_first
 from .heap import release_free_memory
-from .interrupts import Threads
+from .interrupts import Event, Threads
 from .learning.alike import FactIndex
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
@@ -72,6 +72,7 @@ class Parts:
         self.areas = Areas(parameters)
         classifier = classifier_loader(at_start.rules_file, at_start.taxonomy_file)
         self._closing = threading.RLock()
+        self._is_closing = Event()
         self.maintenance = MaintenanceLoop()
         # What is made later is closed earlier.
         with ExitStack() as stack:
@@ -80,7 +81,7 @@ class Parts:
             self.sessions = Episodes(self.database, clock)
             self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
-            reranker = Reranker(at_start)
+            reranker = Reranker(at_start, self._is_closing)
             stack.callback(reranker.close)
             self.threads = Threads(at_start.worker_threads, "robotmem-query")
             stack.callback(self.threads.shutdown)
@@ -89,7 +90,9 @@ class Parts:
             else:
                 if keeps_model and (stored := _stored_model(self.database)):
                     at_start = at_start.changed(embedding_model=stored)
-                self.embedders = _in_background(embedder, at_start, patience, self.maintenance, self.database)
+                self.embedders = _in_background(
+                    embedder, at_start, patience, self.maintenance, self.database, is_closing=self._is_closing
+                )
                 stack.callback(self.embedders.close)
             self.attributes = AttributeIndex(lambda: parameters().decay_rate)
             self.vectors = VectorIndex(self.attributes, self.threads)
@@ -103,6 +106,7 @@ class Parts:
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
             stack.callback(self.maintenance.close)
             stack.callback(self.retention.stop)
+            stack.callback(self._is_closing.set)
             self._open = stack.pop_all()
         self.learning = Learning(
             self.database,
@@ -199,10 +203,18 @@ class Parts:
 
 
 def _in_background(
-    embedder: Embedder | None, parameters: Parameters, patience: float, maintenance: MaintenanceLoop, database: Database
+    embedder: Embedder | None,
+    parameters: Parameters,
+    patience: float,
+    maintenance: MaintenanceLoop,
+    database: Database,
+    *,
+    is_closing: Event,
 ) -> Embedders:
+    asks_service = Event()
+
     def in_background(name: str, load: Callable[[], Embedder] | None) -> BackgroundEmbedder:
-        return BackgroundEmbedder(name, load, patience=patience, settled=maintenance.notify)
+        return BackgroundEmbedder(name, load, patience=patience, settled=maintenance.notify, asks_service=asks_service)
 
     chain, threads, stored_name = choices(parameters), parameters.embedding_threads, _stored_model(database)
     if embedder is not None:
@@ -210,12 +222,16 @@ def _in_background(
         if stored_name not in (None, embedder.name):
             former = former_choice((), stored_name)
     else:
-        load = (lambda: load_first(chain, threads, _stored_model(database))) if chain else None
-        configured = in_background(parameters.embedding_model, load)
+
+        def load() -> Embedder:
+            return load_first(chain, threads, _stored_model(database), is_closing, asks_service)
+
+        configured = in_background(parameters.embedding_model, load if chain else None)
         former = former_choice(chain, stored_name) if chain and stored_name is not None else None
     if former is None:
         return Embedders(configured)
-    return Embedders(configured, in_background(former.name, partial(_load_former, former, threads)))
+    load_former = partial(_load_former, former, threads, is_closing, asks_service)
+    return Embedders(configured, in_background(former.name, load_former))
 
 
 def _stored_model(database: Database) -> str | None:
@@ -223,9 +239,9 @@ def _stored_model(database: Database) -> str | None:
         return model_rows.model(snapshot)
 
 
-def _load_former(choice: Choice, threads: int) -> Embedder:
+def _load_former(choice: Choice, threads: int, is_closing: Event, asks_service: Event) -> Embedder:
     try:
-        return choice.load(threads)
+        return load_first((choice,), threads, None, is_closing, asks_service)
     except ModelUnavailableError as error:
         reason = f"the vectors are still those of the model {choice.name!r}, which cannot be used: {error}"
         raise ModelUnavailableError(reason) from error

@@ -21,6 +21,8 @@ class EmbeddingService(ThreadingHTTPServer):
 
     daemon_threads = True
     failure = ""
+    raw = b""
+    """Sent instead of a response, if it is not empty."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -47,6 +49,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append((self.path, dict(self.headers), body))
+        if self.server.raw:
+            self.wfile.write(self.server.raw)
+            self.close_connection = True
+            return
         match self.server.failure:
             case "slow":
                 time.sleep(5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
@@ -22,6 +23,10 @@ from .cooldown import Cooldown
 from .reading import reads
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
+QUERY_TIMEOUT = 2.0
+"""Seconds for the vector of a query by a service; words answer it sooner than a planner gives up."""
+_LOOK = 0.1
+"""Seconds between two looks whether it is a service that is waited for."""
 _CACHE_SIZE = 4096
 _LOG = logging.getLogger(__name__)
 
@@ -96,6 +101,7 @@ class BackgroundEmbedder:
         name: Name of the model, while none is loaded.
         load: Returns the model, or raises ModelUnavailableError; None if none is configured.
         patience: Seconds that a call waits for the model that is being loaded.
+        asks_service: Is set while it is a service that is asked: a call waits for that no longer than for a vector.
         settled: Is called when the model is loaded or cannot be, and when a pause ends.
         cooldown: The pauses.
     """
@@ -107,11 +113,13 @@ class BackgroundEmbedder:
         *,
         patience: float,
         settled: Callable[[], None] = lambda: None,
+        asks_service: Event | None = None,
         cooldown: Cooldown | None = None,
     ) -> None:
         self._configured_name = name
         self._load = load
         self._patience = patience
+        self._asks_service = asks_service or Event()
         self._cooldown = cooldown or Cooldown()
         self._model: Embedder | None = None
         self._why_not = "the embedding model is being loaded" if load else NOT_CONFIGURED
@@ -250,8 +258,7 @@ class BackgroundEmbedder:
 
     @contextmanager
     def _in_use(self) -> Iterator[Embedder]:
-        if self._patience > 0:
-            self._settled.wait(self._patience)
+        self._wait_for_load()
         with self._calls.running():
             model = self._model
             if model is None:
@@ -264,6 +271,14 @@ class BackgroundEmbedder:
             except ServiceFailedError as error:
                 self._cooldown.fail(str(error), error.retry_after)
                 raise
+
+    def _wait_for_load(self) -> None:
+        start = time.monotonic()
+        while not self._settled.is_set():
+            patience = min(self._patience, QUERY_TIMEOUT) if self._asks_service.is_set() else self._patience
+            if (seconds_left := start + patience - time.monotonic()) <= 0:
+                break
+            self._settled.wait(min(seconds_left, _LOOK))
 
     def _warn(self) -> None:
         # Once, for whoever does not read the reason of a result; without a model by choice there is nothing to warn of.
@@ -293,9 +308,10 @@ def usable_vectors(vectors: npt.ArrayLike | Sequence[Vector], count: int, dim: i
         UnusableVectorError: they are of another number or length, or one is zero, infinite, or not a number.
     """
     try:
-        rows = np.asarray(vectors, np.float32)
-    except (TypeError, ValueError) as cause:
-        raise UnusableVectorError(f"no vectors: {cause}") from cause
+        with np.errstate(over="ignore"):  # what is too large becomes infinite
+            rows = np.asarray(vectors, np.float32)
+    except (TypeError, ValueError, OverflowError):
+        raise UnusableVectorError("no vectors of numbers") from None
     if rows.ndim != 2 or rows.shape != (count, dim or rows.shape[-1]):
         raise UnusableVectorError(f"an array of shape {rows.shape} instead of {(count, dim or 'any')}")
     if not np.isfinite(rows).all():

@@ -4,39 +4,56 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 
-from ..interrupts import Threads
+from ..interrupts import Event, Threads
 from ..models import Vector, Vectors
 from ..package_imports import importing
 from .apis import APIS, chosen_url
-from .embedder import ModelUnavailableError, ServiceFailedError, UnusableVectorError, usable_vectors
+from .embedder import (
+    QUERY_TIMEOUT,
+    ModelUnavailableError,
+    ServiceFailedError,
+    UnusableVectorError,
+    usable_vectors,
+)
 from .service_key import service_key
 
 if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
-QUERY_TIMEOUT = 2.0
-"""Seconds for the vector of a query; words answer it sooner than a planner gives up."""
 _BATCH_TIMEOUT = 30.0
 """Seconds for those of stored texts, and for the first one, before which a service may have to load the model."""
 _CALLS = 8
 """Requests under way at once; the others wait within their own time."""
-_LARGEST = 64_000_000
-"""Bytes of a response: those of 512 vectors of 4096 components as JSON are less."""
+_LARGEST = 16_000_000
+"""Bytes of a response: those of 64 vectors of 8192 components as JSON are less."""
+_LONGEST_VECTOR = 65_536
+_LOOK = 0.1
+"""Seconds between two looks of one that waits whether its memory is being closed."""
 _WRONG_TEXT = frozenset({400, 413, 422})
 """Status codes that tell that a text cannot be embedded, not that the service fails."""
 _RETRY_AFTER_LIMIT = 3600.0
+_THREADS = "robotmem-service"
+_LOGGERS = (
+    "httpx", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy", "httpcore.socks",
+)  # fmt: skip
+"""Loggers that write down what a service sent."""
 
 
 class HttpService:
     """A service that is sent JSON and returns JSON.
+
+    Nothing that it sends stands in a message, an exception or a log: it was told the key, and may send it back.
 
     Args:
         title: Name of it in messages.
@@ -44,12 +61,15 @@ class HttpService:
         parameter: Parameter that gives the address.
         key: Its key; empty if it needs none.
         headers: Headers that carry the key.
+        closing: Is set when the memory is being closed: nothing is awaited any more.
 
     Raises:
         ModelUnavailableError: httpx is not installed, or the address cannot be used.
     """
 
-    def __init__(self, title: str, address: str, parameter: str, key: str, headers: dict[str, str]) -> None:
+    def __init__(
+        self, title: str, address: str, parameter: str, key: str, headers: dict[str, str], *, closing: Event
+    ) -> None:
         try:
             with importing:
                 import httpx
@@ -59,9 +79,13 @@ class HttpService:
         self._title = title
         self._address = address
         self._place = _checked_url(httpx, parameter, address, key)
-        self._client = httpx.Client(headers=headers)
+        self._closing = closing
+        # A compressed body can be a thousand times as large, and compressed twice a million times.
+        self._client = httpx.Client(headers={**headers, "Accept-Encoding": "identity"})
+        for logger in _LOGGERS:
+            logging.getLogger(logger).addFilter(_is_of_others)
         # The client bounds each step of a request, and a name server not at all: only a waiter can bound the whole.
-        self._threads = Threads(_CALLS, "robotmem-service")
+        self._threads = Threads(_CALLS, _THREADS)
 
     def request(self, path: str, body: dict[str, Any], timeout: float, read: Callable[[Any], T], *, content: str) -> T:
         """Return what `read` makes of a response; it raises LookupError, TypeError or ValueError without content.
@@ -70,25 +94,45 @@ class HttpService:
             ServiceFailedError: the service failed, gave nothing usable, or took longer than `timeout` seconds.
             RefusedTextError: the service refuses a text.
         """
+        # The failure is raised when no exception is at hand that may hold what the service sent.
         try:
             posting = self._threads.submit(self._post, path, body, timeout)
         except RuntimeError as cause:  # closed
             raise self._failure(str(cause)) from cause
+        if reason := self._await(posting, timeout):
+            raise self._failure(reason)
+        failure: ModelUnavailableError
         try:
-            return read(json.loads(posting.result(timeout)))
-        except (FutureTimeoutError, self._httpx.TimeoutException) as cause:
-            raise self._failure(f"no whole response within {timeout:.2g} s") from cause
+            return read(json.loads(posting.result()))
+        except ModelUnavailableError as error:
+            failure = self._failure(str(error)) if isinstance(error, UnusableVectorError) else error
+        except self._httpx.TimeoutException:
+            failure = self._failure(_late(timeout))
+        except self._httpx.ConnectError as cause:
+            # That comes from this machine, before anything was sent.
+            failure = self._failure(f"ConnectError: {cause}")
         except self._httpx.HTTPError as cause:
-            raise self._failure(f"{type(cause).__name__}: {cause}") from cause
-        except UnusableVectorError as cause:
-            raise self._failure(str(cause)) from cause
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as cause:
-            raise self._failure(f"the response holds no {content}") from cause
+            failure = self._failure(type(cause).__name__)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
+            failure = self._failure(f"the response holds no {content}")
+        raise failure
 
     def close(self) -> None:
         """Close the connections."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._client.close()
+
+    def _await(self, posting: Future[bytes], timeout: float) -> str:
+        # Returns why the response is not awaited any longer; empty once it is there, or failed.
+        end = time.monotonic() + timeout
+        done = Event()
+        posting.add_done_callback(lambda _: done.set())
+        while not done.wait(min(_LOOK, max(end - time.monotonic(), 0.0))):
+            if self._closing.is_set():
+                return "the memory is being closed"
+            if time.monotonic() >= end:
+                return _late(timeout)
+        return ""
 
     def _post(self, path: str, body: dict[str, Any], timeout: float) -> bytes:
         # A service that sends a byte now and then must not keep a thread.
@@ -98,9 +142,10 @@ class HttpService:
             if response.status_code in _WRONG_TEXT:
                 raise RefusedTextError(f"{self._place} refuses the text (HTTP {response.status_code})")
             if response.status_code != self._httpx.codes.OK:
-                status = f"HTTP {response.status_code} {response.reason_phrase}".strip()
-                raise self._failure(status, _retry_after(response))
-            for chunk in response.iter_bytes():
+                raise self._failure(_status(response.status_code), _retry_after(response))
+            if response.headers.get("content-encoding", "identity") != "identity":
+                raise self._failure("the response is compressed, which was not asked for")
+            for chunk in response.iter_raw():
                 content += chunk
                 if len(content) > _LARGEST:
                     raise self._failure(f"the response has more than {_LARGEST:,} bytes")
@@ -119,6 +164,7 @@ class HttpEmbedder:
         provider: One of `APIS`.
         model: Name of the model; empty means the provider's default.
         url: Address of the service; empty means that of the environment or the provider's.
+        closing: Is set when the memory is being closed.
 
     Raises:
         ModelUnavailableError: httpx is not installed, or the address or the key cannot be used.
@@ -128,7 +174,7 @@ class HttpEmbedder:
     available = True
     batch = 64
 
-    def __init__(self, provider: str, model: str = "", url: str = "") -> None:
+    def __init__(self, provider: str, model: str = "", url: str = "", closing: Event | None = None) -> None:
         self._api = APIS[provider]
         self._model = model or self._api.model
         self.name = f"{provider}:{self._model}"
@@ -138,7 +184,8 @@ class HttpEmbedder:
             variables = " or ".join(self._api.key_variables)
             raise ModelUnavailableError(f"embedding_model: {self.name!r} needs a key in the environment ({variables})")
         headers = self._api.headers(key) if key else {}
-        self._service = HttpService(f"embedding service {self.name!r}", address, "embedding_url", key, headers)
+        title = f"embedding service {self.name!r}"
+        self._service = HttpService(title, address, "embedding_url", key, headers, closing=closing or Event())
         self.dim = 0
         try:
             self.dim = len(self._request(["warm up"], _BATCH_TIMEOUT)[0])
@@ -171,11 +218,13 @@ class HttpEmbedder:
 
     def _request(self, texts: Sequence[str], timeout: float) -> Vectors:
         def read(response: Any) -> Vectors:
-            return usable_vectors(self._api.vectors(response), len(texts), self.dim or None)
+            return usable_vectors(_numbers(self._api.vectors(response)), len(texts), self.dim or None)
 
         path, body = self._api.path(self._model), self._api.body(self._model, texts)
         rows = self._service.request(path, body, timeout, read, content="vectors")
-        unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        # The squares of components as large or as small as float32 has them need more room.
+        wide = rows.astype(np.float64)
+        unit: Vectors = (wide / np.linalg.norm(wide, axis=1, keepdims=True)).astype(np.float32)
         return unit
 
 
@@ -189,17 +238,46 @@ def _checked_url(httpx: Any, parameter: str, address: str, key: str) -> str:
     Raises:
         ModelUnavailableError: it is no address of a server, holds a password, or would carry a key unencrypted.
     """
+    # Before anything shows it.
+    if "@" in address or "?" in address or (key and key in unquote(address)):
+        raise ModelUnavailableError(
+            f"{parameter}: must hold no user and no query, nor the key; keys belong into the environment"
+        )
     try:
         url: httpx.URL = httpx.URL(address)
     except (httpx.InvalidURL, TypeError) as cause:
         raise ModelUnavailableError(f"{parameter}: {address!r} is no address: {cause}") from cause
     if url.scheme not in {"http", "https"} or not url.host:
         raise ModelUnavailableError(f"{parameter}: {address!r} must begin with http:// or https:// and name a host")
-    if url.userinfo or url.query:
-        raise ModelUnavailableError(f"{parameter}: must hold no user and no query; keys belong into the environment")
     if key and url.scheme == "http" and not _is_local(url.host):
         raise ModelUnavailableError(f"{parameter}: {address!r} would carry the key unencrypted; use https://")
     return str(url)
+
+
+def _numbers(vectors: Any) -> list[list[float]]:
+    # numpy reads "1.5" and true as numbers.
+    for vector in vectors:
+        if not isinstance(vector, list) or not all(type(component) in (int, float) for component in vector):
+            raise UnusableVectorError("a vector that is no list of numbers")
+        if len(vector) > _LONGEST_VECTOR:
+            raise UnusableVectorError(f"a vector of more than {_LONGEST_VECTOR:,} components")
+    return list(vectors)
+
+
+def _status(code: int) -> str:
+    # By our own words: those of the service may hold the key.
+    try:
+        return f"HTTP {code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return f"HTTP {code}"
+
+
+def _late(timeout: float) -> str:
+    return f"no whole response within {timeout:.2g} s"
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    return not (record.threadName or "").startswith(_THREADS)
 
 
 def _is_local(host: str) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
+from ..interrupts import Event
 from .apis import APIS
 from .embedder import Embedder, ModelUnavailableError
 from .fastembed_provider import FastEmbedEmbedder, find_folder
@@ -31,15 +32,15 @@ class Choice(NamedTuple):
             return Path(self.model).name if find_folder(self.model) else self.model
         return f"{self.provider}:{self.model or APIS[self.provider].model}"
 
-    def load(self, threads: int) -> Embedder:
-        """Return the provider, ready to embed.
+    def load(self, threads: int, closing: Event) -> Embedder:
+        """Return the provider, ready to embed; once `closing` is set, no service is awaited any more.
 
         Raises:
             ModelUnavailableError: it cannot be used now.
         """
         if self.provider == "fastembed":
             return FastEmbedEmbedder(self.model, threads)
-        return HttpEmbedder(self.provider, self.model, self.url)
+        return HttpEmbedder(self.provider, self.model, self.url, closing)
 
 
 def choices(parameters: Parameters) -> tuple[Choice, ...]:
@@ -70,8 +71,10 @@ def former_choice(chain: tuple[Choice, ...], stored_name: str) -> Choice | None:
     return former._replace(url=next((choice.url for choice in chain if choice.provider == former.provider), ""))
 
 
-def load_first(chain: tuple[Choice, ...], threads: int, stored_name: str | None) -> Embedder:
-    """Return the first provider of a chain that can be used.
+def load_first(
+    chain: tuple[Choice, ...], threads: int, stored_name: str | None, closing: Event, asks_service: Event
+) -> Embedder:
+    """Return the first provider of a chain that can be used; `asks_service` is set while that is a service's turn.
 
     If the database has vectors of one of these models, only this one is tried: others could not be compared with them,
     and a service that is away for an hour must not make all vectors be computed again, twice.
@@ -82,9 +85,15 @@ def load_first(chain: tuple[Choice, ...], threads: int, stored_name: str | None)
     candidates = [choice for choice in chain if choice.name == stored_name] or chain
     reasons: list[ModelUnavailableError] = []
     for choice in candidates:
+        if choice.provider in APIS:
+            asks_service.set()
+        else:
+            asks_service.clear()
+        if closing.is_set():
+            raise ModelUnavailableError("the memory is being closed")
         try:
-            return choice.load(threads)
-        except ModelUnavailableError as error:  # noqa: PERF203 - two or three turns
+            return choice.load(threads, closing)
+        except ModelUnavailableError as error:
             reasons.append(error)
     if len(reasons) == 1:
         raise reasons[0]

@@ -28,15 +28,24 @@ def service_key(variables: Sequence[str]) -> str:
 
 def _read(variable: str, path: Path) -> str:
     try:
-        with path.open(encoding="utf-8") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        # A pipe would wait for somebody who writes.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, encoding="utf-8") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise ModelUnavailableError(f"{variable}: {str(path)!r} is no file")
+            mode = stat.S_IMODE(status.st_mode)
             if mode & 0o077:
                 raise ModelUnavailableError(
                     f"{variable}: {str(path)!r} may be read by others (mode {mode:04o}); run chmod 600 on it"
                 )
             return file.read(_MAX_BYTES + 1).strip()
-    except (OSError, UnicodeDecodeError) as cause:
-        raise ModelUnavailableError(f"{variable}: {str(path)!r} cannot be read ({cause})") from cause
+    except OSError as cause:
+        raise ModelUnavailableError(f"{variable}: {str(path)!r} cannot be read ({cause.strerror})") from cause
+    except UnicodeDecodeError:
+        problem = f"{variable}: {str(path)!r} is no text in UTF-8"
+    # The exception would hold what was read.
+    raise ModelUnavailableError(problem)
 
 
 def _check(name: str, key: str) -> str:

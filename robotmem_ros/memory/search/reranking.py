@@ -12,9 +12,10 @@ from typing import Any
 
 from ..config.parameters import Parameters
 from ..embedding.cooldown import Cooldown
-from ..embedding.embedder import ModelUnavailableError, ServiceFailedError
-from ..embedding.http_provider import QUERY_TIMEOUT, HttpService
+from ..embedding.embedder import QUERY_TIMEOUT, ModelUnavailableError, ServiceFailedError
+from ..embedding.http_provider import HttpService
 from ..embedding.service_key import service_key
+from ..interrupts import Event
 from .result import RecallResult
 
 CANDIDATES = 50
@@ -27,9 +28,11 @@ class Reranker:
 
     Args:
         parameters: Give its address and its model.
+        closing: Is set when the memory is being closed.
     """
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters, closing: Event) -> None:
+        self._closing = closing
         self._url, self._model = parameters.rerank_url.strip().rstrip("/"), parameters.rerank_model
         self._cooldown = Cooldown()
         self._service: HttpService | None = None
@@ -82,15 +85,15 @@ class Reranker:
     def _connect(self) -> HttpService:
         key = service_key(_KEY_VARIABLES)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return HttpService("rerank service", self._url, "rerank_url", key, headers)
+        return HttpService("rerank service", self._url, "rerank_url", key, headers, closing=self._closing)
 
 
 def _shares(response: Any, count: int) -> list[float]:
     # The score of each document over the best one; of logits, its odds over the best ones.
     scores = [math.nan] * count
     for item in response["results"]:
-        index, score = item["index"], float(item["relevance_score"])
-        if not (type(index) is int and 0 <= index < count and math.isfinite(score)):
+        index, score = item["index"], item["relevance_score"]
+        if not (type(index) is int and 0 <= index < count and type(score) in (int, float) and math.isfinite(score)):
             raise ValueError
         scores[index] = score
     if any(map(math.isnan, scores)):

@@ -19,6 +19,7 @@ from robotmem_ros.memory.embedding.cooldown import Cooldown
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder, ServiceFailedError
 from robotmem_ros.memory.embedding.http_provider import HttpEmbedder, RefusedTextError
 from robotmem_ros.memory.embedding.providers import choices, load_first
+from robotmem_ros.memory.interrupts import Event
 
 from ...support.embedding_service import DIM, EmbeddingService, embedding_service
 from ...support.waiting import until
@@ -33,7 +34,7 @@ FAILURES = {
     "garbage": "the response holds no vectors",
     "nested": "the response holds no vectors",
     "nan": "a vector with a component that is no finite number",
-    "null": "no finite number",
+    "null": "no list of numbers",
     "short": "an array of shape",
     "few": "an array of shape",
     "zero": "a vector of zeros",
@@ -283,7 +284,7 @@ def test_the_first_of_a_chain_that_answers_is_used(service: EmbeddingService) ->
     parameters = Parameters(embedding_model="openai, ollama", embedding_url="")
     openai, ollama = choices(parameters)
     chain = (openai, ollama._replace(url=service.url))
-    embedder = load_first(chain, 1, None)
+    embedder = load_first(chain, 1, None, Event(), Event())
     assert embedder.name == "ollama:nomic-embed-text"
     embedder.close()
 
@@ -292,8 +293,8 @@ def test_a_file_with_vectors_stays_with_their_model(service: EmbeddingService) -
     first, second = choices(Parameters(embedding_model="ollama:one, ollama:two"))
     chain = (first._replace(url="http://127.0.0.1:1"), second._replace(url=service.url))
     with pytest.raises(ServiceFailedError, match="ollama:one"):
-        load_first(chain, 1, "ollama:one")
-    embedder = load_first(chain, 1, "another")
+        load_first(chain, 1, "ollama:one", Event(), Event())
+    embedder = load_first(chain, 1, "another", Event(), Event())
     assert embedder.name == "ollama:two"
     embedder.close()
 
@@ -301,4 +302,4 @@ def test_a_file_with_vectors_stays_with_their_model(service: EmbeddingService) -
 def test_of_a_chain_in_which_none_answers_each_reason_is_told() -> None:
     chain = choices(Parameters(embedding_model="openai, gemini"))
     with pytest.raises(ModelUnavailableError, match=r"OPENAI_API_KEY.*; .*GEMINI_API_KEY"):
-        load_first(chain, 1, None)
+        load_first(chain, 1, None, Event(), Event())

@@ -203,9 +203,11 @@ def intrinsics_of(info: Any, topic: str) -> Intrinsics:
     """Read a CameraInfo, of ROS 1 or ROS 2.
 
     Raises:
-        DropError: it is of a camera that is not calibrated.
+        DropError: it is no CameraInfo, or of a camera that is not calibrated.
     """
-    k = [float(number) for number in (info.k if hasattr(info, "k") else info.K)]
+    k = [float(number) for number in getattr(info, "k", getattr(info, "K", ()))]
+    if len(k) != 9:
+        raise DropError(DropReason.NO_DEPTH, f"what comes on {topic} is no CameraInfo")
     fx, fy, cx, cy = k[0], k[4], k[2], k[5]
     if not all(map(math.isfinite, (fx, fy, cx, cy))) or fx <= 0 or fy <= 0:
         raise DropError(DropReason.NO_DEPTH, f"the CameraInfo of {topic} has no K: the camera is not calibrated")
@@ -223,6 +225,8 @@ def depths_of(message: Any) -> Depths:
             problem = f"encoding {str(message.encoding)[:40]!r} is no depth; {', '.join(_ENCODINGS)} are"
             raise DropError(DropReason.UNKNOWN_ENCODING, problem)
         return pixels_of(message)[0][:, :, 0]
+    if not hasattr(message, "format"):
+        raise DropError(DropReason.NO_DEPTH, "what comes on the topic of depth is no Image or CompressedImage")
     data, name = bytes(message.data), str(message.format)
     if "compressedDepth" not in name:
         return _png(data)

@@ -68,6 +68,21 @@ def test_boxes_of_a_recording_become_one_object(
     assert mug.pose[:3] == pytest.approx((12.0, 0.0, 1.0), abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("topics", "words"),
+    [
+        (("/info", "/info"), "what comes on the topic of depth is no Image or CompressedImage"),
+        (("/camera/depth", "/camera/depth"), "what comes on /camera/depth is no CameraInfo"),
+    ],
+)
+def test_topics_of_other_types_are_told(
+    tmp_path: Path, imported: Import, capsys: pytest.CaptureFixture[str], topics: tuple[str, str], words: str
+) -> None:
+    recording = write_bag(tmp_path / "bag", RosbagsMaker(), drive("/camera/depth", 0))  # type: ignore[arg-type]
+    assert imported(recording, config=CONFIG.replace("/info", topics[1]).format(depth=topics[0])) == 0
+    assert words in capsys.readouterr().out
+
+
 def test_a_recording_without_the_images_says_why_nothing_is_stored(
     tmp_path: Path, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

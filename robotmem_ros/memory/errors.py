@@ -195,7 +195,7 @@ class ForkedMemoryError(RobotMemoryError):
 
 
 class MemoryClosedError(RobotMemoryError):
-    """The memory was closed before this call."""
+    """The memory was closed before this call, or before what it wanted to write was written."""
 
-    def __init__(self) -> None:
-        super().__init__("the memory is closed; open a new RobotMemory")
+    def __init__(self, problem: str = "the memory is closed; open a new RobotMemory") -> None:
+        super().__init__(problem)

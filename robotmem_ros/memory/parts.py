@@ -150,7 +150,8 @@ class Parts:
         self.maintenance.flush()
 
     def close(self) -> None:
-        """Commit what was accepted and end all threads; a second call does nothing."""
+        """Commit what was accepted, as far as that takes no more than seconds, and end all threads; again: nothing."""
+        self.database.begin_to_close()
         with self._closing:
             self._open.close()
 

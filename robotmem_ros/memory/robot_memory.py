@@ -657,8 +657,13 @@ class RobotMemory:
         self._companions.append(companion)
 
     def close(self) -> None:
-        """Commit what was accepted and close the database; a second call, or one in a forked process, does nothing."""
+        """Commit what was accepted and close the database; a second call, or one in a forked process, does nothing.
+
+        What still waits to be written after 3 s is thrown away: futures of it get a MemoryClosedError, and the log
+        counts it. `flush` writes all, however long that takes.
+        """
         if self._access.is_own:
+            self.parts.database.begin_to_close()
             for companion in self._companions:
                 companion.close()
             self._access.parts.close()

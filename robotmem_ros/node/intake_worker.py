@@ -93,12 +93,22 @@ class IntakeWorker:
             self._unblocked = True
             self._condition.notify_all()
 
-    def close(self) -> None:
-        """Do what is queued and end the thread; a second call does nothing."""
+    def close(self, patience: float | None = None) -> int:
+        """Do what is queued, for at most `patience` seconds, and end the thread; a second call does nothing.
+
+        Return how many messages were dropped since that was not enough.
+        """
         with self._condition:
             self._closing = True
             self._condition.notify_all()
+        self._thread.join(patience)
+        with self._condition:
+            dropped = [*self._jobs]
+            self._jobs.clear()
         self._thread.join()
+        for job in dropped:
+            job.on_drop()
+        return len(dropped)
 
     def _fits(self, size: int) -> bool:
         return len(self._jobs) < self._limit() and (not self._jobs or self._bytes + size <= _MOST_BYTES)

@@ -122,12 +122,14 @@ class LiveIntake:
         if self._lacks_tf(self._activation):
             self._node.get_logger().warning(tf.problem)
 
-    def stop(self) -> None:
-        """Stop listening; store what came, as far as its transforms are there."""
+    def stop(self, patience: float | None = None) -> None:
+        """Stop listening; store what came, as far as its transforms are there and it is read in `patience` seconds."""
         activation, self._activation = self._activation, None
         self._targets.close(_NOT_ACTIVE)
         if activation is not None:
-            activation.close()
+            if dropped := activation.close(patience):
+                problem = "messages of configured topics were thrown away: they still waited to be read"
+                self._node.get_logger().error(f"{dropped:,} {problem} after {patience:g} s")
             self._placing.finish()
             self._intake.finish()
 
@@ -276,11 +278,12 @@ class _Activation:
         # Steady time: under simulated time without a clock, no other timer fires.
         self._timer = node.create_timer(_POLL, self._poll, clock=RosClock(clock_type=ClockType.STEADY_TIME))
 
-    def close(self) -> None:
+    def close(self, patience: float | None) -> int:
         self._node.destroy_timer(self._timer)
-        for part in (self.topics, self.tf, self._localisation, self.map_topic, self.worker):
+        for part in (self.topics, self.tf, self._localisation, self.map_topic):
             if part is not None:
                 part.close()
+        return self.worker.close(patience)
 
     def states(self) -> list[TopicState]:
         """Return the states of the topics that are not configured for perceptions."""

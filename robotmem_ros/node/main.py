@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -16,6 +18,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
+from ..memory.embedding.embedder import MODEL_THREAD
 from ..memory.errors import RobotMemoryError, shown
 from .executors import new_executor, spin_once
 from .memory_node import MemoryNode
@@ -110,6 +113,11 @@ def main(arguments: list[str] | None = None) -> int:
         executor.shutdown()
     node.destroy_node()
     try_shutdown()
+    if any(thread.name == MODEL_THREAD for thread in threading.enumerate()):
+        # A model may be loaded for minutes, and Python would wait for that.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
     # As it ends, Python puts the default handlers back, with which a second signal would give another exit code.
     _handle_signals(signal.SIG_IGN)
     return 0

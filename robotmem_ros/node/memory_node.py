@@ -40,6 +40,8 @@ from .transforms import Point, Target
 _CHECK_UP_PERIOD = 3600.0
 """Seconds; an examination reads the whole file."""
 _DIAGNOSTICS_PERIOD = 1.0
+_READING = 1.5
+"""Seconds in which a node that ends reads what waits; it writes for some seconds: see `Database.begin_to_close`."""
 
 
 class MemoryNode(ThreadedNode, ParametersNode):
@@ -131,25 +133,27 @@ class MemoryNode(ThreadedNode, ParametersNode):
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Commit what was accepted and close the database."""
         self._state = SHUTTING_DOWN
-        self._stop()
-        self._close_memory(FINALIZED)
+        self._end(FINALIZED)
         self._enter(FINALIZED)
         return TransitionCallbackReturn.SUCCESS
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Release everything, so that the node can be configured again."""
-        self._stop()
-        self._close_memory()
+        self._end()
         self._enter("unconfigured")
         return TransitionCallbackReturn.SUCCESS
 
     def shut_down(self) -> None:
-        """Shut the node down from whatever state it is in: commit, close the database and end the threads."""
+        """Shut the node down from whatever state it is in: commit, close the database and end the threads.
+
+        What waits has a few seconds; the log counts what was not written by then.
+        """
         self._is_ending = True
+        self._begin_to_close()
         if self._state != FINALIZED:  # there is no transition out of that
             self.trigger_shutdown()
         # Before the services, since requests that wait for transforms are answered by it.
-        self._stop()
+        self._stop(_READING)
         self._services_.close()
         self._close_memory()
 
@@ -260,13 +264,22 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self.get_logger().info(f"queries run on {status.mode.value}{ending}")
         self._examine(memory)
 
-    def _stop(self) -> None:
+    def _begin_to_close(self) -> None:
+        if self._memory is not None:
+            self._memory.parts.database.begin_to_close()
+
+    def _end(self, state: str = "unconfigured") -> None:
+        self._begin_to_close()
+        self._stop(_READING)
+        self._close_memory(state)
+
+    def _stop(self, patience: float | None = None) -> None:
         self._bond.dissolve()
         if self._topic is not None:
             self._topic.close()
             self._topic = None
         if self._live is not None:
-            self._live.stop()
+            self._live.stop(patience)
         self._warn_of_drops()
 
     def _close_memory(self, state: str = "unconfigured") -> None:

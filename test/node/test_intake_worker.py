@@ -98,3 +98,15 @@ def test_whoever_is_held_goes_on_when_the_policy_is_another() -> None:
     putting.join(_PATIENCE)
     held.close()
     assert (held.done, held.dropped) == ([0, 1, 2, 3], [4, 5])
+
+
+def test_what_is_not_read_in_time_when_it_closes_is_dropped_and_counted() -> None:
+    held = Held("drop_newest")
+    held.put(0, 1, 2)
+    dropped: list[int] = []
+    closing = threading.Thread(target=lambda: dropped.append(held.worker.close(0.0)), daemon=True)
+    closing.start()
+    held.until(lambda: held.worker.depth == 0)
+    held.let_go.set()
+    closing.join(_PATIENCE)
+    assert (dropped, held.done, held.dropped) == ([3], [], [0, 1, 2])

@@ -118,6 +118,34 @@ def test_a_signal_while_another_process_holds_the_file_is_told_to_all_who_wait(
     assert "Traceback" not in node.output
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, Transition.TRANSITION_ACTIVE_SHUTDOWN])
+def test_a_node_that_cannot_write_ends_soon_and_counts_what_it_throws_away(own: Any, tmp_path: Path, how: int) -> None:
+    start, connect = own
+    path = tmp_path / "memory.db"
+    node = start("-p", f"db_path:={path}", "-p", "busy_timeout:=600.0", *TEXT_ONLY)
+    client: Client = connect()
+    client.until_active()
+    confirmed = client.call(SavePerception, "save_perception", perception=Perception(description="a mug")).memory_id
+    with running(HOLD, path, "BEGIN IMMEDIATE") as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        publisher = client.publisher(Perception, "/memory/perception")
+        for index in range(500):
+            publisher.publish(Perception(description=f"thing {index}"))
+        client.until_status(lambda status: status.received == 500, "all perceptions")
+        saving = client.start(SavePerception, "save_perception", perception=Perception(description="a cup"))
+        if how == Transition.TRANSITION_ACTIVE_SHUTDOWN:
+            assert change(client, how)
+        assert node.stop(how if isinstance(how, signal.Signals) else signal.SIGINT) == 0, node.output
+        assert not client.result(saving).success
+    (line,) = [line for line in node.output.splitlines() if "were thrown away: " in line]
+    assert "none of them was confirmed" in line
+    assert int(line.split("were thrown away: ")[1].split()[0]) >= 501
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT id FROM memories").fetchall() == [(confirmed,)]
+    connection.close()
+
+
 def test_the_node_can_be_led_through_its_states_by_hand(own: Any, tmp_path: Path) -> None:
     start, connect = own
     start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "autostart:=false", *TEXT_ONLY)

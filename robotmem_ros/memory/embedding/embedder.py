@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
@@ -27,7 +28,11 @@ QUERY_TIMEOUT = 2.0
 """Seconds for the vector of a query by a service; words answer it sooner than a planner gives up."""
 _LOOK = 0.1
 """Seconds between two looks whether it is a service that is waited for."""
+MODEL_THREAD = "robotmem-model"
+"""Name of threads that load models."""
 _CACHE_SIZE = 4096
+_PATIENCE = 2.0
+"""Seconds that closing waits for a model that is being loaded, and for calls."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -131,8 +136,9 @@ class BackgroundEmbedder:
         self._is_closed = self._has_warned = False
         self._cache: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="robotmem-model", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=MODEL_THREAD, daemon=True)
         self._thread.start()
+        atexit.register(self._thread.join)
 
     @property
     def name(self) -> str:
@@ -204,16 +210,19 @@ class BackgroundEmbedder:
         return np.stack([vectors[text] for text in texts]) if texts else np.empty((0, self.dim), np.float32)
 
     def close(self) -> None:
-        """Release the model once it is loaded and all calls are done.
+        """Release the model once all calls are done; what takes seconds, as loading it may, is left to itself.
 
-        A thread that is still in a model's C++ code when the interpreter ends would abort the process.
+        A thread that is still in a model's C++ code when the interpreter ends would abort the process, so that waits.
         """
         with self._condition:
-            self._is_closed = True
+            self._is_closed, self._why_not = True, "the memory is closed"
             self._condition.notify_all()
-        self._thread.join()
-        model, self._model, self._why_not = self._model, None, "the memory is closed"
-        self._calls.wait()
+        self._settled.set()
+        self._thread.join(_PATIENCE)
+        model, self._model = self._model, None
+        self._calls.wait(_PATIENCE)
+        if not self._thread.is_alive():
+            atexit.unregister(self._thread.join)
         self._cache.clear()
         if model:
             model.close()
@@ -230,7 +239,7 @@ class BackgroundEmbedder:
 
     def _try_to_load(self, load: Callable[[], Embedder]) -> None:
         try:
-            self._model = load()
+            model = load()
         except ServiceFailedError as cause:
             self._cooldown.fail(str(cause), cause.retry_after)
         except ModelUnavailableError as cause:
@@ -241,6 +250,10 @@ class BackgroundEmbedder:
             self._cooldown.fail(f"embedding_model: {self._configured_name!r} cannot be loaded: {cause!r}")
         else:
             self._cooldown.succeed()
+            if self._is_closed:
+                model.close()
+            else:
+                self._model = model
 
     def _embed(
         self, texts: Sequence[str], embed: Callable[[Embedder, list[str]], npt.ArrayLike | list[Vector]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from ..errors import (
     StorageError,
     is_damage,
 )
-from ..interrupts import Calls
+from ..interrupts import Calls, Event
 from ..models import NewMemory, Stored
 from . import imports, index_schemes, log_loss
 from .backup import back_up
@@ -44,6 +45,10 @@ from .snapshot import Snapshot, Transaction
 from .writer import Writer
 
 T = TypeVar("T")
+CLOSING = 3.0
+"""Seconds for what waits to be written when a memory is closed."""
+_MOMENT, _GRACE = 0.5, 1.5
+"""Seconds that what is at hand may take after that, between two interruptions and in all."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -77,6 +82,10 @@ class Database:
         self._lock = threading.RLock()
         self._readers = Calls()
         self._idle: list[sqlite3.Connection] = []
+        self._lent: set[sqlite3.Connection] = set()
+        self._ends_at = math.inf
+        self._ended = Event()
+        self._is_interrupted = False
         self._is_closed = False
         self.tokens_missing = ""
         """Reason why text search does not find all words; empty if it does."""
@@ -159,15 +168,23 @@ class Database:
                 if self._is_closed:
                     raise MemoryClosedError
                 connection = self._idle_connection() or self._connect(read_only=True)
+                self._lent.add(connection)
                 try:
                     yield connection
                 finally:
+                    self._lent.discard(connection)
                     # Ctrl-C may have come before the end of the transaction.
                     if connection.in_transaction:
                         connection.close()
                     else:
                         self._idle.append(connection)
+        except StorageError as error:
+            if self._is_interrupted:
+                raise MemoryClosedError from error
+            raise
         except (sqlite3.Error, *MALFORMED) as cause:
+            if self._is_interrupted:
+                raise MemoryClosedError from cause
             raise StorageError(self._reading, cause) from cause
 
     def back_up(self, path: Path) -> None:
@@ -198,17 +215,59 @@ class Database:
         with self._reader() as connection:
             return schema_version(connection)
 
-    def close(self) -> None:
-        """Commit all accepted jobs, and close the file when all readers are done; a second call does nothing."""
+    def begin_to_close(self) -> None:
+        """Throw away what is not written, and interrupt what still reads, a few seconds from now; `close` ends that."""
+        if self._ends_at == math.inf:
+            self._ends_at = time.monotonic() + CLOSING
+            self._ending = threading.Thread(target=self._end, name="robotmem-end", daemon=True)
+            self._ending.start()
+
+    def _end(self) -> None:
+        if self._ended.wait(CLOSING):
+            return
         if self._writer:
-            self._writer.close()
+            self._writer.discard()
+        # The jobs at hand mostly end by themselves.
+        while not self._ended.wait(_MOMENT):
+            self._is_interrupted = True
+            for connection in (self._connection, *tuple(self._lent)):
+                with suppress(sqlite3.ProgrammingError):  # it was closed meanwhile
+                    connection.interrupt()
+
+    def close(self) -> None:
+        """Commit what was accepted, and close the file; a second call does nothing.
+
+        What takes longer than a few seconds after `begin_to_close` is thrown away, and the log counts it; who waits for
+        it gets an error. Nothing whose result was given to anybody is among it.
+        """
+        self.begin_to_close()
+        try:
+            self._close()
+        finally:
+            self._ended.set()
+        self._ending.join()
+
+    def _close(self) -> None:
+        is_idle = self._writer is None or self._writer.close(self._seconds_left())
         self._is_closed = True
-        self._readers.wait()
+        self._readers.wait(self._seconds_left())
+        if self._writer and self._writer.discarded and not self._ended.is_set():
+            _LOG.error(
+                "writes that still waited %g s after the memory began to close were thrown away: %s (none of them was "
+                "confirmed, and each is that of a call or a message)", CLOSING, f"{self._writer.discarded:,}",
+            )  # fmt: skip
         while self._idle:
             self._idle.pop().close()
+        if not is_idle:
+            # SQLite's wait for a lock cannot be interrupted: then the end of the program closes the file.
+            _LOG.error("the database %r is left open: its writer still waits", str(self.path))
+            return
         with self._lock:
             self._connection.close()
         note_closed(self._open_file)
+
+    def _seconds_left(self) -> float:
+        return max(self._ends_at - time.monotonic(), 0.0) + _GRACE
 
     def _open(self) -> sqlite3.Connection:
         if self.read_only:

@@ -144,6 +144,16 @@ class WriteQueue:
             self._is_closed = True
             self._condition.notify()
 
+    def discard(self) -> list[Job[Any]]:
+        """Take no more jobs, and give up those that wait."""
+        with self._condition:
+            self._is_closed = True
+            jobs = [*self._calls, *self._background]
+            self._calls.clear()
+            self._background.clear()
+            self._condition.notify()
+        return jobs
+
     def wait(self) -> bool:
         """Wait for a call, or until background jobs fill a group or the oldest is `gathered` seconds old.
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..background import QueryPriority
-from ..errors import RobotMemoryError, StorageError
+from ..errors import MemoryClosedError, RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
 from . import lived_days, revisions
 from .disk_room import DiskRoom, is_full
@@ -83,6 +83,8 @@ class Writer:
         self._flood_ends = 0.0
         self.trouble = ""
         """Why the last transaction failed; empty if it was committed."""
+        self.discarded: int | None = None
+        """How many jobs were thrown away since they waited for too long while the writer was closed; None before."""
         revisions.prepare(self._transaction)
         self._wait_for_locks(min(_ATTEMPT, busy_timeout))
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
@@ -116,10 +118,17 @@ class Writer:
         """Return whether many jobs were committed together a moment ago."""
         return time.monotonic() < self._flood_ends
 
-    def close(self) -> None:
-        """Commit all that was submitted, then end the thread."""
+    def close(self, patience: float) -> bool:
+        """Commit all that was submitted, then end the thread; return whether it ended within so many seconds."""
         self.queue.close()
-        self._thread.join()
+        self._thread.join(patience)
+        return not self._thread.is_alive()
+
+    def discard(self) -> None:
+        """Throw away all jobs that wait, which get an error; those at hand go on, and are not tried again."""
+        self.discarded = 0
+        jobs = [job for job in self.queue.discard() if job.begin()]
+        self._resolve(jobs, MemoryClosedError("the memory was closed before this was written"))
 
     def _put(self, job: Job[T]) -> Future[T]:
         self.queue.put(job)
@@ -214,7 +223,7 @@ class Writer:
 
     def _committed(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
         error = self._attempt(jobs)
-        if is_full(error):
+        if is_full(error) and self.discarded is None:
             self._room.make_room()
             error = self._begin_again() or self._attempt(jobs)
         return error
@@ -223,6 +232,8 @@ class Writer:
         error = self._commit(jobs, self._run_together)
         if not isinstance(error, _JobFailedError):
             return error
+        if self.discarded is not None:
+            return error.__cause__
         if len(jobs) == 1:
             jobs[0].error = error.__cause__
             return None
@@ -266,6 +277,8 @@ class Writer:
     def _resolve(self, jobs: Sequence[Job[Any]], error: BaseException | None) -> None:
         for job in jobs:
             job.resolve(self._path, error)
+        if error is not None and self.discarded is not None:
+            self.discarded += len(jobs)
 
     def _note(self, error: BaseException | None) -> None:
         before, self.trouble = self.trouble, ""

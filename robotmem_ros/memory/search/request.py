@@ -74,7 +74,8 @@ class RecallRequest(_Conditions):
     session_id: str | None = argument(None, "memories of this session", '"4e1f02c2"')
     context_filter: Json = argument(
         None,
-        "conditions on the context, such as '{\"task.success\": true}'",
+        "conditions on the context, such as '{\"task.success\": true}'; a key with a dot stands in quotes, as in "
+        """'{"params.\\"max.speed\\"": 1}'""",
         '{"task.success": True, "params.force": {"$lt": 15}}',
     )
     spatial_sort: Where = argument(

@@ -488,15 +488,18 @@ class RobotMemory:
         """Correct a memory; what is None stays, what is named in `clear` or given as "" or [] is emptied.
 
         A new context or new tags replace the old ones as a whole. Rules read a new text or context again for what they
-        found in the old one. An object whose label is corrected counts all its sightings as votes for it. `history`
-        keeps what was before.
+        found in the old one. An object whose label is corrected counts all its sightings as votes for it; one that is
+        moved becomes one with what has its label at its new place. `history` keeps what was before.
 
         Raises:
             InvalidFieldError: a field cannot be used, nothing is to be changed, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
         values = MemoryUpdate(**arguments_in(locals()))
-        self._access.writable.learning.correct(parse_correction(self.parameters, values))
+        parts = self._access.writable
+        parts.learning.correct(parse_correction(self.parameters, values))
+        if values.pose is not None:
+            parts.objects.join(validation.whole("memory_id", memory_id))
         if values.content is not None:
             self.parts.maintenance.notify()
 

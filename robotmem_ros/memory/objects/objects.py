@@ -19,7 +19,7 @@ from ..config.parameters import Parameters
 from ..entries import Progress
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..geometry import Covariance, Point, checked_covariance
-from ..models import NewMemory, SeenObject, Sighting, Stored
+from ..models import Kind, NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, rows, sighting_rows
 from ..storage.snapshot import Transaction
 from .editor import Retag
@@ -117,6 +117,22 @@ class Objects:
         message = _Message(parameters, self._retag, now, ready, sightings, picture, view)
         return self._database.write(message.store, background=True)
 
+    def join(self, memory_id: int) -> None:
+        """Make one object of one that was moved and those of its label at its new place, and wait for it."""
+        self._database.write(partial(self._join, memory_id)).result()
+
+    def _join(self, memory_id: int, transaction: Transaction) -> None:
+        moved = rows.read(transaction, [memory_id], Decay(0.0, 0)).get(memory_id)
+        if moved is None or moved.pose is None or not moved.times_seen:
+            return
+        space = moved.frame_id, moved.map_id, moved.collection
+        # Not a sighting: its time is before all of them.
+        new = NewMemory(Kind.PERCEPTION, moved.content, moved.collection, 0, moved.frame_id, moved.map_id)
+        parameters = self._parameters()
+        message = _Message(parameters, self._retag, max(self._clock(), 0), [new])
+        with message.tracker(transaction, [moved.pose[:3]], parameters.object_position_stddev, space) as tracker:
+            tracker.join(memory_id, new)
+
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
         """Return the last `n` sightings of an object that were kept, newest first.
 
@@ -184,7 +200,7 @@ class _Message:
     def _look(self, transaction: Transaction, view: FieldOfView, seen_ids: Collection[int]) -> None:
         limits = self.parameters
         space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
-        with self._tracker(transaction, [view.origin], view.max_range, space) as tracker:
+        with self.tracker(transaction, [view.origin], view.max_range, space) as tracker:
             tracker.count_undetected(view, seen_ids)
 
     def _track(self, transaction: Transaction, indices: Sequence[int]) -> tuple[Stored, ...]:
@@ -196,14 +212,14 @@ class _Message:
             new = scene[0].new
             positions = [sighting.estimate.position for sighting in scene]
             space = new.frame_id, new.map_id, new.collection
-            with self._tracker(transaction, positions, reach(scene), space) as tracker:
+            with self.tracker(transaction, positions, reach(scene), space) as tracker:
                 tracks = tracker.see(scene, self.picture)
             for sighting, track in zip(scene, tracks, strict=True):
                 results[sighting.element] = Stored(track.memory_id, track.times_seen == 1, track.times_seen)
         return tuple(results[index] for index in indices)
 
     @contextmanager
-    def _tracker(
+    def tracker(
         self, transaction: Transaction, positions: Sequence[Point], radius: float, space: object_rows.Space
     ) -> Iterator[Tracker]:
         """Load the objects near positions, and save what a tracker changes of them."""

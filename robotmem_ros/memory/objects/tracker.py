@@ -17,6 +17,7 @@ Objects that a detector should have shown but did not are counted in two ways; s
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
@@ -122,6 +123,20 @@ class Tracker:
         ]
         for track in missed:
             self._editor.count_missed(track, view.observed_at)
+
+    def join(self, memory_id: int, new: NewMemory) -> None:
+        """Make one object of a moved one and those of its label at its place, unless a message showed both.
+
+        At its place is what the noise of one sighting does not tell apart from it. `new` says where objects are.
+        """
+        (joined,) = (track for track in self._tracks if track.memory_id == memory_id)
+        place, labels = joined.estimate.position, self._parameters.label_rules().labels(joined.label)
+        for other in [track for track in self._tracks if track is not joined and label_key(track.label) in labels]:
+            is_there = math.dist(place, other.estimate.position) <= self._parameters.object_position_stddev
+            if is_there and self._neighbours.get(_pair(joined, other), _NEVER).together == 0:
+                stays, goes = sorted((joined, other), key=lambda track: (-track.times_seen, track.memory_id))
+                joined = self._editor.merge(stays, goes, new)
+                self._move_neighbours()
 
     def _associated(self, scene: Sequence[NewSighting], *, is_picture: bool) -> Sequence[Track | None]:
         """Return the object of each sighting, None for a new one: first by its label, then by its place alone."""

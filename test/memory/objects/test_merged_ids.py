@@ -8,7 +8,8 @@ import pytest
 
 from robotmem_ros.memory import MemoryNotFoundError, RobotMemory
 
-from ...support.sightings import SECOND
+from ...support.consistency import check
+from ...support.sightings import SECOND, see, sighting
 
 
 def mug(memory: RobotMemory, x: float, second: int) -> int:
@@ -54,6 +55,25 @@ def test_what_reads_an_old_id_names_the_new_one(memory: RobotMemory, old_id: int
     assert why in memory.recall(ids=[old_id]).reason
     assert memory.explain(old_id).reason == why
     assert (memory.history(old_id)[0].change, memory.history(old_id)[0].reason) == ("superseded", why)
+
+
+@pytest.mark.parametrize(("saved_at", "number"), [(20.0, 1), (20.05, 1), (20.3, 2)])
+def test_what_was_saved_and_moved_to_one_place_is_one(memory: RobotMemory, saved_at: float, number: int) -> None:
+    other_id = mug(memory, saved_at, 200)
+    memory.update(3, pose=(20.0, 0.0, 0.0))
+    mugs = memory.recall(labels="mug", spatial_sort=(20.0, 0.0, 0.0), n=9).memories
+    assert [found.id for found in mugs] == [3, other_id][:number]
+    memory.parts.database.write(check).result()
+    if number == 1:
+        assert mugs[0].times_seen == 12
+        assert "replaced by 3" in memory.get_memories([other_id]).reason
+
+
+def test_two_things_of_one_message_stay_two_wherever_they_are_moved() -> None:
+    with RobotMemory(":memory:", embedding_model="") as memory:
+        first, second = see(memory, sighting(0.0, t=100), sighting(1.0, t=100))
+        memory.update(second, pose=(0.0, 0.0, 0.0))
+        assert memory.get_memories([first, second]).reason == ""
 
 
 def test_what_the_robot_carried_is_moved_by_update_and_seen_at_its_new_place(memory: RobotMemory) -> None:

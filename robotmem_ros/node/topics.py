@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from rcl_interfaces.srv import GetParameters
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
@@ -15,8 +16,9 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.intake_report import PERCEPTIONS
-from ..perception import DropReason, Intake, TopicConfig, configured_topics, message_class
+from ..perception import DropReason, Intake, TopicConfig, UnknownTypeError, configured_topics, message_class
 from ..perception.depth import CAMERA_INFO, DepthCamera, Read, depth_type
+from ..perception.label_names import INFO_TYPES, told_by
 from .conversions import Clock
 from .executors import CallbackThread
 from .intake_worker import IntakeWorker
@@ -37,7 +39,7 @@ def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ..
     configs = configured_topics(parameters, lambda name: declare_group(node, name))
     for config in configs:
         check_topic_name(node, f"{config.name}.topic", config.topic)
-        for key in ("depth", "camera_info"):
+        for key in ("depth", "camera_info", "vision_info"):
             if topic := getattr(config, key):
                 check_topic_name(node, f"{config.name}.{key}", topic)
     return configs
@@ -70,12 +72,15 @@ class PerceptionTopics:
         self._cameras = {
             (camera.topic, camera.info_topic): _Camera(node, camera, self._thread) for camera in intake.cameras
         }
+        names = [_Names(node, intake, config, self._thread) for config in configs if config.vision_info]
+        self._helpers: tuple[_Camera | _Names, ...] = (*self._cameras.values(), *names)
+        """Subscriptions to what helps to read the topics."""
         self._thread.start()
 
     def poll(self) -> None:
         """Match the subscriptions to the publishers."""
-        for camera in self._cameras.values():
-            camera.poll()
+        for helper in self._helpers:
+            helper.poll()
         for topic in self._topics:
             topic.subscription.poll()
             if (topic.subscription.other_types or topic.subscription.unheard) and topic.problem() != topic.last_warning:
@@ -101,8 +106,8 @@ class PerceptionTopics:
         self._thread.close(0)
         for topic in self._topics:
             topic.subscription.close()
-        for camera in self._cameras.values():
-            camera.close()
+        for helper in self._helpers:
+            helper.close()
 
     def _missing_depth(self, config: TopicConfig) -> str:
         return self._cameras[config.depth, config.camera_info].problem() if config.depth else ""
@@ -149,6 +154,69 @@ def _deserialised(kind: Any, raw: bytes) -> Any:
         return deserialize_message(raw, kind)
     except Exception:  # an RMWError, and whatever else foreign bytes may cause
         return None
+
+
+class _Names:
+    """The topic that tells the names of the classes of another one.
+
+    A VisionInfo names a parameter that has them, of the node that publishes it: it is asked until it answers.
+    """
+
+    def __init__(self, node: Node, intake: Intake, config: TopicConfig, thread: CallbackThread) -> None:
+        self._node = node
+        self._intake = intake
+        self._config = config
+        self._location = ""
+        """Parameter to ask for; empty if there is none."""
+        self._clients: dict[str, Any] = {}
+        self._subscriptions: list[MatchedSubscription] = []
+        for type_name in INFO_TYPES:
+            try:
+                kind = message_class(type_name)
+            except UnknownTypeError:
+                continue  # a vision_msgs of before it
+            self._subscriptions.append(
+                MatchedSubscription(
+                    node, kind, type_name, config.vision_info, partial(self._receive, kind), reliability="match",
+                    durability="match", depth=1, thread=thread,
+                )
+            )  # fmt: skip
+
+    def poll(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.poll()
+        if self._location:
+            self._ask()
+
+    def close(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.close()
+        for client in self._clients.values():
+            self._node.destroy_client(client)
+
+    def _receive(self, kind: Any, raw: bytes) -> None:
+        topic, info = self._config.vision_info, _deserialised(kind, raw)
+        told = f"{topic} cannot be read" if info is None else told_by(topic, info)
+        is_missing = self._intake.receive_names(self._config.name, told)
+        self._location = getattr(info, "database_location", "") if is_missing else ""
+
+    def _ask(self) -> None:
+        for publisher in self._node.get_publishers_info_by_topic(self._config.vision_info):
+            service = f"{publisher.node_namespace.rstrip('/')}/{publisher.node_name}/get_parameters"
+            if service not in self._clients:
+                self._clients[service] = self._node.create_client(GetParameters, service)
+            client = self._clients[service]
+            if client.service_is_ready():
+                # The location may begin with a namespace.
+                request = GetParameters.Request(names=[self._location.rpartition("/")[2]])
+                client.call_async(request).add_done_callback(self._learn)
+
+    def _learn(self, future: Any) -> None:
+        values = future.result().values if future.exception() is None else []
+        names = {str(number): name for value in values for number, name in enumerate(value.string_array_value)}
+        if names:
+            self._location = ""
+            self._intake.receive_names(self._config.name, names)
 
 
 class _Topic:

@@ -78,6 +78,8 @@ class Extractor:
     def __init__(self, config: TopicConfig, types: TypeDescription) -> None:
         self._config = config
         self._plan = plan = Planner(config, types).plan()
+        self.label_names = plan.label_names
+        """Names of classes, if the topic has any."""
         # A type without a header leaves it to `memory_frame`.
         names_frame = plan.message_has_header or plan.element_has_header or "frame" in plan.readers
         self._needs_frame = names_frame and config.require_frame

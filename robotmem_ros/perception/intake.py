@@ -132,6 +132,18 @@ class Intake:
             with self._working:
                 self._gate.feed(covariance)
 
+    def receive_names(self, name: str, names: Mapping[str, str] | str) -> bool:
+        """Take the names of the classes of a topic, or why there are none; tell if it still lacks them."""
+        with self._working:
+            label_names = self._topics[name].label_names
+            if label_names is None:
+                return False
+            if isinstance(names, str):
+                label_names.fail(names)
+            else:
+                label_names.learn(names)
+            return label_names.are_missing
+
     def collect(self) -> None:
         """Go on with what no longer waits for its transform; call it from time to time."""
         with self._working:

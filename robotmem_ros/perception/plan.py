@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..memory.context_path import split
 from ..memory.errors import InvalidFieldError
-from .label_names import NamedLabel
+from .label_names import LabelNames, NamedLabel
 from .message_types import BYTES, FLOATS, NUMBERS, FieldType, TypeDescription, UnknownTypeError
 from .sources import Constant, DotPath, PathError, Reader, Template, reader
 from .topic_config import TopicConfig
@@ -102,6 +102,7 @@ class Plan:
     only: tuple[tuple[Reader, frozenset[object]], ...]
     """Readers, each with the values that an element may have there."""
     context: tuple[ContextPart, ...]
+    label_names: LabelNames | None
     is_geographic: bool
     """Whether `position` is a latitude and a longitude."""
     message_has_header: bool
@@ -139,6 +140,8 @@ class Planner:
         if not self._element.is_message or "topic" not in self._types.fields(self._element.name):
             names["topic"] = Constant(config.topic)
         readers: dict[str, Reader] = {}
+        has_names = config.label_names or config.vision_info
+        label_names = LabelNames(config.label_names, config.vision_info) if has_names else None
         is_geographic = False
         for key in _KEYS:
             source = getattr(config, key)
@@ -148,8 +151,8 @@ class Planner:
             readers[key], field_type = self._reader(key, source, template_names)
             if key == "position":
                 is_geographic = _is_geographic(self._types, field_type)
-            if key == "label" and config.label_names:
-                readers[key] = NamedLabel(readers[key], config.label_names, config.topic)
+            if key == "label" and label_names is not None:
+                readers[key] = NamedLabel(readers[key], label_names, config.topic)
             if key in {"label", "confidence"}:
                 names[key] = readers[key]
         return Plan(
@@ -159,6 +162,7 @@ class Planner:
             array_path=array_path,
             only=tuple(self._selection(path, values) for path, values in config.only.items()),
             context=self._context(context),
+            label_names=label_names,
             is_geographic=is_geographic,
             message_has_header=self._has_header(self._message),
             element_has_header=array_path is not None and self._has_header(self._element),

@@ -72,6 +72,9 @@ class TopicConfig:
     label_names: Mapping[str, str] = _mapping(
         "Names of the classes that `label` reads: `{56: chair}`, a list from 0 on, or a file with them."
     )
+    vision_info: str = parameter(
+        "", "Topic of a vision_msgs/LabelInfo or VisionInfo that tells the names of the classes."
+    )
     identity: str = _source("Identity of the thing, such as a tracking id.")
     confidence: str | float = _source("In [0, 1]; a source or a number.")
     pose: tuple[str, ...] = _source(

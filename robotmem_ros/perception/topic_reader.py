@@ -50,6 +50,7 @@ class TopicReader:
         self.counter = TopicCounter(config.topic)
         self.detector = Detector(config, types) if config.field_of_view_range else None
         self._extractor = Extractor(config, types)
+        self.label_names = self._extractor.label_names
         self._sampler = Sampler(config)
         self._compares = bool(config.changes_only or config.min_displacement or config.repeat_interval)
         self._not_written: deque[Message] = deque()

@@ -22,8 +22,9 @@ from ..memory.errors import RobotMemoryError
 from ..memory.maps import OccupancyGrid, PathPart
 from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
-from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts
+from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts, UnknownTypeError
 from ..perception.depth import Read
+from ..perception.label_names import INFO_TYPES, told_by
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
 from .bag import READ_ENCODINGS, Bag, RecordedMessage
 from .config import ReplayConfig
@@ -199,6 +200,7 @@ class Replay:
         for message in self._bag.messages({_TF_STATIC}):
             self._count(message)
             self._receive_tf(message, static=True)
+        self._read_names()
         localisation = self._memory.parameters.localisation_topic
         of_map = [self._map.topic] if self._map and self._map.is_there else []
         configured = [topic.topic for topic in self._topics]
@@ -217,6 +219,27 @@ class Replay:
         self._intake.finish()
         if self._map is not None:
             self._map.store()
+
+    def _read_names(self) -> None:
+        """Read the names of classes before what they name, wherever they stand in the recording."""
+        users: dict[str, list[str]] = {}
+        for topic in self._topics:
+            if topic.vision_info:
+                users.setdefault(topic.vision_info, []).append(topic.name)
+        for message in self._bag.messages(set(users)) if users else ():
+            self._count(message)
+            told = self._told_by(message)
+            for name in users[message.topic]:
+                self._intake.receive_names(name, told)
+
+    def _told_by(self, message: RecordedMessage) -> Mapping[str, str] | str:
+        if message.type_name not in INFO_TYPES:
+            return f"{message.topic} is {message.type_name} and no {' or '.join(INFO_TYPES)}"
+        try:
+            info = self._bag.deserialised(message)
+        except UnknownTypeError as error:
+            return str(error)
+        return f"{message.topic} cannot be read" if info is None else told_by(message.topic, info)
 
     def finish(self) -> None:
         """Note in the memory that all was stored."""

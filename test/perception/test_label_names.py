@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.perception import parse_topic
+from robotmem_ros.perception import DropReason, parse_topic
+from robotmem_ros.perception.label_names import told_by
 
-from ..support.perception.messages import HEADER, PRESETS, Maker, detection, extract
+from ..support.perception.intakes import intake_into, settled, stored
+from ..support.perception.messages import HEADER, PRESETS, STAMP_NS, Maker, RosbagsMaker, detection, extract
 
 ARRAY = "vision_msgs/msg/Detection3DArray"
 COCO = {"0": "person", "1": "bicycle", "56": "chair"}
@@ -29,11 +32,16 @@ def test_the_number_of_a_class_becomes_its_name_in_label_and_description(maker: 
     assert (chair.label, chair.content) == ("chair", "saw a chair")
 
 
-@pytest.mark.parametrize("number", [56, 56.0])
-def test_a_class_may_be_a_number_of_any_type(maker: Maker, number: float) -> None:
-    values = {"header": HEADER, "position": [number], "name": ["x"]}
-    keys: dict[str, Any] = {"label": "position.0", "label_names": {"56": "chair"}, "description": "{label}"}
-    (seen,) = extract(maker, "sensor_msgs/msg/JointState", values, **keys).observations
+@pytest.mark.parametrize(
+    ("type_name", "label", "values"),
+    [
+        ("sensor_msgs/msg/JointState", "position.0", {"position": [56.0], "name": ["x"]}),
+        ("visualization_msgs/msg/Marker", "id", {"id": 56}),
+    ],
+)
+def test_a_class_may_be_a_number_of_any_type(maker: Maker, type_name: str, label: str, values: dict[str, Any]) -> None:
+    keys: dict[str, Any] = {"label": label, "label_names": {"56": "chair"}, "description": "{label}"}
+    (seen,) = extract(maker, type_name, {"header": HEADER, **values}, **keys).observations
     assert (seen.new.label, seen.new.content) == ("chair", "chair")
 
 
@@ -105,3 +113,74 @@ def test_names_that_cannot_be_used_are_told(tmp_path: Path, names: object, text:
         names = str(path)
     with pytest.raises(InvalidFieldError, match=said):
         parse_topic("seen", {"topic": "/seen", "type": ARRAY, "label_names": names}, PRESETS)
+
+
+INFO = "/detector/info"
+
+
+def told(maker: RosbagsMaker, info: str, values: dict[str, Any], **keys: Any) -> tuple[NamedIntake, bool]:
+    intake = NamedIntake(maker, **keys)
+    message = maker.make(f"vision_msgs/msg/{info}", values)
+    return intake, intake.intake.receive_names("seen", told_by(INFO, message))
+
+
+class NamedIntake:
+    """An intake that is told the names of its classes, without a memory on disk."""
+
+    def __init__(self, maker: RosbagsMaker, **keys: Any) -> None:
+        self.memory = RobotMemory(":memory:", embedding_model="")
+        self.intake = intake_into(self.memory, maker, ARRAY, keys={"vision_info": INFO, **keys})
+        self._maker = maker
+
+    def labels(self, *classes: str) -> list[str]:
+        """Receive detections of some classes; return the labels that are stored then."""
+        values = {"header": HEADER, "detections": [detection(one, 0.9, x=5.0 * n) for n, one in enumerate(classes)]}
+        self.intake.receive("seen", self._maker.make(ARRAY, values), STAMP_NS)
+        return [one.label for one in stored(self.memory)]
+
+    def detail(self) -> str:
+        """Return why labels are dropped."""
+        return settled(self.memory, self.intake).details[DropReason.BAD_LABEL]
+
+
+def test_a_topic_tells_the_names_and_nothing_is_stored_by_a_number_before(rosbags: RosbagsMaker) -> None:
+    early = NamedIntake(rosbags)
+    assert early.labels("56") == []
+    assert early.detail() == "/detector/info has not told the names of the classes yet"
+    classes = [{"class_id": 56, "class_name": "chair"}, {"class_id": 57, "class_name": " "}]
+    intake, lacks = told(rosbags, "LabelInfo", {"class_map": classes})
+    assert not lacks
+    assert sorted(intake.labels("56", "57")) == ["57", "chair"]
+
+
+def test_a_topic_names_a_file_that_has_the_names(rosbags: RosbagsMaker, tmp_path: Path) -> None:
+    (tmp_path / "coco.yaml").write_text("{56: chair}")
+    intake, lacks = told(rosbags, "VisionInfo", {"database_location": f"file://{tmp_path}/coco.yaml"})
+    assert (lacks, intake.labels("56")) == (False, ["chair"])
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        (
+            "/class_labels_7",
+            "the names are in '/class_labels_7', which cannot be read here; give label_names",
+        ),
+        ("x" * 5000, "which cannot be read here"),
+        ("a\0b", "which cannot be read here"),
+        ("", "says that the names are in ''"),
+        (__file__ + "/../../nothing.yaml", "which cannot be read here"),
+    ],
+)
+def test_a_topic_that_tells_no_names_says_so_in_what_is_dropped(
+    rosbags: RosbagsMaker, location: str, said: str
+) -> None:
+    intake, lacks = told(rosbags, "VisionInfo", {"database_location": location})
+    assert lacks
+    assert intake.labels("56") == []
+    assert said in intake.detail()
+
+
+def test_names_of_the_configuration_are_enough_if_a_topic_tells_none(rosbags: RosbagsMaker) -> None:
+    intake, lacks = told(rosbags, "LabelInfo", {}, label_names={"56": "chair"})
+    assert (lacks, intake.labels("56")) == (False, ["chair"])

@@ -50,6 +50,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         {"results": [{"hypothesis": HYPOTHESIS, "pose": {"pose": pose(3, 0, 0)}}], "tracking_status": 1}]},
     "boxes": {**CAMERA, "objects_vector": [{"object": {"object_name": "cup", "probability": 0.7}}]},
     "image_detections": {**CAMERA, "detections": [detection("56", 0.8, header={}) | {"bbox": {}}]},
+    "named_detections": {**CAMERA, "detections": [in_space("56", 1.5)]},
     "aruco": {**CAMERA, "marker_ids": [7], "poses": [pose(4, 0, 0)]},
     "apriltags": {**CAMERA, "detections": [{"family": "tag36h11", "id": 4}]},
     "gnss": {"header": header("gps"), "latitude": 47.3769, "longitude": 8.5417},
@@ -68,6 +69,7 @@ EXPECTED = {
     "tracks": ("bottle", (13.0, 0.0, 1.0)),
     "boxes": ("cup in the image of camera", None),
     "image_detections": ("chair in the image of camera", None),
+    "named_detections": ("chair", (11.5, 0.0, 2.0)),
     "aruco": ("aruco marker 7", (14.0, 0.0, 1.0)),
     "apriltags": ("tag tag36h11:4", (12.0, 0.0, 1.0)),
     "gnss": ("GNSS fix 47.376900, 8.541700, altitude 0.0 m", (0.0, 0.0, 0.0)),
@@ -89,6 +91,9 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     for name, values in MESSAGES.items():
         content.append((TOPICS[name]["topic"], STAMP_NS, maker.make(TOPICS[name]["type"], values)))
+    # Names are read first, wherever they stand.
+    info = maker.make("vision_msgs/msg/LabelInfo", {"class_map": [{"class_id": 56, "class_name": "chair"}]})
+    content.append((TOPICS["named_detections"]["vision_info"], STAMP_NS + 1, info))
     return write_bag(tmp_path_factory.mktemp("detectors") / "bag", maker, content)
 
 

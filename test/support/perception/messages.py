@@ -88,6 +88,10 @@ DEFINITIONS = {
     "float32[3] head_position\nzed_msgs/Skeleton2D skeleton_2d\n"
     "zed_msgs/Skeleton3D skeleton_3d\nfloat32[70] skeleton_keypoint_confidence",
     "zed_msgs/msg/ObjectsStamped": "std_msgs/Header header\nzed_msgs/Object[] objects",
+    "vision_msgs/msg/VisionInfo": "std_msgs/Header header\nstring method\nstring database_location\n"
+    "int32 database_version",
+    "vision_msgs/msg/VisionClass": "uint16 class_id\nstring class_name",
+    "vision_msgs/msg/LabelInfo": "std_msgs/Header header\nvision_msgs/VisionClass[] class_map\nfloat32 threshold",
     "hri_actions_msgs/msg/ClosedCaption": "string speaker_id\nstring text\nstring locale",
     "hri_msgs/msg/LiveSpeech": "std_msgs/Header header\nstring incremental\nstring final\nfloat64 confidence",
 }

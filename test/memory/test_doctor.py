@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from contextlib import closing
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import Finding, ReadOnlyError, RobotMemory, Severity
+from robotmem_ros.memory.batch import BEGINNING
 from robotmem_ros.memory.doctor import worst
 from robotmem_ros.memory.doctor.checks import CHECKS
+from robotmem_ros.memory.storage.functions import register
 
 from ..support.clock import Clock
 from ..support.consistency import check_file
@@ -243,3 +246,53 @@ def test_the_worst_finding_counts() -> None:
     assert worst(()) is OK
     assert worst(Finding("x", severity, "") for severity in (OK, ERROR, WARN)) is ERROR
     assert worst(Finding("x", severity, "") for severity in (OK, WARN)) is WARN
+
+
+UNREADABLE = (
+    "UPDATE objects SET vxx = -1 WHERE memory_id = (SELECT min(memory_id) FROM objects)",
+    "UPDATE objects SET times_seen = 'many' WHERE memory_id = (SELECT max(memory_id) FROM objects)",
+    "UPDATE memories SET created_at = '' WHERE id = 1",
+    "UPDATE memories SET context = '{' WHERE id = 5",
+    "UPDATE memories SET tags = '[1]' WHERE id = 7",
+    "UPDATE memories SET observed_at = 'x' WHERE id = 9",
+    "UPDATE memories SET x = NULL WHERE id = 10",
+    "UPDATE memories SET content = x'ff00' WHERE id = 11",
+    "UPDATE memory_history SET before = 'x'",
+    "UPDATE sightings SET confidence = 'x' WHERE memory_id = 12",
+    "UPDATE sessions SET context = 'x'",
+)
+
+
+@pytest.mark.parametrize("statements", [*((statement,) for statement in UNREADABLE), UNREADABLE])
+def test_what_breaks_reading_is_named_and_set_aside(
+    open_memory: OpenMemory, db: Path, statements: tuple[str, ...]
+) -> None:
+    with closing(open_memory(db)) as memory:
+        memory.start_session({"place": "lab"})
+    with closing(sqlite3.connect(db)) as connection:
+        register(connection)
+        for statement in statements:
+            assert connection.execute(statement).rowcount, statement
+        connection.commit()
+    memory = open_memory(db)
+    seen = findings(memory)["rows"]
+    assert seen.severity is ERROR
+    assert "hold what no version writes" in seen.seen
+    assert seen.remedy == "robotmem doctor --fix"
+    mended = findings(memory, fix=True)
+    assert not [finding for finding in mended.values() if finding.severity is ERROR]
+    lines = [json.loads(line) for line in Path(f"{db}.aside.jsonl").read_text().splitlines()]
+    assert lines
+    assert all(next(iter(line)) == "broken" for line in lines)
+    aside = sum(len(line.get("memories", ())) for line in lines)
+    assert memory.status().memories >= 38 - aside
+    memory.recall("hold mug red", n=100, collection="*", include_unconfirmed=True)
+    memory.timeline(n=100)
+    memory.objects(include_unconfirmed=True)
+    memory.save_perception("a mug", label="mug", pose=(0, 2, 1))
+    cursor = BEGINNING
+    while batch := memory.changes_since(cursor, 1000):
+        assert [*batch.lines()]
+        cursor = batch.cursor
+    memory.close()
+    check_file(db)

@@ -23,13 +23,14 @@ from ..parts import Parts
 from ..purge.purge import finish
 from ..search.result import Mode
 from ..status import missing_packages
-from ..storage import examination, indexing, intake_rows, note_rows, purge_rows, vector_rows
+from ..storage import broken_rows, examination, indexing, intake_rows, note_rows, purge_rows, vector_rows
 from ..storage.activity import read_activity
 from ..storage.connection import LOG_LIMIT, exposure
 from ..storage.disk_room import reserve_of
 from ..storage.log_watch import readers
 from ..storage.recall_rows import latest
 from ..storage.secure_erase import is_read_elsewhere
+from ..storage.snapshot import Transaction
 from .finding import Severity
 
 _FIX = "robotmem doctor --fix"
@@ -47,6 +48,8 @@ _LITTLE_ROOM = 1 << 28
 """Bytes on the disk below which there is a warning."""
 _PATIENCE = 30.0
 """Seconds to wait for a model that is being loaded."""
+_TOLD = 5
+"""Broken rows that are told."""
 _FRESH = 60.0
 """Seconds after which a memory should have a vector, and by which a clock may be ahead."""
 
@@ -166,13 +169,38 @@ def _indexes(patient: Patient) -> Seen:
 
 
 def _rebuild(patient: Patient) -> None:
-    database = patient.parts.database
-    with database.snapshot() as snapshot:
+    _check_alone(patient)
+    patient.parts.database.write(indexing.rebuild_all).result()
+
+
+def _check_alone(patient: Patient) -> None:
+    with patient.parts.database.snapshot() as snapshot:
         programs = () if patient.in_memory else read_activity(snapshot, patient.path).programs
     if programs:
         names = ", ".join(programs)
         raise RobotMemoryError(f"close {names} first, or let a node mend its own file: service ~/doctor with fix")
-    database.write(indexing.rebuild_all).result()
+
+
+def _rows(patient: Patient) -> Seen:
+    with patient.parts.database.snapshot() as snapshot:
+        wrong = [f"{unit} {key} ({column})" for (unit, key), column in broken_rows.broken(snapshot).items()]
+    if not wrong:
+        return Seen(Severity.OK, "every row can be read")
+    words = f"{len(wrong):,} hold what no version writes, and break reading: {', '.join(wrong[:_TOLD])}"
+    return Seen(Severity.ERROR, words + ", ..." * (len(wrong) > _TOLD), _FIX)
+
+
+def _set_aside(patient: Patient) -> None:
+    _check_alone(patient)
+    aside = Path(f"{patient.path}.aside.jsonl")
+
+    def work(transaction: Transaction) -> None:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w") as file:
+            broken_rows.set_aside(transaction, file.write)
+            file.flush()
+            os.fsync(file.fileno())
+
+    patient.parts.database.write(work).result()
 
 
 def _vectors(patient: Patient) -> Seen:
@@ -295,6 +323,7 @@ CHECKS = (
     Check("disk", _disk),
     Check("size", _size, _checkpoint),
     Check("integrity", _integrity),
+    Check("rows", _rows, _set_aside),
     Check("indexes", _indexes, _rebuild),
     Check("model", _model),
     Check("vectors", _vectors, lambda patient: patient.parts.flush()),

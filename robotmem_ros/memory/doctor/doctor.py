@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..config.parameters import Parameters
-from ..errors import DatabaseUnusableError, MemoryClosedError, RobotMemoryError, StorageError
+from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, RobotMemoryError, StorageError
 from ..parts import Parts
 from .checks import CHECKS, Check, Patient, Seen
 from .finding import Finding, Severity
@@ -31,7 +31,7 @@ def _examined(check: Check, patient: Patient, *, fix: bool) -> Finding:
         return Finding(check.name, *seen)
     try:
         check.mend(patient)
-    except (RobotMemoryError, OSError) as error:
+    except (RobotMemoryError, OSError, *MALFORMED) as error:
         remedy = seen.remedy if isinstance(error, StorageError) and error.is_damage else str(error)
         return Finding(check.name, seen.severity, seen.words, remedy)
     return Finding(check.name, *_look(check, patient))
@@ -45,3 +45,6 @@ def _look(check: Check, patient: Patient) -> Seen:
     except (RobotMemoryError, OSError) as error:
         is_damage = isinstance(error, StorageError) and error.is_damage
         return Seen(Severity.ERROR, str(error), _SAVE if is_damage else "")
+    except MALFORMED as error:
+        words = f"a row holds what no version writes ({type(error).__name__}: {error})"
+        return Seen(Severity.ERROR, words, "see the finding `rows`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -15,6 +16,11 @@ class Parser(argparse.ArgumentParser):
     """Takes options before, between and behind the positional arguments, some of which may be left out."""
 
     _is_intermixed = False
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        # What begins like a negative number is a value, such as the place -1,2, and no option: so from Python 3.14 on.
+        self._negative_number_matcher = re.compile(r"-\.?\d")
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse the arguments of a command as intermixed ones, which those of `robotmem` itself cannot be."""

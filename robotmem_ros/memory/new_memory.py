@@ -57,7 +57,7 @@ def check_positions(field: str, value: object) -> None:
 
 
 def _metadata(name: str, value: object, parameters: Parameters) -> str | None:
-    metadata = validation.json_object(name, value, limit=MAX_CONTEXT)
+    metadata = validation.json_object(name, value, limit=MAX_CONTEXT, example='{"format": "jpeg"}')
     return validation.compact_json(metadata) if metadata else None
 
 

@@ -268,8 +268,8 @@ def kind(field: str, value: str) -> Kind:
     return by_name[value]
 
 
-def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
-    """Return a JSON object given as a mapping or as text; None and blank text give {}.
+def json_object(field: str, value: object, *, limit: int, example: str = '{"name": "value"}') -> dict[str, object]:
+    """Return a JSON object given as a mapping or as text; None and blank text give {}. Errors show the `example`.
 
     Names and strings must be valid Unicode without NUL, numbers finite, the depth at most 64. Numbers and arrays of
     numpy become those of JSON.
@@ -277,11 +277,11 @@ def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
     if value is None or (isinstance(value, str) and is_blank(value)):
         return {}
     if not isinstance(value, (str, Mapping)):
-        raise InvalidFieldError(field, value, "must be a JSON object")
+        raise InvalidFieldError(field, value, f"must be a JSON object such as {example}")
     content = json_text(field, value, limit=limit)
-    root = _parse(field, content)
+    root = _parse(field, content, example)
     if not isinstance(root, dict):
-        raise InvalidFieldError(field, content, 'must be a JSON object such as {"task": {"success": true}}')
+        raise InvalidFieldError(field, content, f"must be a JSON object such as {example}")
     if _may_hide(content):
         _check_json(field, root)
     return root
@@ -301,8 +301,8 @@ def context(field: str, value: object, *, limit: int) -> dict[str, object]:
     What begins with a brace or a bracket is JSON, and so is a single value such as `null` or `5`, which is no object.
     """
     if isinstance(value, str) and _is_plain(value):
-        return json_object(field, {USER_CONTEXT: value.strip()}, limit=limit)
-    return json_object(field, value, limit=limit)
+        value = {USER_CONTEXT: value.strip()}
+    return json_object(field, value, limit=limit, example='{"task": {"success": true}}')
 
 
 def compact_json(value: Mapping[str, object]) -> str:
@@ -387,7 +387,7 @@ def _encode(field: str, value: Mapping[str, object]) -> str:
         raise InvalidFieldError(field, value, f"cannot be written as JSON: {cause}") from None
 
 
-def _parse(field: str, content: str) -> object:
+def _parse(field: str, content: str, example: str) -> object:
     try:
         return _DECODE(content)
     except RecursionError:
@@ -395,7 +395,7 @@ def _parse(field: str, content: str) -> object:
     except _ConstantError as constant:
         raise InvalidFieldError(field, str(constant), "is no JSON number; numbers must be finite") from None
     except ValueError as cause:
-        raise InvalidFieldError(field, content, f"is not valid JSON: {cause}") from None
+        raise InvalidFieldError(field, content, f"is not valid JSON: {cause}; write it as {example}") from None
 
 
 def _may_hide(content: str) -> bool:

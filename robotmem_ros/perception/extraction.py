@@ -299,7 +299,8 @@ class Extractor:
 
     def _context(self, place: _Place, parameters: Parameters) -> dict[str, object]:
         text = self._optional("context_json", place, _as_is, "")
-        context = validation.json_object("context", text, limit=MAX_CONTEXT) if text else {}
+        example = '{"task": {"success": true}}'
+        context = validation.json_object("context", text, limit=MAX_CONTEXT, example=example) if text else {}
         for part in self._plan.context:
             try:
                 value = part.convert(part.reader.read(*place))

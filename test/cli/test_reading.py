@@ -37,6 +37,24 @@ def test_recall_writes_the_memories_best_first(db: Path, capsys: pytest.CaptureF
     assert lines[2].startswith("(bm25_only: ")
 
 
+@pytest.mark.parametrize("place", [["--near", "0,0"], ["--near", "[0,0]"], ["--near", "-1,2"], ["--near=-1, 2, -0.5"]])
+def test_a_place_is_given_as_its_numbers(tmp_path: Path, place: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception("a mug", pose=[-0.5, 1, 0])
+        memory.save_perception("a chair", pose=[50, 1, 0])
+    assert main(["recall", *place, "--db", str(path), "--no-model"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith("1.00  a mug at (-0.50, 1.00, 0.00)")
+
+
+@pytest.mark.parametrize("place", ["here", "1", "1;2"])
+def test_what_is_no_place_is_told_with_an_example_of_one(
+    db: Path, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["recall", "--near", place, "--db", str(db), "--no-model"]) == 1
+    assert 'such as 1.0,2.0 or {"target": [1.0, 2.0], "max_distance": 5.0}' in capsys.readouterr().err
+
+
 def test_recall_explains_each_score_as_a_table(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recall", "red mug", "--db", str(db), "--no-model", "--explain", "--n", "1"]) == 0
     _, held, words, *_ = capsys.readouterr().out.splitlines()

@@ -24,7 +24,7 @@ def parse_filter(context_filter: object, decay: Decay, *, limit: int) -> And:
     Raises:
         InvalidFieldError: it is no JSON object, a path is malformed, an operator unknown, or an operand unfit for it.
     """
-    tree = validation.json_object(_FIELD, context_filter, limit=limit)
+    tree = validation.json_object(_FIELD, context_filter, limit=limit, example='{"task.success": true}')
     conditions = And(tuple(_parts(_FIELD, tree, decay)))
     if (depth := _depth(tree)) > MAX_DEPTH:
         problem = f"are nested too deeply; at most {MAX_DEPTH} of {', '.join(JOINS)} may stand within each other"

@@ -18,21 +18,36 @@ from ..errors import InvalidFieldError, did_you_mean
 from ..storage.position_rows import fields, find_space
 from ..storage.snapshot import Snapshot
 
+_PLACE = '{"target": [1.0, 2.0], "max_distance": 5.0}'
+_RULE = (
+    "must be two or three numbers in metres, or an object with `target` and `max_distance`; such as 1.0,2.0 or "
+    + _PLACE
+)
+_BOX = '{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'
+
 
 def pose_field(argument: str, parameters: Parameters) -> Field:
     """Return the poses of memories in the memory frame of the current map."""
     return Field(argument, POSITION, parameters.memory_frame, parameters.map_id, parameters.memory_frame)
 
 
+def is_object(value: object) -> bool:
+    """Return whether a place is given as an object or the JSON of one, and not as numbers alone."""
+    return isinstance(value, Mapping) or (isinstance(value, str) and value.lstrip().startswith("{"))
+
+
 def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
-    """Read a place from its JSON object, or from the numbers of its target; None for an empty text.
+    """Read a place from its JSON object, or from the numbers of its target, also as a text; None for an empty one.
 
     Raises:
         InvalidFieldError: it cannot be used.
     """
-    if value is not None and not isinstance(value, (str, Mapping)):
-        rule = "must be two or three numbers in metres, or an object with `target` and `max_distance`"
-        value = {"target": validation.coordinates(argument, value, rule=rule)}
+    if isinstance(value, str) and not is_object(value):
+        value = _numbers(value)
+        if isinstance(value, str):
+            raise InvalidFieldError(argument, value, _RULE)
+    if value is not None and not is_object(value):
+        value = {"target": validation.coordinates(argument, value, rule=_RULE)}
     fields = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
     if fields is None:
         return None
@@ -60,6 +75,19 @@ def parse_corners(argument: str, value: object, parameters: Parameters) -> tuple
     return _field(f"{argument}.frame_id", fields, parameters), min_corner, max_corner
 
 
+def _numbers(text: str) -> object:
+    """Read `1, 2`, `1 2` or `[1, 2]` as numbers; None for a blank text, and a text that is none as it is."""
+    if validation.is_blank(text):
+        return None
+    bare = text.strip()
+    if bare.startswith("[") and bare.endswith("]"):
+        bare = bare[1:-1]
+    try:
+        return [float(part) for part in bare.replace(",", " ").split()]
+    except ValueError:
+        return text
+
+
 def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
     """Say that no memory has a field, and name near ones, or that its positions in other frames were not compared."""
     space = find_space(snapshot, field)
@@ -74,7 +102,8 @@ def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
 
 def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:
     if isinstance(value, str):
-        value = validation.json_object(argument, value, limit=MAX_CONTEXT) or None
+        example = _PLACE if "target" in names else _BOX
+        value = validation.json_object(argument, value, limit=MAX_CONTEXT, example=example) or None
     if value is None:
         return None
     if not isinstance(value, Mapping):

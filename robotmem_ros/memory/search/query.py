@@ -36,7 +36,7 @@ from ..models import Kind
 from ..text.normal_form import label_key, tag_key
 from ..validation import ALL_COLLECTIONS
 from .filters import parse_filter
-from .places import parse_corners, parse_place, pose_field
+from .places import is_object, parse_corners, parse_place, pose_field
 from .request import MAX_N, NEARBY, Names, RecallRequest
 
 T = TypeVar("T")
@@ -225,7 +225,7 @@ class Reader:
         """Return the place in a field, which must have a radius, unless it is given as numbers alone."""
         place = self.place(field)
         if place is not None and math.isinf(place.max_distance):
-            if not isinstance(getattr(self.request, field), (str, Mapping)):
+            if not is_object(getattr(self.request, field)):
                 return replace(place, max_distance=NEARBY)
             raise InvalidFieldError(f"{field}.max_distance", None, "is no radius; give one in metres")
         return place

@@ -18,7 +18,7 @@ MAX_ENTRIES = 1000
 Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 Where = Mapping[str, object] | Iterable[float] | str | None
-"""A place as an object with a `target`, that object as JSON, or the two or three numbers of the target alone."""
+"""A place as an object with a `target`, or the two or three numbers of the target alone; both also as a text."""
 DEADLINE, MAX_DEADLINE = 1.0, 60.0
 """Seconds to wait for the fleet."""
 NEARBY = 5.0
@@ -79,7 +79,9 @@ class RecallRequest(_Conditions):
         '{"task.success": True, "params.force": {"$lt": 15}}',
     )
     spatial_sort: Where = argument(
-        None, 'nearest first, such as \'{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}\'', "(1.0, 2.0, 0.0)"
+        None,
+        'nearest first, such as 1.0,2.0 or \'{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}\'',
+        "(1.0, 2.0, 0.0)",
     )
     """`field` (default `position`), `target` in metres, `frame_id` if it is not the memory frame, `max_distance`."""
     after: Time | None = argument(
@@ -97,7 +99,7 @@ class RecallRequest(_Conditions):
     ids: Iterable[int] | int | None = argument((), "these memories", "[3, 7]", entries=MAX_IDS)
     near: Where = argument(
         None,
-        'memories near a place, such as \'{"target": [1.0, 2.0], "max_distance": 5.0}\'',
+        'memories near a place, such as 1.0,2.0 (within 5 m) or \'{"target": [1.0, 2.0], "max_distance": 5.0}\'',
         '{"target": (1.0, 2.0), "max_distance": 3.0}',
     )
     """As `spatial_sort`, with a `max_distance`, which is 5 m for numbers alone."""

@@ -108,6 +108,50 @@ def test_a_place_is_two_or_three_numbers_where_no_more_is_to_be_said(patrol: Rob
     assert clock_at_visit.reason.startswith("since_last_visit")
 
 
+@pytest.mark.parametrize(
+    "text", ["0,0", "[0,0]", " 0, 0 ", "0 0", "0.0,0,0", "[0, 0.0, 0]", "-0,+0", '{"target": [0, 0]}']
+)
+def test_a_place_may_be_a_text_of_its_numbers(patrol: RobotMemory, text: str) -> None:
+    close, edge, far = perceive(patrol, 1, 0.0), perceive(patrol, 2, 5.0), perceive(patrol, 3, 5.1)
+    assert [found.memory.content for found in patrol.recall(spatial_sort=text)] == [close, edge, far]
+    if not text.startswith("{"):
+        assert [found.memory.content for found in patrol.recall(near=text)] == [edge, close]
+        patrol.recall(since_last_visit=text)
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "0,0,0,0", "here", "0;0", "[0,0", "[]", ",", "[[0,0]]", "nan,0", "0,1e400", "(0,0)"]
+)
+@pytest.mark.parametrize("field", ["near", "spatial_sort", "since_last_visit"])
+def test_a_text_that_is_no_place_is_refused_with_an_example_of_one(patrol: RobotMemory, field: str, text: str) -> None:
+    with pytest.raises(InvalidFieldError, match=rf"^{field}(\[\d\])?: ") as refused:
+        patrol.recall(**{field: text})  # type: ignore[arg-type]
+    assert "task" not in str(refused.value)
+    assert "finite" in str(refused.value) or "such as 1.0,2.0 or" in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\u200b"])
+def test_a_blank_text_is_no_place(patrol: RobotMemory, text: str) -> None:
+    perceive(patrol, 1, 99.0)
+    assert len(patrol.recall(near=text, kinds="perception")) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "example"),
+    [
+        ("context_filter", '{"task.success": true}'),
+        ("within", '{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'),
+        ("near", '{"target": [1.0, 2.0], "max_distance": 5.0}'),
+    ],
+)
+@pytest.mark.parametrize("text", ["[1]", "{", "{1}"])
+def test_an_error_shows_an_example_of_its_own_field(patrol: RobotMemory, field: str, example: str, text: str) -> None:
+    with pytest.raises(InvalidFieldError) as refused:
+        patrol.recall(**{field: text})  # type: ignore[arg-type]
+    assert str(refused.value).startswith(f"{field}: ")
+    assert example in str(refused.value)
+
+
 def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
     one, two, high = (
         patrol.save_perception(f"at {at}", pose=at).memory_id for at in ([0, 0, 0], [0.1, 0.2, 1], [0.1, 0.2, 2])

@@ -91,7 +91,7 @@ _CHECKS: Mapping[str, _Check] = {
     "metadata": _metadata,
     "data": checked_data,
     "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
-    "collection": lambda name, value, p: p.own_collection(name, value),
+    "collection": lambda name, value, p: p.new_collection(name, value),
     "tags": _tags,
     "scope_files": _join,
     "scope_entities": _join,

@@ -31,6 +31,21 @@ _LATEST_NS = 2**63 - 1
 _SUSPICIOUS = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
 """A character that may be NUL or half of one, a number that may be infinite or too large."""
 _T = TypeVar("_T")
+_SIGNS = {
+    "separates the names of a list": ",;",
+    "separates the parts of a path": "/\\",
+    "has a meaning in a parameter": ":=",
+    "has a meaning in a URL": "?#%",
+    "cannot stand in the name of a file": '<>|"',
+}
+"""Signs that no name of a new collection contains, by what they mean elsewhere."""
+_FIRST_SIGNS = {
+    "means all but this one in a list": "!",
+    "begins an option of a command": "-",
+    "hides a file or leads out of its folder": ".",
+    "means a home folder": "~",
+}
+_NEW_NAME = "name it with letters, digits, spaces, `_`, `-` and `.`"
 
 
 def is_blank(text: str) -> bool:
@@ -97,6 +112,17 @@ def collection(field: str, value: object, *, default: str = "", wildcard: str | 
             field, value, f"contains `{ALL_COLLECTIONS}`, which means all collections{alone}; name one without it"
         )
     return clean
+
+
+def new_collection(field: str, value: str) -> str:
+    """Return the name of a collection to store into, which no list, URL or path of a file reads as anything else."""
+    for meaning, signs in _SIGNS.items():
+        if found := next((sign for sign in signs if sign in value), ""):
+            raise InvalidFieldError(field, value, f"contains {found!r}, which {meaning}; {_NEW_NAME}")
+    for meaning, signs in _FIRST_SIGNS.items():
+        if value.startswith(tuple(signs)):
+            raise InvalidFieldError(field, value, f"begins with {value[0]!r}, which {meaning}; {_NEW_NAME}")
+    return value
 
 
 def frame(field: str, value: object, *, default: str = "") -> str:

@@ -153,7 +153,7 @@ class Extractor:
         new = NewMemory(
             Kind.PERCEPTION,
             content=content,
-            collection=parameters.own_collection("collection", collection) if collection else parameters.collection,
+            collection=parameters.new_collection("collection", collection) if collection else parameters.collection,
             observed_at=stamp_ns,
             frame_id=frame_id or parameters.memory_frame,
             map_id=parameters.map_id,

@@ -342,7 +342,7 @@ class Parameters:
             ("collection", self.collection),
             *(("notes_folders", n) for n in self.collections_of_notes()),
         ]:
-            _check_own(field, name)
+            _check_own(field, validation.new_collection(field, name))
         object.__setattr__(self, "memory_frame", validation.frame("memory_frame", self.memory_frame))
         recall_kinds(self.recall_kinds)
         notes_folders(self.notes_folders)
@@ -388,6 +388,14 @@ class Parameters:
         name = validation.collection(field, value, default=self.collection)
         _check_own(field, name)
         return name
+
+    def new_collection(self, field: str, value: object) -> str:
+        """Return the name of a collection to store into, as `own_collection` does.
+
+        Raises:
+            InvalidFieldError: it is no such name, or has a sign that means something in a list, a URL or a path.
+        """
+        return validation.new_collection(field, self.own_collection(field, value))
 
     def kinds_to_recall(self) -> frozenset[Kind]:
         """Return the kinds of `recall_kinds`."""

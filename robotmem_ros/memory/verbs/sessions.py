@@ -61,7 +61,9 @@ class Sessions:
         parts = self._access.writable
         parts.usage.write()
         now = max(self._access.clock(), 0)
-        return parts.sessions.start(new_session(self._access.parameters(), now, context, collection, max_duration))
+        session = new_session(self._access.parameters(), now, context, collection, max_duration)
+        validation.new_collection("collection", session.collection)
+        return parts.sessions.start(session)
 
     def end(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
         """End an episode: group its similar facts, and tell what came of it and what to know the next time.

@@ -13,13 +13,17 @@ from ..memory.doctor import worst
 from ..memory.intake_report import Intake, IntakeReport, TopicReport
 from ..memory.search.counts import Count, CountField
 from ..memory.search.density import MAX_BINS
-from ..memory.search.request import DEADLINE
+from ..memory.search.request import DEADLINE, MAX_N
+from ..memory.search.timeline import entry_of
 from ..memory.storage.recall_rows import LoggedRecall, UsedMemory
 from .requests import AS_WHOLE, MAX_ENTRIES, Deadline, Limit, OfCollection, OfScope, Time
 from .responses import responses
 from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
 
 _FAILURES = ("postmortem", "gotcha")
+"""Categories of facts that tell of a failure."""
+_FAILED = {"task.success": False}
+"""What the context of a memory says that was stored when something failed."""
 _BAD_OUTCOME = 0.5
 
 
@@ -209,11 +213,17 @@ def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool, 
 
     @router.get("/recent-failures", responses=responses())
     def recent_failures(n: Limit = 20) -> Failures:
-        """List the latest facts about failures, and of the last thousand sessions those with a bad outcome."""
-        page = memory.timeline(categories=_FAILURES, collection="*", n=n)
+        """List the latest memories of failures, and of the last thousand sessions those with a bad outcome."""
+        told = memory.timeline(categories=_FAILURES, collection="*", n=n)
+        failed = memory.recall(
+            "", min(n, MAX_N), 0.0, context_filter=_FAILED, collection="*", include_unconfirmed=True, fold=False,
+            count_usage=False,
+        )  # fmt: skip
+        by_id = {entry.id: entry for entry in (*told, *map(entry_of, failed.memories))}
+        newest = sorted(by_id.values(), key=lambda entry: (entry.observed_at, entry.id), reverse=True)[:n]
         sessions = memory.sessions.latest(None, MAX_ENTRIES)
         bad = [session for session in sessions if session.outcome is not None and session.outcome < _BAD_OUTCOME]
-        return Failures.model_validate({"memories": page.entries, "sessions": bad[:n]})
+        return Failures.model_validate({"memories": newest, "sessions": bad[:n]})
 
     return router
 

@@ -224,6 +224,30 @@ def test_sessions_and_their_memories_and_failures(client: httpx.Client, shared_d
     assert [one["session_id"] for one in failures["sessions"]] == [shared_db[1]]
 
 
+def test_problems_are_facts_of_failures_and_whatever_says_that_it_failed(tmp_path: Path) -> None:
+    db, failed = tmp_path / "memory.db", {"task": {"success": False}}
+    with RobotMemory(db, embedding_model="") as memory:
+        memory.learn("the drawer was locked", category="gotcha", observed_at=NOW)
+        memory.save_perception("the glass slipped", context=failed, observed_at=NOW + SECOND)
+        memory.save_perception("the glass held", context={"task": {"success": True}}, observed_at=NOW + 2 * SECOND)
+        memory.save_perception(
+            "a mug on the floor", label="mug", pose=(1, 2, 0), confidence=0.2, context=failed,
+            observed_at=NOW + 3 * SECOND, collection="lab",
+        )  # fmt: skip
+        memory.learn("too little force", failed, category="postmortem", observed_at=NOW + 4 * SECOND)
+        for _ in range(2):
+            memory.save_perception("the glass slipped", context=failed, observed_at=NOW - SECOND)
+    with console(db) as server, server.client() as client:
+        found = client.get("/api/recent-failures").json()["memories"]
+        assert [one["snippet"] for one in found] == [
+            "too little force", "a mug on the floor", "the glass slipped", "the drawer was locked",
+            "the glass slipped", "the glass slipped",
+        ]  # fmt: skip
+        assert [one["snippet"] for one in client.get("/api/recent-failures?n=2").json()["memories"]] == [
+            one["snippet"] for one in found[:2]
+        ]
+
+
 @pytest.mark.parametrize("field", ["collections", "categories", "labels"])
 def test_values_are_counted(client: httpx.Client, shared_db: tuple[Path, str], field: str) -> None:
     with RobotMemory(shared_db[0], embedding_model="", read_only=True) as memory:

@@ -21,7 +21,7 @@ from ..conditions.decay import Decay
 from ..conditions.sql import Sql, behind
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
-from ..models import Kind, Observed, Pose
+from ..models import Kind, Memory, Observed, Pose
 from ..storage import time_rows
 from ..storage.candidates import list_if_few
 from ..storage.overview import overview
@@ -181,6 +181,15 @@ def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
 
 def _behind(last: TimelineEntry, query: TimelineQuery) -> str:
     return Position(query.oldest_first, last.observed_at, last.id).cursor()
+
+
+def entry_of(memory: Memory) -> TimelineEntry:
+    """Return an active memory, such as a recall finds, as an entry."""
+    return TimelineEntry(
+        memory.id, memory.observed_at, memory.kind, memory.category, memory.label, memory.tags,
+        beginning(memory.content, SNIPPET), memory.collection, memory.session_id, memory.confidence, "active",
+        memory.frame_id, memory.map_id, memory.pose,
+    )  # fmt: skip
 
 
 def _entry(row: tuple[Any, ...]) -> TimelineEntry:

@@ -23,9 +23,23 @@ def test_a_search_marks_its_words_and_tells_how_relevant_each_result_is(
     expect(page.locator("#summary")).to_contain_text(re.compile(r"^\d+ results"))
     best = page.get_by_role("option").first
     expect(best.locator("mark")).to_have_text(["red", "mug"])
-    expect(best.locator(".relevance")).to_contain_text("%")
+    expect(best.locator(".relevance")).to_have_text(re.compile(r"^relevance \d+ %$"))
     expect(page.locator("#reason")).to_contain_text("no embedding model")
     assert conditions(page)["q"] == ["red mug"]
+
+
+def test_what_the_list_is_sorted_by_stands_at_each_result(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console, "/?q=red mug")
+    expect(page.locator("#results .score").first).to_contain_text("1.00")
+    scores = [float(text) for text in page.locator("#results .score").all_text_contents()]
+    assert len(scores) > 3
+    assert scores == sorted(scores, reverse=True)
+    page = open_page(shared_console, "/?q=red mug&target=1,1")
+    expect(page.locator("#results .distance").first).to_be_visible()
+    expect(page.locator("#results .score")).to_have_count(0)  # by distance
+    page = open_page(shared_console, "/?labels=mug")
+    expect(page.get_by_role("option").first).to_be_visible()
+    expect(page.locator("#results .score")).to_have_count(0)  # by time
 
 
 def test_without_a_search_the_newest_memories_are_listed_page_by_page(open_page: OpenPage, shared_console: str) -> None:

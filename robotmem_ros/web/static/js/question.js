@@ -10,6 +10,9 @@ const given = (value) => value !== "" && value !== false && value !== null && !(
 export const isSearch = (from = state()) =>
   given(from.q.trim()) || given(from.radius) || given(from.target) || CONDITIONS.some((row) => row.needsSearch && given(from[row.name]));
 
+/** Tells whether what is found comes by its score, and not by its distance or, without words, by its time. */
+export const isRanked = (from = state()) => given(from.q.trim()) && !searching(from, null).spatial_sort;
+
 /** Returns how many conditions hold, without the text. */
 export const countConditions = (from = state()) =>
   CONDITIONS.reduce((sum, { name, isList }) => sum + (isList ? from[name].length : Number(given(from[name]))), 0);

@@ -4,7 +4,7 @@ import { on, tell } from "./bus.js";
 import { byId, h, replace } from "./dom.js";
 import { keyOf, looksBeyond, robotOf, robotSign } from "./fleet.js";
 import { kindSign, marked, metres } from "./marks.js";
-import { isSearch, listing, PAGE, searching } from "./question.js";
+import { isRanked, isSearch, listing, PAGE, searching } from "./question.js";
 import { change, CONDITIONS, onChange, state } from "./state.js";
 import { brief, full } from "./time.js";
 import { number, onLanguage, t, told } from "./words.js";
@@ -14,7 +14,7 @@ const ASKED = ["q", "n", "radius", "target"]; // besides the conditions
 const LARGEST = 100;
 
 let list = null;
-let found = { memories: [], cursor: "", mode: "", reason: "", searched: false };
+let found = { memories: [], cursor: "", mode: "", reason: "", searched: false, ranked: false };
 let visibleBox = () => null;
 let question = 0;
 let paging = false;
@@ -63,7 +63,7 @@ export async function load({ stay = false } = {}) {
     if (mine !== question) return;
     answer.memories = keyed(answer);
     const memories = !searched && stay ? merged(answer) : answer.memories;
-    found = { memories, cursor: answer.cursor ?? "", mode: answer.mode ?? "", reason: answer.reason ?? "", searched };
+    found = { memories, cursor: answer.cursor ?? "", mode: answer.mode ?? "", reason: answer.reason ?? "", searched, ranked: searched && isRanked(now) };
     if (!searched && stay && memories.length > answer.memories.length) found.cursor = keptCursor;
     else keptCursor = found.cursor;
     list.show(found.memories, { stay });
@@ -71,7 +71,7 @@ export async function load({ stay = false } = {}) {
     tell("results", found);
   } catch (error) {
     if (isAbort(error) || mine !== question) return;
-    found = { memories: [], cursor: "", mode: "", reason: "", searched };
+    found = { memories: [], cursor: "", mode: "", reason: "", searched, ranked: false };
     list.show([]);
     replace(byId("summary"), h("span.problem", {}, error.message));
     byId("reason").hidden = true;
@@ -141,6 +141,7 @@ function open(memory) {
 }
 
 function row(memory) {
+  const percent = found.searched && Number.isFinite(memory.relevance) && state().q.trim() ? number(memory.relevance * 100, 0) : "";
   const details = [
     robotSign(robotOf(memory)),
     h("time", { title: full(memory.observed_at) }, brief(memory.observed_at)),
@@ -150,17 +151,16 @@ function row(memory) {
     memory.status && memory.status !== "active" && h("span.status", {}, t(`status_${memory.status}`)),
     memory.collection && h("span.collection", {}, memory.collection),
     memory.folded_count > 0 && h("span.folded", {}, t("folded", { n: number(memory.folded_count) })),
+    percent && h("span.relevance", { title: t("relevance_is", { percent }) }, t("relevance_n", { percent })),
   ];
-  const relevant = found.searched && Number.isFinite(memory.relevance) && state().q.trim();
   return [
     kindSign(memory.kind),
     h("div.text", {}, h("p.snippet", {}, snippet(memory)), h("p.details", {}, details)),
-    relevant &&
+    // What the list is sorted by; where that is the distance, it stands among the details.
+    found.ranked &&
       h(
-        "span.relevance",
-        { title: t("score_help", { score: number(memory.score, 2), percent: number(memory.relevance * 100, 0) }) },
-        h("span", {}, `${number(memory.relevance * 100, 0)} %`),
-        h("meter", { min: 0, max: 1, value: memory.score, "aria-label": t("score") }),
+        "span.score", { title: t("score_help", { score: number(memory.score, 2) }) },
+        h("span", {}, memory.score.toFixed(2)), h("meter", { min: 0, max: 1, value: memory.score, "aria-label": t("score") }),
       ),
   ];
 }

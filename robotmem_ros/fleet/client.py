@@ -100,7 +100,7 @@ class FleetClient:
             raise MemoryClosedError from None
         return answer
 
-    def settle(self) -> None:
+    def settle(self, goes_on: Callable[[], bool]) -> None:
         """Do nothing: nothing waits to be stored."""
 
     def close(self) -> None:

@@ -55,6 +55,10 @@ class Step:
     rest_ratio: float = 0.0
 
 
+_LOOK = 0.05
+"""Seconds between two looks whether to go on waiting."""
+
+
 class _State:
     """When a step is due, and what became of it."""
 
@@ -148,14 +152,30 @@ class MaintenanceLoop:
             if self._listening:
                 self._condition.notify()
 
-    def flush(self) -> None:
-        """Run each step in the calling thread until nothing is left or it fails, or the loop is closed."""
-        with self._flushes.running(), self._working:
-            for state in self._states:
-                # What was begun before may have missed what came since.
-                for _ in range(1 + state.is_running):
-                    while not self._closing and state.run(self._notifications):
-                        pass
+    def flush(self, goes_on: Callable[[], bool] = lambda: True) -> bool:
+        """Run each step in the calling thread until nothing is left or it fails, or the loop is closed.
+
+        `goes_on` is called before each piece of a step, and while the piece at hand in the thread of the loop is waited
+        for; if it returns false, so does this, and something may be left.
+        """
+        with self._flushes.running():
+            while not self._working.acquire(timeout=_LOOK):
+                if not goes_on():
+                    return False
+            try:
+                return all(self._finish(state, goes_on) for state in self._states)
+            finally:
+                self._working.release()
+
+    def _finish(self, state: _State, goes_on: Callable[[], bool]) -> bool:
+        # What was begun before may have missed what came since.
+        for _ in range(1 + state.is_running):
+            has_more = True
+            while has_more and not self._closing:
+                if not goes_on():
+                    return False
+                has_more = state.run(self._notifications)
+        return True
 
     def close(self) -> None:
         """End the thread after the piece at hand; a second call does nothing."""

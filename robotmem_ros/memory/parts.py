@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import ExitStack, suppress
 from functools import partial
 
@@ -14,6 +17,7 @@ from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
 from .embedding.embedders import Embedders
 from .embedding.providers import Choice, choices, former_choice, load_first
+from .entries import Progress
 from .heap import release_free_memory
 from .interrupts import Event, Threads
 from .learning.alike import FactIndex
@@ -29,7 +33,7 @@ from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Episodes
-from .storage import Database, model_rows, text_rows
+from .storage import Database, collection_rows, model_rows, text_rows
 from .storage.area_rows import AreaKeeper
 from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
@@ -140,14 +144,34 @@ class Parts:
             self.embedders.wait()
             self.embedders.current.embed_one("warm up")
 
-    def flush(self) -> None:
-        """Return when all that was accepted is committed, indexed and, if there is a model, embedded."""
+    def flush(self, deadline: float = math.inf, progress: Progress | None = None) -> bool:
+        """Return true when all that was accepted is committed, indexed and, if there is a model, embedded.
+
+        At the `deadline` of the monotonic clock it returns false. `progress` gets the number of memories that have a
+        vector and that of all, before each piece of work and at the end.
+        """
+
+        def left() -> float | None:
+            return None if math.isinf(deadline) else max(0.0, deadline - time.monotonic())
+
+        def goes_on() -> bool:
+            if progress is not None:
+                with self.database.snapshot() as snapshot:
+                    counts = collection_rows.totals(snapshot)
+                progress(counts["vector"], counts["memory"])
+            return time.monotonic() < deadline
+
         self.usage.write()
         if not self.database.read_only:
-            self.database.write(lambda transaction: None, background=True).result()
-        self.embedders.configured.wait()
+            try:
+                self.database.write(lambda transaction: None, background=True).result(left())
+            except FutureTimeoutError:
+                return False
+        self.embedders.configured.wait(left())
         self.backfill.retry_refused()
-        self.maintenance.flush()
+        is_done = self.maintenance.flush(goes_on)
+        goes_on()  # tells of the last piece
+        return is_done
 
     def close(self) -> None:
         """Commit what was accepted, as far as that takes no more than seconds, and end all threads; again: nothing."""

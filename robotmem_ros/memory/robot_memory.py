@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -83,8 +84,8 @@ class Companion(Protocol):
         """Return what is missing; empty if nothing is."""
         ...
 
-    def settle(self) -> None:
-        """Give the memory all that waits."""
+    def settle(self, goes_on: Callable[[], bool]) -> None:
+        """Give the memory all that waits, as long as `goes_on` returns true."""
         ...
 
     def close(self) -> None:
@@ -649,11 +650,22 @@ class RobotMemory:
         """Wait until the embedding model is loaded or cannot be; return whether it is loaded."""
         return self.parts.embedders.wait()
 
-    def flush(self) -> None:
-        """Wait until all that was accepted is committed, indexed and, if there is a model, embedded."""
+    def flush(self, timeout: float | None = None, progress: Progress | None = None) -> bool:
+        """Wait until all that was accepted is committed, indexed and, if there is a model, embedded.
+
+        After `timeout` seconds, and the piece of work at hand, it returns false; the rest goes on in the background.
+        `progress(done, total)` is called from time to time and at the end, in the thread of the caller, with the number
+        of memories that have a vector and that of all. It is true also of texts that the model refused, and without a
+        model: `status` tells what is missing.
+
+        Raises:
+            InvalidFieldError: the timeout is no number of seconds.
+        """
+        seconds = math.inf if timeout is None else validation.number("timeout", timeout, low=0.0)
+        deadline = time.monotonic() + seconds
         for companion in self._companions:
-            companion.settle()
-        self.parts.flush()
+            companion.settle(lambda: time.monotonic() < deadline)
+        return self.parts.flush(deadline, progress)
 
     def attach(self, companion: Companion) -> None:
         """Let something above the memory live as long as it: `flush` settles it, `status` tells its trouble."""

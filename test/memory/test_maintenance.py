@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.background import MaintenanceLoop, QueryPriority, Step, piecewise
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
-from ..support.embedders import WordVectors
+from ..support.embedders import HeldVectors, WordVectors
 from ..support.waiting import until
 from .conftest import OpenMemory
 
@@ -278,3 +280,28 @@ def indexed(memory: RobotMemory) -> int:
     """The last id that the postings cover."""
     blocks = memory.parts.texts.blocks
     return blocks[-1].high if blocks else 0
+
+
+def test_a_flush_tells_how_far_it_is(memory: RobotMemory) -> None:
+    for number in range(40):
+        memory.learn(f"fact {number} of the dock")
+    told: list[tuple[int, int]] = []
+    assert memory.flush(progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (40, 40)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_a_flush_ends_at_its_timeout_and_a_later_one_does_the_rest(open_memory: OpenMemory) -> None:
+    embedder = HeldVectors("blocked")
+    memory = open_memory(embedder=embedder)
+    memory.save_perception("blocked is the dock")
+    assert not memory.flush(timeout=0.05)
+    embedder.release.set()
+    assert memory.flush(timeout=60.0)
+    assert memory.status().pending_vectors == 0
+
+
+@pytest.mark.parametrize("timeout", [-1, math.nan, math.inf, "1"])
+def test_a_flush_takes_seconds(memory: RobotMemory, timeout: Any) -> None:
+    with pytest.raises(InvalidFieldError, match=r"^timeout: "):
+        memory.flush(timeout)

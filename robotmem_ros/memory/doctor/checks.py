@@ -86,7 +86,7 @@ class Check(NamedTuple):
 
     name: str
     look: Callable[[Patient], Seen]
-    mend: Callable[[Patient], None] | None = None
+    mend: Callable[[Patient], object] | None = None
     """Mends what was seen without losing anything; it raises what keeps it from that."""
 
 

@@ -14,7 +14,7 @@ import hashlib
 import logging
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -88,10 +88,10 @@ class NotesIngestor:
         """Return why notes are not stored; empty if they are."""
         return self._loop.trouble
 
-    def settle(self) -> None:
-        """Store what changed until now, and remove at once what is missing."""
+    def settle(self, goes_on: Callable[[], bool]) -> None:
+        """Store what changed until now, and remove at once what is missing, as long as `goes_on` returns true."""
         self._is_flushing.set()
-        self._loop.flush()
+        self._loop.flush(goes_on)
 
     def close(self) -> None:
         """Stop reading, and let another process keep the notes."""

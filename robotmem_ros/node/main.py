@@ -107,6 +107,8 @@ def main(arguments: list[str] | None = None) -> int:
         executor.add_node(node)
         if node.parameters.autostart:
             _bring_up(node)
+        else:
+            node.tell_waiting("configure")
         while not stopping and rclpy.ok():
             spin_once(executor, node, _TURN)
         node.shut_down()

@@ -98,10 +98,13 @@ class MemoryNode(ThreadedNode, ParametersNode):
             self._problem = str(error)
             self._close_memory()
             self.get_logger().error(f"cannot be configured: {error}")
+            self.tell_waiting("configure")
             self._publish_status()
             return TransitionCallbackReturn.FAILURE
         self._problem = ""
         self._enter("inactive")
+        if not self.parameters.autostart:
+            self.tell_waiting("activate")
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -122,12 +125,14 @@ class MemoryNode(ThreadedNode, ParametersNode):
         """Take and answer nothing more; commit what was accepted."""
         self._stop()
         self._enter("inactive")
+        self.tell_waiting("activate")
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Close the database."""
         self._close_memory()
         self._enter("unconfigured")
+        self.tell_waiting("configure")
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -141,7 +146,15 @@ class MemoryNode(ThreadedNode, ParametersNode):
         """Release everything, so that the node can be configured again."""
         self._end()
         self._enter("unconfigured")
+        self.tell_waiting("configure")
         return TransitionCallbackReturn.SUCCESS
+
+    def tell_waiting(self, transition: str) -> None:
+        """Log what the node waits for, and the command that does it."""
+        name = self.get_fully_qualified_name()
+        self.get_logger().info(
+            f"waits for {transition}: `ros2 lifecycle set {name} {transition}`, or a manager does it"
+        )
 
     def shut_down(self) -> None:
         """Shut the node down from whatever state it is in: commit, close the database and end the threads.

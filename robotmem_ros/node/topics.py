@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ from rclpy.serialization import deserialize_message
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ..memory.config.parameters import Parameters
-from ..memory.errors import InvalidFieldError
+from ..memory.errors import InvalidFieldError, did_you_mean
 from ..memory.intake_report import PERCEPTIONS
 from ..perception import DropReason, Intake, TopicConfig, UnknownTypeError, configured_topics, message_class
 from ..perception.depth import CAMERA_INFO, DepthCamera, Read, depth_type
@@ -27,6 +28,8 @@ from .subscriptions import MatchedSubscription, TopicState
 
 _CAMERA_DEPTH = 5
 """History of a camera's topics: more images would only be copied."""
+_LOOK = 5.0
+"""Seconds between two looks for a topic that has a name like one that nobody publishes."""
 _LOSS_HINT = "published, and never came; raise qos.depth, or publish less"
 
 
@@ -83,9 +86,11 @@ class PerceptionTopics:
             helper.poll()
         for topic in self._topics:
             topic.subscription.poll()
-            if (topic.subscription.other_types or topic.subscription.unheard) and topic.problem() != topic.last_warning:
-                topic.last_warning = topic.problem()
-                self._node.get_logger().warning(f"{topic.config.name}: {topic.last_warning}")
+            # That nobody publishes yet is no warning, unless another name is near.
+            if (warning := topic.problem()) not in (topic.last_warning, topic.silence):
+                topic.last_warning = warning
+                if warning:
+                    self._node.get_logger().warning(f"{topic.config.name}: {warning}")
 
     def states(self) -> list[TopicState]:
         """Return the states of the topics, in the order of their configuration."""
@@ -228,6 +233,10 @@ class _Topic:
     ) -> None:  # fmt: skip
         self.config = config
         self.last_warning = ""
+        self.silence = f"nobody publishes {config.topic}"
+        # Later: at first, other topics may be known before this one.
+        self._guess, self._next_look = "", time.monotonic() + _LOOK
+        self._node = node
         self._intake = intake
         self._worker = worker
         self._clock = clock
@@ -247,7 +256,18 @@ class _Topic:
             return f"{config.topic} is published as {types}, and configured as {config.type}"
         if subscription.unheard:
             return f"not all publishers of {config.topic} offer what qos asks for: {subscription.unheard}"
-        return "" if subscription.publishers else f"nobody publishes {config.topic}"
+        return "" if subscription.publishers else f"{self.silence}{self._near_name()}"
+
+    def _near_name(self) -> str:
+        # Of a topic of this type that somebody publishes.
+        now, node = time.monotonic(), self._node
+        if now >= self._next_look:
+            self._next_look = now + _LOOK
+            own_name = node.resolve_topic_name(self.config.topic)
+            names = (name for name, types in node.get_topic_names_and_types() if self.config.type in types)
+            others = [name for name in names if name != own_name and node.count_publishers(name)]
+            self._guess = did_you_mean(own_name, others)
+        return self._guess
 
     def _receive(self, raw: bytes) -> None:
         receipt_ns = self._clock()

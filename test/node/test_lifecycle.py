@@ -148,13 +148,15 @@ def test_a_node_that_cannot_write_ends_soon_and_counts_what_it_throws_away(own: 
 
 def test_the_node_can_be_led_through_its_states_by_hand(own: Any, tmp_path: Path) -> None:
     start, connect = own
-    start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "autostart:=false", *TEXT_ONLY)
+    node = start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "autostart:=false", *TEXT_ONLY)
     client: Client = connect()
     assert state(client) == "unconfigured"
+    client.until(lambda: "`ros2 lifecycle set /memory configure`" in node.output, "the line of what it waits for")
     for service, name, fields in SERVICES:
         response = client.call(service, name, **fields)
         assert (response.success, response.error) == (False, "the node is unconfigured, not active")
     assert change(client, Transition.TRANSITION_CONFIGURE)
+    client.until(lambda: "`ros2 lifecycle set /memory activate`" in node.output, "the next one")
     assert "the node is inactive" in client.call(Recall, "recall", query="x").error
     assert change(client, Transition.TRANSITION_ACTIVATE)
     assert client.call(Learn, "learn", insight="a lesson that lasts").success

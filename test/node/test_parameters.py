@@ -93,7 +93,8 @@ PARAMETERS = """
     db_path: ":memory:"
     embedding_model: ""
     object_radus: 0.3
-    perception_topics: []
+    perception_topics: [doors]
+    doors: {topic: /doors, type: std_msgs/msg/String, description: "{data}"}
     door: {topic: /door, type: std_msgs/msg/String}
 memry:
   ros__parameters: {map_id: ground}

@@ -255,6 +255,18 @@ def test_bytes_that_are_no_message_are_counted_and_the_rest_is_stored(own: Any) 
     assert "Traceback" not in node.output
 
 
+def test_a_topic_that_nobody_publishes_is_told_with_the_near_name_that_somebody_does(own: Any) -> None:
+    start, connect = own
+    client: Client = connect()
+    client.node.create_publisher(String, "/vlm/captions", 10)
+    client.node.create_publisher(Int32, "/vlm/captio", 10)
+    node = start(*IN_MEMORY, *topic("words", **CAPTIONS))
+    client.until_active()
+    told = "nobody publishes /vlm/caption; did you mean '/vlm/captions'?"
+    assert message(client, "words", "did you mean") == told
+    client.until(lambda: f"words: {told}" in node.output, "the line in the log")
+
+
 def test_a_topic_of_another_type_and_one_without_a_publisher_are_reported(own: Any) -> None:
     start, connect = own
     node = start(*IN_MEMORY, *topic("captions", **CAPTIONS))

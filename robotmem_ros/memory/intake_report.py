@@ -77,7 +77,11 @@ class IntakeReport:
             return ""
         if not self.is_current:
             return f"{self.node} was {self.state}, and reported {self.ago}: what comes in now cannot be seen"
-        topics = (f"{topic.topic}: {topic.problem}" for topic in self.topics if topic.problem)
+        topics = (
+            topic.problem if topic.topic in topic.problem else f"{topic.topic}: {topic.problem}"
+            for topic in self.topics
+            if topic.problem
+        )
         state = "" if self.state == ACTIVE else f"{self.node} is {self.state}: it takes nothing in"
         return "; ".join(filter(None, (state, self.problem, *topics)))
 
@@ -98,7 +102,10 @@ class Intake:
         """Return what reports, each with its age, tell together."""
         newest_first = tuple(sorted(reports, key=lambda report: -report.reported_at))
         is_seen = any(report.state == ACTIVE and report.is_current for report in newest_first)
-        return Intake(newest_first, is_seen, "; ".join(filter(None, (report.trouble for report in newest_first))))
+        troubles = [(report.node, report.trouble) for report in newest_first if report.trouble]
+        is_one = len(newest_first) == 1
+        texts = (words if is_one or words.startswith(node) else f"{node}: {words}" for node, words in troubles)
+        return Intake(newest_first, is_seen, "; ".join(texts))
 
     @property
     def words(self) -> str:

@@ -76,7 +76,13 @@ def test_each_node_on_a_file_has_its_own_report_also_those_of_one_name(memory: R
     memory.store_intake("b", healthy()).result()
     memory.store_intake("c", replace(healthy(), node="/robot/memory")).result()
     assert [one.node for one in intake(memory).reports] == ["/robot/memory", "/memory", "/memory"]
-    assert intake(memory).trouble == f"/detections: {DROPPED}"
+    assert intake(memory).trouble == f"/memory: /detections: {DROPPED}"
+
+
+def test_a_problem_that_names_its_topic_is_told_as_it_is(memory: RobotMemory) -> None:
+    silent = replace(report().topics[0], problem="nobody publishes /detections")
+    memory.store_intake("a", replace(report(), topics=(silent,))).result()
+    assert intake(memory).trouble == "nobody publishes /detections"
 
 
 def test_a_report_takes_the_place_of_that_of_an_earlier_process_and_of_nodes_that_are_long_gone(

@@ -4,10 +4,11 @@ import { ago, full } from "./time.js";
 import { number, t, told } from "./words.js";
 
 /** Returns in words what is wrong with what comes in, or why that cannot be known. */
-export const intakeTroubles = ({ reports }) => reports.map(trouble).filter(Boolean);
+export const intakeTroubles = ({ reports }) =>
+  reports.filter((report) => report.trouble).map((report) => (reports.length > 1 && report.is_current ? `${report.node}: ` : "") + trouble(report));
 
 const trouble = (report) =>
-  report.trouble && !report.is_current ? t("intake_stale", { node: report.node, ago: ago(report.reported_at) }) : told(report.trouble);
+  !report.is_current ? t("intake_stale", { node: report.node, ago: ago(report.reported_at) }) : told(report.trouble);
 
 /** Returns the part of the health that shows the reports. */
 export const intake = ({ reports }) => [

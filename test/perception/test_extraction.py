@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.perception import DropReason
+from robotmem_ros.perception import DropReason, Extraction, Extractor, parse_topic
 
 from ..support.perception.messages import (
     HEADER,
@@ -138,9 +138,16 @@ def test_an_array_that_is_shorter_than_the_one_beside_it_leaves_the_rest_without
     assert "the array has 1 elements" in extraction.details[DropReason.NO_DESCRIPTION]
 
 
+def of_zed(maker: Maker, values: dict[str, Any], **keys: Any) -> Extraction:
+    """Extract one object without the preset of its type."""
+    plain = {"each": "objects", "description": "{label}", "label": "label", "position": "position"}
+    config = parse_topic("seen", {"topic": "/seen", "type": ZED, **plain, **keys}, {})
+    message = maker.make(ZED, {"header": HEADER, "objects": [values]})
+    return Extractor(config, maker.types).extract(message, RECEIPT, Parameters())
+
+
 def a_thing(maker: Maker, values: dict[str, Any], **keys: Any) -> Any:
-    keys = {"each": "objects", "description": "{label}", "label": "label", "position": "position"} | keys
-    (seen,) = extract(maker, ZED, {"header": HEADER, "objects": [values]}, **keys).observations
+    (seen,) = of_zed(maker, values, **keys).observations
     return seen
 
 
@@ -185,9 +192,8 @@ def test_a_number_is_read_with_a_factor(maker: Maker, percent: float, confidence
 
 
 def test_percent_without_a_factor_are_no_confidence(maker: Maker) -> None:
-    values = {"header": HEADER, "objects": [{"label": "mug", "confidence": 80.0}]}
-    keys = {"each": "objects", "description": "{label}", "confidence": "confidence"}
-    assert the_reason(maker, ZED, values, **keys) == DropReason.BAD_CONFIDENCE
+    extraction = of_zed(maker, {"label": "mug", "confidence": 80.0}, confidence="confidence")
+    assert extraction.drops == {DropReason.BAD_CONFIDENCE: 1}
 
 
 @pytest.mark.parametrize(("number", "identity"), [(-1, ""), (0, "0"), (12, "12")])

@@ -296,3 +296,11 @@ def test_what_breaks_reading_is_named_and_set_aside(
         cursor = batch.cursor
     memory.close()
     check_file(db)
+
+
+def test_a_word_that_the_text_index_cuts_is_no_error(open_memory: OpenMemory) -> None:
+    memory = open_memory(content_limit=1_000_000)
+    memory.learn("x" * 100_000)
+    memory.learn("x" + "\u00e9" * 30_000)
+    memory.flush()
+    assert not [finding for finding in memory.doctor() if finding.severity is ERROR]

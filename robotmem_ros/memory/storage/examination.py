@@ -45,11 +45,12 @@ _WRONG_COUNTS = """
 """
 _VOCABULARY = "CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'memories_fts', 'row')"
 _WRONG_WORDS = """
-    WITH indexed AS (SELECT term, doc FROM temp.vocabulary),
-    counted AS (SELECT word, sum(memories) FROM words GROUP BY word)
+    WITH indexed AS (SELECT term, doc FROM temp.vocabulary WHERE length(CAST(term AS BLOB)) < 32768),
+    counted AS (SELECT word, sum(memories) FROM words WHERE length(CAST(word AS BLOB)) < 32768 GROUP BY word)
     SELECT (SELECT count(*) FROM (SELECT * FROM indexed EXCEPT SELECT * FROM counted))
     + (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM indexed))
 """
+"""FTS5 cuts words of 32,768 bytes and more."""
 _FUTURE = """
     SELECT (SELECT count(*) FROM memories WHERE observed_at > ?1), (SELECT max(observed_at) FROM memories),
     (SELECT count(*) FROM lived_days), (SELECT count(*) FROM lived_days WHERE day > ?1 / ?2)

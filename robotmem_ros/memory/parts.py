@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -33,12 +34,13 @@ from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Episodes
-from .storage import Database, collection_rows, model_rows, text_rows
+from .storage import Database, collection_rows, lived_days, model_rows, text_rows
 from .storage.area_rows import AreaKeeper
 from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
 from .text import scripts
 
+_LOG = logging.getLogger(__name__)
 _MIN_INDEXED = 1000
 """Number of memories from which words are held in RAM as well; FTS5 ranks fewer as quickly."""
 
@@ -76,6 +78,7 @@ class Parts:
         self.areas = Areas(parameters)
         classifier = classifier_loader(at_start.rules_file, at_start.taxonomy_file)
         self._closing = threading.RLock()
+        self._clock, self._doubt = clock, ""
         self._is_closing = Event()
         self.maintenance = MaintenanceLoop()
         # What is made later is closed earlier.
@@ -132,6 +135,13 @@ class Parts:
             self.attributes,
             reranker,
         )
+
+    def now(self) -> int:
+        """Return the time of the robot's clock in nanoseconds; 0 while it has none."""
+        try:
+            return self._clock()
+        except Exception:
+            return 0
 
     def warm_up(self) -> None:
         """Load the model, vectors and dictionaries of the texts, so that the first query is as quick as the next."""
@@ -194,6 +204,14 @@ class Parts:
             self.database.write(text_rows.index_waiting, background=True).result()
         return False
 
+    def _look_at_clock(self) -> bool:
+        with self.database.snapshot() as snapshot:
+            doubt = lived_days.doubt(snapshot, self.now())
+        if doubt and not self._doubt:
+            _LOG.warning("%s", doubt)
+        self._doubt = doubt
+        return False
+
     def _follow(self, follower: Follower, **rest: float) -> Step:
         return Step(follower.name, partial(feed, self.database, follower), period=10.0, **rest)
 
@@ -216,6 +234,7 @@ class Parts:
             *indexes,
             self._follow(self.facts, rest=0.25),
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
+            Step("look at the clock", self._look_at_clock, period=60.0, rest=1.0),
             Step("keep the areas", self.area_keeper.update, period=1.0, rest=1.0),
             Step("index the last texts", self._index_texts, period=60.0, rest=60.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),

@@ -9,7 +9,7 @@ from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .intake_report import Intake
 from .parts import Parts
 from .search.result import Mode
-from .storage import collection_rows, intake_rows, model_rows, note_rows, text_rows, vector_rows
+from .storage import collection_rows, intake_rows, lived_days, model_rows, note_rows, text_rows, vector_rows
 from .storage.connection import exposure
 from .storage.overview import overview
 from .storage.retention_rows import removal_counts
@@ -80,6 +80,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         model = model_rows.model(snapshot) or ""
         intake = intake_rows.read(snapshot)
         foreign, change = _of_another_model(snapshot, embedder), _change_of_model(snapshot)
+        doubt = lived_days.doubt(snapshot, parts.now())
         no_text = text_rows.failure(snapshot) or parts.pipeline.failures.text
     no_vectors = parts.pipeline.failures.vector
     has_vectors = embedder.available and not foreign and not no_vectors
@@ -91,6 +92,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         foreign,
         change,
         parts.backfill.refused(without_vector),
+        doubt,
         exposure(database.path),
         database.log_loss,
         no_text,

@@ -32,9 +32,10 @@ class Editor:
         retag: Tags contexts with areas; None if there are none.
     """
 
-    def __init__(self, parameters: Parameters, now: int, retag: Retag | None) -> None:
+    def __init__(self, parameters: Parameters, now: int, retag: Retag | None, *, is_behind: bool) -> None:
         self._parameters = parameters
         self._now = now
+        self._is_behind = is_behind
         self._retag = retag
         self.changes = Changes()
         """Changes so far."""
@@ -79,7 +80,7 @@ class Editor:
             track.told = True
             track.existence = max(track.existence, new.confidence)
         if is_newest:
-            track.last_seen = new.observed_at
+            track.last_seen = self._last(new.observed_at, track.last_seen)
         if new.stream in track.sources or (new.stream and len(track.sources) < _MAX_SOURCES):
             track.sources[new.stream] = new.identity
         if abs(new.observed_at - track.last_kept) < limits.sighting_interval * 1e9:
@@ -94,7 +95,8 @@ class Editor:
     def merge(self, track: Track, other: Track, new: NewMemory) -> Track:
         """Make one object of two, one of which `new` is a sighting of: that seen more often stays, else the older."""
         is_latest = self.is_later(track.last_seen, other.last_seen, recorded=new.import_key is not None)
-        last_seen = (track if is_latest else other).last_seen
+        latest, earlier = (track, other) if is_latest else (other, track)
+        last_seen = self._last(latest.last_seen, earlier.last_seen)
         stays, goes = sorted((track, other), key=lambda candidate: (-candidate.times_seen, candidate.memory_id))
         self.changes.merged.append((goes.memory_id, stays.memory_id))
         stays.estimate = combined(stays.estimate, goes.estimate)
@@ -127,6 +129,10 @@ class Editor:
     def is_later(self, stamp: int, than: int, *, recorded: bool) -> bool:
         """Tell whether the stamp of what arrives now is newer, and not only delayed; see `clocks.is_later`."""
         return is_later(stamp, than, now=self._now, is_recorded=recorded)
+
+    def _last(self, newest: int, before: int) -> int:
+        # What a clock that is behind shows is new, but not later.
+        return max(newest, before) if self._is_behind else newest
 
     def _change(
         self, track: Track, votes: Mapping[str, int], new: NewMemory, *, is_newest: bool, received_at: int = 0

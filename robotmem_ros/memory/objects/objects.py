@@ -20,7 +20,7 @@ from ..entries import Progress
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..geometry import Covariance, Point, checked_covariance
 from ..models import Kind, NewMemory, SeenObject, Sighting, Stored
-from ..storage import Database, imports, object_rows, rows, sighting_rows
+from ..storage import Database, imports, lived_days, object_rows, rows, sighting_rows
 from ..storage.snapshot import Transaction
 from .editor import Retag
 from .field_of_view import Detection, FieldOfView
@@ -224,7 +224,8 @@ class _Message:
     ) -> Iterator[Tracker]:
         """Load the objects near positions, and save what a tracker changes of them."""
         tracks, neighbours = object_rows.load(transaction, positions, radius, space)
-        tracker = Tracker(self.parameters, tracks, neighbours, now=self.now, retag=self.retag)
+        is_behind = lived_days.is_behind(transaction, self.now)
+        tracker = Tracker(self.parameters, tracks, neighbours, now=self.now, is_behind=is_behind, retag=self.retag)
         yield tracker
         object_rows.save(transaction, tracker.changes, max_sightings=self.parameters.max_sightings_per_object)
 

@@ -72,6 +72,7 @@ class Tracker:
         tracks: The active objects within `reach` of the sightings, by id, or those within the range of a field of view.
         neighbours: How often they were seen together.
         now: When the message arrived, by the robot's clock, in nanoseconds.
+        is_behind: Whether that clock is surely behind, so that later times were no mistake.
         retag: Tags contexts with areas; None if there are none.
     """
 
@@ -82,12 +83,13 @@ class Tracker:
         neighbours: Mapping[Pair, Neighbourhood],
         *,
         now: int,
+        is_behind: bool = False,
         retag: Retag | None = None,
     ) -> None:
         self._parameters = parameters
         self._tracks = tracks
         self._neighbours = dict(neighbours)
-        self._editor = Editor(parameters, now, retag)
+        self._editor = Editor(parameters, now, retag, is_behind=is_behind)
         self.changes = self._editor.changes
         """Changes so far."""
 

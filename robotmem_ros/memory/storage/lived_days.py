@@ -16,7 +16,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable
 
-from ..clocks import DAY, comparable_since
+from ..clocks import DAY, FIRST_OF_WALL_CLOCKS, comparable_since, iso
 from .snapshot import Snapshot, Transaction
 
 _OF_DAYS = """
@@ -29,6 +29,14 @@ _FIRST_OF_LAST = """
     SELECT min(day) FROM lived_days AS l, (SELECT max(n) - ?1 AS n FROM lived_days) AS first
     WHERE first.n > 0 AND l.n >= first.n AND day >= ?2
 """
+_BEHIND, _AHEAD = 30, 180
+"""Days by which a clock may lie before a day that was lived, and after the last one, without a doubt."""
+_AROUND = """
+    SELECT max(iif(day < ?1, day, NULL)), max(iif(day > ?1 + ?2, day, NULL)), coalesce(sum(day > ?1 + ?2), 0),
+    coalesce(max(iif(abs(day - ?1) > ?2, n, NULL)) > min(iif(abs(day - ?1) <= ?2, n, NULL)), 0)
+    FROM lived_days WHERE day >= ?3 OR day <= ?1
+"""
+_FIRST_WALL_DAY = FIRST_OF_WALL_CLOCKS // DAY
 _LOG = logging.getLogger(__name__)
 
 
@@ -54,12 +62,45 @@ def numbers(snapshot: Snapshot, times: Iterable[int]) -> list[int]:
 def reach(snapshot: Snapshot, age: int, now: int) -> int:
     """Return the time before which all is older than `age` by the robot's clock and in lived days; 0 if nothing is.
 
-    A part of a day counts as a day, and the present day is none. All are nanoseconds.
+    A part of a day counts as a day, and the present day is none. While the clock is in doubt, nothing is too old. All
+    are nanoseconds.
     """
     if age <= 0:
         return now - age
+    if doubt(snapshot, now):
+        return 0
     (day,) = snapshot.row(_FIRST_OF_LAST, (-(-age // DAY), comparable_since(now) // DAY))
     return 0 if day is None else min(now - age, int(day) * DAY)
+
+
+def doubt(snapshot: Snapshot, now: int) -> str:
+    """Return why the robot's clock is wrong, or was, by the days that were lived; empty if nothing tells so."""
+    today, before, latest, is_back, was_here = _around(snapshot, now)
+    if is_back:
+        shown = f"the robot's clock shows {_date(today)}, {latest - today:,} days before {_date(latest)}"
+        return f"{shown}, a day on which the memory was open: it is behind, or was ahead then"
+    if before >= _FIRST_WALL_DAY and today - before > _AHEAD and not was_here:
+        shown = f"the robot's clock shows {_date(today)}, {today - before:,} days after {_date(before)}"
+        return f"{shown}, the last day on which the memory was open: unless it was off for so long, the clock is ahead"
+    return ""
+
+
+def is_behind(snapshot: Snapshot, now: int) -> bool:
+    """Tell whether the robot's clock is probably behind, so that later times are right."""
+    return _around(snapshot, now)[3]
+
+
+def _around(snapshot: Snapshot, now: int) -> tuple[int, int, int, bool, bool]:
+    # The day, the last lived one before it, the last of those that lie ahead of it, whether the clock went back, and
+    # whether the memory lived about this day before it lived a day far from it. Then it comes from a clock that was
+    # wrong for a while, if only one day lies ahead.
+    today = max(now, 0) // DAY
+    before, latest, later_days, was_here = snapshot.row(_AROUND, (today, _BEHIND, _FIRST_WALL_DAY))
+    return today, before or 0, latest or 0, later_days > (1 if was_here else 0), bool(was_here)
+
+
+def _date(day: int) -> str:
+    return iso(day * DAY)[:10]
 
 
 def renew(transaction: Transaction, memory_id: int) -> None:

@@ -18,14 +18,15 @@ def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
     """Return what a table says of each memory, by its id; vectors as their similarities to one."""
     view, rows = View(table, snapshot), np.flatnonzero(table.present.all)
     counts, similarities = table.words.counts(TERMS, np.arange(len(table.ids))), _similarities(table)
-    sums, repeats = table.words.weigh({term[0]: 1.0 + at for at, term in enumerate(TERMS)}, {"grip forc": 0.5})
+    found = [(table.words.find(term), 1.0 + at) for at, term in enumerate(TERMS)]
+    sums, repeats = table.words.weigh(found, [(table.words.find(["grip", "forc"]), 0.5)])
     for weight, at, times in repeats:
         sums[at] += weight * times
     late = {name: view.late(name) for name in LATE}
     return {
         int(table.ids[row]): {
-            **{name: column.all[row].tolist() for name, column in table.numbers.items() if name != "pose"},
-            "pose": str(table.numbers["pose"].all[row]),
+            **{name: column.all[row].tolist() for name, column in table.numbers.items() if name not in "xyz"},
+            "pose": str([table.numbers[axis].all[row] for axis in "xyz"]),
             **{name: column.value(row) for name, column in table.names.items()},
             **{name: str(column.value(row)).partition(" at 0x")[0] for name, column in late.items()},
             "words": [int(table.words.lengths[row]), *counts[:, row].tolist(), round(sums[row], 9)],
@@ -37,7 +38,8 @@ def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
 
 def _holding(table: Table, term: list[str]) -> list[int]:
     ids: list[int] = table.ids[table.words.holding([" ".join(term)])].tolist()
-    assert len(ids) == table.words.count(term, None) == table.words.count(term, table.present.all)
+    found = table.words.find(term)
+    assert len(ids) == found.count(None) == found.count(table.present.all)
     return ids
 
 

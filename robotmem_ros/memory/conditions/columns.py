@@ -13,6 +13,8 @@ from .places import Field
 Mask = npt.NDArray[np.bool_]
 """Of which rows something holds."""
 Floats = npt.NDArray[np.float64]
+Points = tuple[Floats, Floats, Floats]
+"""x, y and z of all rows, in metres."""
 
 
 class Values(Protocol):
@@ -61,8 +63,8 @@ class Table(Protocol):
     def late(self, name: str) -> Values:
         """Return a field that few queries ask for, or with a dot at its beginning the values at a path of contexts."""
 
-    def points(self, field: Field) -> Floats:
-        """Return x, y, z of each row in a field, shape (n, 3); NaN in all without one, in z for one in the plane."""
+    def points(self, field: Field) -> Points:
+        """Return x, y, z of each row in a field; NaN in x without one, in z for one in the plane."""
 
     def parents(self) -> Mapping[str, str]:
         """Return the tag above each tag that has one."""

@@ -37,8 +37,7 @@ class Circle(Condition):
 
     def mask(self, table: Table) -> Mask:
         """Tell which rows have one there."""
-        metres = distances(table, self.place)
-        return np.asarray((metres <= self.place.max_distance) & ~np.isnan(table.points(self.place.field)[:, 0]))
+        return np.asarray(distances(table, self.place) <= self.place.max_distance)
 
     def in_ram(self, columns: Columns) -> Test | None:
         """Return its test by frames, if the radius has no limit."""
@@ -67,13 +66,10 @@ class Box(Condition):
 
     def mask(self, table: Table) -> Mask:
         """Tell which rows have one there."""
-        points = table.points(self.field)
-        inside = ~np.isnan(points[:, 0])
-        for axis, (low, high) in enumerate(zip(self.min_corner, self.max_corner, strict=True)):
-            part = points[:, axis]
-            is_between = (part >= low) & (part <= high)
-            inside &= is_between | np.isnan(part) if axis == 2 else is_between
-        return inside
+        x, y, z = table.points(self.field)
+        low, high = self.min_corner, self.max_corner
+        inside = (x >= low[0]) & (x <= high[0]) & (y >= low[1]) & (y <= high[1])
+        return inside if len(low) < 3 else inside & (((z >= low[2]) & (z <= high[2])) | np.isnan(z))
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one there."""
@@ -106,7 +102,7 @@ class InAreas(Condition):
     def mask(self, table: Table) -> Mask:
         """Tell which rows are there."""
         inside = table.late(f".{AREA_PATH}").one_of(self.names)
-        x, y, _ = table.points(self.field).T
+        x, y, _ = table.points(self.field)
         for name in self.names:
             if name in self.polygons:
                 inside |= _crosses_odd(x, y, self.polygons[name])
@@ -179,13 +175,12 @@ def distance(row: Row, place: Place) -> float:
 
 
 def distances(table: Table, place: Place) -> Floats:
-    """Return the same of all rows."""
-    points = table.points(place.field)
-    squares = [(points[:, axis] - target) * (points[:, axis] - target) for axis, target in enumerate(place.target)]
-    if len(squares) > 2:
-        squares[2] = np.nan_to_num(squares[2], nan=0.0)
-    metres: Floats = np.sqrt(sum(squares[1:], squares[0]))
-    return np.nan_to_num(metres, copy=False, nan=math.inf, posinf=math.inf)
+    """Return the same of all rows; NaN for those without a position to compare."""
+    steps = [part - target for part, target in zip(table.points(place.field), place.target, strict=False)]
+    if len(steps) > 2 and np.isnan(steps[2]).any():
+        steps[2] = np.nan_to_num(steps[2], nan=0.0)
+    metres: Floats = np.sqrt(sum((step * step for step in steps[1:]), steps[0] * steps[0]))
+    return metres
 
 
 def _crosses_odd(x: Floats, y: Floats, area: Area) -> Mask:

@@ -190,7 +190,9 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
         {
             "is_active": np.array(active, bool),
             "observed_at": np.array(observed, np.int64),
-            "pose": np.array([x, y, z], np.float64).T.reshape(-1, 3),
+            "x": np.array(x, np.float64),
+            "y": np.array(y, np.float64),
+            "z": np.array(z, np.float64),
             "confidence": np.array(confidence, np.float64),
             "text_key": np.array(text_key, np.uint32),
             "content_key": np.array([*map(key, contents)], np.uint32),

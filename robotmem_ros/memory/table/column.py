@@ -6,6 +6,7 @@ Rows are added behind the last one, where no reader looks. Rows that a reader ma
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import islice
 from typing import Any
@@ -21,21 +22,23 @@ Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
 """Numbers of rows, ascending."""
 _SPARE = 1024
+_PART = 128
+"""Rows in each part of a column; the least of every part is looked at."""
 _UNUSED = 4096
 """So many values more than rows, of which no row has most, are too many."""
 
 
 class Numbers:
-    """A number in each row, or some of a fixed shape."""
+    """A number in each row."""
 
     def __init__(self, room: Array, size: int) -> None:
         self._room = room
         self.size = size
 
     @classmethod
-    def of(cls, dtype: npt.DTypeLike, *shape: int) -> Numbers:
+    def of(cls, dtype: npt.DTypeLike) -> Numbers:
         """Return a column without rows."""
-        return cls(np.empty((0, *shape), dtype), 0)
+        return cls(np.empty(0, dtype), 0)
 
     @property
     def all(self) -> Array:
@@ -46,7 +49,7 @@ class Numbers:
         """Return the column with numbers in some rows, all that are new among them, in place unless it is shared."""
         room = self._room
         if size > len(room):
-            room = np.empty((size + size // 8 + _SPARE, *room.shape[1:]), room.dtype)
+            room = np.empty(size + size // 8 + _SPARE, room.dtype)
             room[: self.size] = self.all
         elif shared and (old := rows[: np.searchsorted(rows, self.size)]).size and _differ(room[old], numbers):
             room = room.copy()
@@ -109,17 +112,17 @@ class Column:
         """Return the value of a row."""
         return self.values[self.codes[row]]
 
-    def points(self) -> Floats:
+    def points(self) -> tuple[Floats, Floats, Floats]:
         """Return x, y, z of each row; NaN in all where the value is no point, and in z where it is one in the plane."""
-        points = np.full((len(self.values), 3), np.nan)
+        points = np.full((3, len(self.values)), np.nan)
         for number, value in enumerate(self.values):
             if is_point(value):
-                points[number, : len(value)] = value
-        result: Floats = points[self.codes]
-        return result
+                points[: len(value), number] = value
+        x, y, z = (axis.take(self.codes) for axis in points)
+        return x, y, z
 
     def _holding(self, holds: Mask) -> Mask:
-        return holds.take(self.codes)
+        return np.ones(len(self.codes), bool) if holds.all() else holds.take(self.codes)
 
     def _codes_of(self, values: Sequence[Any]) -> list[int]:
         numbers, known = self._numbers, len(self._numbers)
@@ -153,6 +156,16 @@ def is_point(value: Any) -> bool:
         and len(value) in (2, 3)
         and all(type(part) in (int, float) and abs(part) <= MAX_COORDINATE for part in value)
     )
+
+
+def bound(numbers: npt.NDArray[np.number], n: int) -> float:
+    """Return a number that is no less than the `n` least of some numbers, and little greater; infinite if all are."""
+    if n >= len(numbers):
+        return math.inf
+    whole = len(numbers) - len(numbers) % _PART
+    if n * _PART < whole:  # as many parts have one that is no greater
+        numbers = numbers[:whole].reshape(-1, _PART).min(axis=1)
+    return float(np.partition(numbers, n - 1)[n - 1])
 
 
 def _differ(before: Array, after: Array) -> bool:

@@ -15,7 +15,7 @@ from ..storage.text_rows import BARS
 from ..storage.vector_rows import text_digest
 from .column import Array, Floats, Mask, Rows
 
-SPAN = 1 << 16
+SPAN = (1 << 16) - 1
 """Greatest number of rows in a segment. A row's number in it, its doc, takes the upper half of a place."""
 _FREQUENT, _MASKS = 8, 16
 """A word of more than one in so many rows is held as a mask, too, once it was asked for; and so many at most."""
@@ -89,7 +89,7 @@ class Segment:
 
     @classmethod
     def _sorted(cls, rows: Rows, codes: Array, docs: Array, offsets: Array, *, wide: bool) -> Segment:
-        places = docs.astype(np.uint64) << np.uint64(32) | offsets.astype(np.uint64)
+        places = docs.astype(np.int64) << 32 | offsets
         order = np.lexsort((places, codes))
         codes = codes[order]
         firsts = np.flatnonzero(np.concatenate((np.ones(min(len(codes), 1), bool), codes[1:] != codes[:-1])))
@@ -100,14 +100,14 @@ class Segment:
     @property
     def is_wide(self) -> bool:
         """Tell whether a text has more words than half a place can number."""
-        return self.places.dtype == np.uint64
+        return self.places.dtype == np.int64
 
     def postings(self, words: Sequence[str]) -> Postings:
         """Return the docs in which some words stand one behind the other."""
         if len(words) > 1:
             return self._postings_at(self._starts_of(words))
-        if words[0] in self._frequent:
-            return self._frequent[words[0]]
+        if (known := self._frequent.get(words[0])) is not None:
+            return known
         postings = self._postings_at(self._places_of(words[0]))
         if len(postings.docs) * _FREQUENT > len(self.rows):
             mask = np.zeros(len(self.rows), bool)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import StorageError
 from ..storage import codec, table_rows, vector_rows
 from ..storage.snapshot import Snapshot
 from ..storage.table_rows import Piece, Place
@@ -23,15 +25,17 @@ from .words import Words
 
 Ids = npt.NDArray[np.int64]
 
-_NUMBERS: Mapping[str, tuple[npt.DTypeLike, tuple[int, ...]]] = {
-    "is_active": (bool, ()),
-    "observed_at": (np.int64, ()),
-    "pose": (np.float64, (3,)),
-    "confidence": (np.float64, ()),
-    "text_key": (np.uint32, ()),
-    "content_key": (np.uint32, ()),
-    "confirmed": (np.int8, ()),
-    "is_represented": (bool, ()),
+_NUMBERS: Mapping[str, npt.DTypeLike] = {
+    "is_active": bool,
+    "observed_at": np.int64,
+    "x": np.float64,
+    "y": np.float64,
+    "z": np.float64,
+    "confidence": np.float64,
+    "text_key": np.uint32,
+    "content_key": np.uint32,
+    "confirmed": np.int8,
+    "is_represented": bool,
 }
 _NAMES = (
     "kind", "collection", "session_id", "category", "label", "source", "perception_type", "space", "tags", "decay",
@@ -43,8 +47,11 @@ _SPARE = 4096
 _NONE = np.empty(0, np.int64)
 
 
-class _OtherFileError(Exception):
-    """A memory came into the file between others, as ids never do."""
+class _OtherFileError(StorageError):
+    """A memory came into the file between others, as ids never do: it is another file, or damaged."""
+
+    def __init__(self) -> None:
+        super().__init__("read the memories", ValueError("their ids are not in order"))
 
 
 @dataclass(frozen=True)
@@ -71,13 +78,18 @@ class Table:
     """Rows with a vector."""
     late: dict[str, Column] = field(default_factory=dict)
     """Columns that were asked for, see `table_rows.values`."""
+    words_error: StorageError | None = None
+    """Why the words are not all there; None if they are. The same of the vectors follows."""
+    vectors_error: StorageError | None = None
+    derived: dict[object, Any] = field(default_factory=dict)
+    """What was computed from this very table: nothing of it is taken over."""
 
     @classmethod
     def empty(cls) -> Table:
         """Return the table of a file without memories."""
         return cls(
             Place(), Numbers.of(np.int64), Numbers.of(bool),
-            {name: Numbers.of(dtype, *shape) for name, (dtype, shape) in _NUMBERS.items()},
+            {name: Numbers.of(dtype) for name, dtype in _NUMBERS.items()},
             {name: Column.empty() for name in _NAMES},
             Numbers.of(np.uint32), Words.empty(), Vectors(0), Numbers.of(np.int64), Numbers.of(np.int32),
         )  # fmt: skip
@@ -98,7 +110,7 @@ class Table:
         place = table_rows.place(snapshot)
         if place == self.place:
             return self
-        if not table_rows.continues(snapshot, self.place):
+        if self.words_error or self.vectors_error or not table_rows.continues(snapshot, self.place):
             return Table.empty()._with_changes(snapshot, place, shared=False)
         try:
             table = self._with_changes(snapshot, place, shared=shared)
@@ -127,7 +139,11 @@ class Table:
             table = table._without(gone, shared=shared)
         if table._count != place.memories:
             table = table._without(table_rows.missing(snapshot, table.ids[table.present.all]), shared=shared)
-        return replace(table._with_vectors(snapshot, place, changed, shared=shared), place=place)
+        try:
+            table = table._with_vectors(snapshot, place, changed, shared=shared)
+        except StorageError as error:  # queries by words need none
+            table = replace(table._without_vectors(0), vectors_error=error)
+        return replace(table, place=place, derived={})
 
     @property
     def _count(self) -> int:
@@ -143,7 +159,10 @@ class Table:
         rows = np.where(is_new, before + np.cumsum(is_new) - 1, np.searchsorted(ids, piece.ids))
         if not are_among(piece.ids[~is_new], ids).all():
             raise _OtherFileError
-        texts = table_rows.texts(snapshot, piece.ids)
+        try:
+            texts, error = table_rows.texts(snapshot, piece.ids), self.words_error
+        except StorageError as cause:  # queries by meaning, by place or by time need none
+            texts, error = [""] * len(piece.ids), cause
         keys = np.array([*map(table_rows.key, texts)], np.uint32)
         is_other = is_new.copy()
         is_other[~is_new] = self.word_keys.all[rows[~is_new]] != keys[~is_new]
@@ -161,6 +180,7 @@ class Table:
             },
             word_keys=self.word_keys.put(rows, keys, size, shared=shared),
             words=self.words.put(rows[is_other], [texts[at] for at in np.flatnonzero(is_other)], size, shared=shared),
+            words_error=error,
             # Their vectors are looked for again.
             vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=shared),
             linked=linked,

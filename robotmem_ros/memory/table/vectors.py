@@ -18,12 +18,20 @@ import numpy.typing as npt
 from ..models import Vector
 from ..storage import codec
 from ..storage.codec import Bytes
-from .column import Mask, Rows
+from .column import Mask, bound
 from .products import products
 from .signs import CAN_COUNT, Centre, Scales, Signs, centre_of, enough, signs_of
 
 ROWS = 8192
 """Vectors in a block: 3 MB for 384 components; what it does not use takes no RAM."""
+_PIECE = 1024
+"""Vectors whose signs are found together."""
+_SAMPLE = 16
+"""Of every so many vectors one tells how alike the signs are of those that are most alike."""
+_MANY = 1 << 18
+"""Vectors from which on signs pay: they are chosen in half of the time that it takes to compare so many."""
+_SURPLUS = 2
+"""So many times as many as are wanted should be among those with the most alike signs."""
 _FEW = 8
 """Vectors that are fewer than all by this factor are compared by themselves."""
 _DEVIATIONS, _ROUNDED = 6.0, 0.289
@@ -62,7 +70,6 @@ class _Block:
     """Room for vectors."""
 
     dim: int
-    signs: Signs | None = None
     rows: Bytes = field(init=False)
     scales: Scales = field(default_factory=lambda: np.empty(ROWS, np.float32))
 
@@ -84,17 +91,21 @@ class Vectors:
         self.dim = dim
         self._blocks: list[_Block] = []
         self._centre: Centre | None = None
+        self._signs: Signs = np.empty((-(-dim // 64), 0), np.uint64)
+        """Shape (words, room): those of the first vectors, as many as `_signed`."""
+        self._signed = 0
 
     def put(self, first: int, rows: Bytes) -> None:
         """Put vectors behind the first ones, where no reader looks; what stood there is lost."""
+        self._signed = min(self._signed, first)
         while len(rows):
             number, at = divmod(first, ROWS)
             if number == len(self._blocks):
                 self._blocks.append(_Block(self.dim))
             count = self._blocks[number].put(at, rows)
-            if at + count == ROWS:
-                self._sign(self._blocks[number])
             rows, first = rows[count:], first + count
+            if CAN_COUNT:
+                self._sign(first)
 
     def near_of(self, query: Vector, places: Places) -> Near:
         """Compare the vectors at some places, ascending, with a query."""
@@ -111,8 +122,8 @@ class Vectors:
     def near(self, query: Vector, wanted: Places | None, size: int, n: int) -> Near:
         """Compare the first `size` vectors, or those wanted of them, as far as they may be among the nearest `n`."""
         count = size if wanted is None else len(wanted)
-        limit = enough(count, n)
-        alike = self._alike(query, wanted, size, limit) if limit and self._are_signed(size) else None
+        limit = enough(count, _SURPLUS * n) if size >= _MANY else None
+        alike = self._alike(query, wanted, size, limit) if limit else None
         if alike is not None:
             near = self.near_of(query, alike.places)
             if _have_nearest(near, alike.differing, alike.most, n):
@@ -129,30 +140,21 @@ class Vectors:
         return Near(np.arange(size), similarities, max((part.error for part in parts), default=0.0))
 
     def _alike(self, query: Vector, wanted: Places | None, size: int, count: int) -> _Alike | None:
-        assert self._centre is not None
+        signed = min(self._signed, size)
+        if self._centre is None or signed < _SAMPLE or count > signed:
+            return None
         code = codec.as_bytes(query[np.newaxis])
         signs = signs_of(code, codec.scales(code), self._centre)
-        full = size // ROWS
         differing = np.zeros(size, np.uint16)  # those without signs are compared whatever they are
-        for number, block in enumerate(self._blocks[:full]):
-            assert block.signs is not None
-            part = differing[number * ROWS : (number + 1) * ROWS]
-            for plane, word in zip(block.signs, signs[:, 0], strict=True):
-                part += np.bitwise_count(plane ^ word)
-        if wanted is not None:
-            is_wanted = np.zeros(size, bool)
-            is_wanted[wanted] = True
-            differing[~is_wanted] = _FARTHEST
-        if count >= full * ROWS:
-            return None
-        most = int(np.partition(differing[: full * ROWS], count - 1)[count - 1])
-        if most == _FARTHEST:
-            return None
-        places = np.flatnonzero(differing <= most)
-        return _Alike(places, differing[places], most)
-
-    def _are_signed(self, size: int) -> bool:
-        return self._centre is not None and all(block.signs is not None for block in self._blocks[: size // ROWS])
+        part = differing[:signed]
+        for plane, word in zip(self._signs, signs[:, 0], strict=True):
+            part += np.bitwise_count(plane[:signed] ^ word)
+        among = differing if wanted is None else differing[wanted]
+        sample = among[:: max(_SAMPLE * len(among) // signed, 1)]
+        rank = count * len(sample) // len(among)
+        most = int(np.partition(sample, rank)[rank])
+        at = np.flatnonzero(among <= most)
+        return _Alike(at if wanted is None else wanted[at], among[at], most)
 
     def _first(self, size: int) -> Iterator[tuple[Bytes, Scales]]:
         for number, block in enumerate(self._blocks):
@@ -160,19 +162,30 @@ class Vectors:
             if count > 0:
                 yield block.rows[:count], block.scales[:count]
 
-    def _sign(self, block: _Block) -> None:
-        if CAN_COUNT:
-            if self._centre is None:
-                self._centre = centre_of(block.rows, block.scales)
-            block.signs = signs_of(block.rows, block.scales, self._centre)
+    def _sign(self, size: int) -> None:
+        # Signs of full pieces, from the first full block on, whose centre serves for all. They never change.
+        if self._centre is None and size >= ROWS:
+            self._centre = centre_of(self._blocks[0].rows, self._blocks[0].scales)
+        last = size - size % min(_PIECE, ROWS) if self._centre is not None else 0
+        if last > self._signs.shape[1]:
+            signs = np.empty((len(self._signs), last + last // 8), np.uint64)
+            signs[:, : self._signed] = self._signs[:, : self._signed]
+            self._signs = signs
+        while self._signed < last and self._centre is not None:
+            number, at = divmod(self._signed, ROWS)
+            end = min(ROWS, at + last - self._signed)
+            block = self._blocks[number]
+            of_block = signs_of(block.rows[at:end], block.scales[at:end], self._centre)
+            self._signs[:, self._signed : self._signed + end - at] = of_block
+            self._signed += end - at
 
 
-def first_of(rows: Rows, similarities: Similarities, n: int, error: float) -> Mask:
-    """Tell which rows may be among the nearest `n`, by similarities that may be wrong."""
-    if len(rows) <= n:
-        return np.ones(len(rows), bool)
-    least = np.partition(similarities, len(rows) - n)[len(rows) - n]
-    return np.asarray(similarities >= least - 2 * error)
+def first_of(similarities: Similarities, n: int, error: float) -> Mask:
+    """Tell which vectors may be among the nearest `n`, by similarities that may be wrong."""
+    is_vector = similarities > -np.inf
+    if len(similarities) <= n:
+        return is_vector
+    return np.asarray(is_vector & (similarities >= -bound(-similarities, n) - 2 * error))
 
 
 def _have_nearest(near: Near, differing: npt.NDArray[np.uint16], most: int, n: int) -> bool:
@@ -188,6 +201,7 @@ def _compared(code: Bytes, places: Places, rows: Bytes, scales: Scales) -> Near:
     scale = float(codec.scales(code)[0])
     similarities *= scales
     similarities *= scale
-    similarities[scales == 0] = -np.inf  # no vector of this length
+    if len(scales) and not scales.min():
+        similarities[scales == 0] = -np.inf  # no vector of this length
     coarsest = float(scales.max(initial=0.0))
     return Near(places, similarities, _DEVIATIONS * _ROUNDED * math.hypot(scale, coarsest))

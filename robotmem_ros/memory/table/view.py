@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ..conditions.condition import ABSENT
+from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Kinds
+from ..conditions.columns import Points
+from ..conditions.condition import ABSENT, Condition
 from ..conditions.decay import UNFADING
 from ..conditions.places import POSITION, Field
 from ..storage import table_rows, tag_rows
@@ -18,13 +21,16 @@ from ..storage.snapshot import Snapshot
 from .column import Array, Column, Floats, Mask
 from .table import Ids, Table
 
+T = TypeVar("T")
+_DERIVED = 16
+"""So many things are kept that follow from a table."""
+
 
 class View:
     """All memories of a file as columns, on one snapshot of the database: a `conditions.columns.Table`."""
 
     def __init__(self, table: Table, snapshot: Snapshot) -> None:
         self.table, self.snapshot = table, snapshot
-        self._confidences: dict[float, Floats] = {}
         self._counted: dict[str, Column] = {}
 
     @property
@@ -58,17 +64,36 @@ class View:
         return self._number("confirmed")
 
     @property
-    def pose(self) -> Floats:
-        """Return x, y, z of each, shape (n, 3); NaN without a pose."""
-        return self._number("pose")
+    def pose(self) -> Points:
+        """Return x, y, z of each; NaN without a pose."""
+        return self._number("x"), self._number("y"), self._number("z")
 
     def confidence(self, rate: float) -> Floats:
         """Return the confidence of each now, with the rate of the parameter: each rate and age is computed once."""
-        if rate not in self._confidences:
-            decay, days = self.table.names["decay"], overview(self.snapshot).lived_days
-            factors = [_factor(rate, own, day, category, days) for own, day, category in decay.values]
-            self._confidences[rate] = self.stored_confidence * np.array([*factors, 1.0]).take(decay.codes)
-        return self._confidences[rate]
+        decay, days = self.table.names["decay"], overview(self.snapshot).lived_days
+        factors = [_factor(rate, own, day, category, days) for own, day, category in decay.values]
+        confidence: Floats = self.stored_confidence * np.array([*factors, 1.0]).take(decay.codes)
+        return confidence
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what follows from this very table, and is computed once."""
+        derived = self.table.derived
+        value: T | None = derived.get(key)
+        if value is None:
+            if len(derived) >= _DERIVED:
+                derived.clear()
+            derived[key] = value = compute()
+        return value
+
+    def mask_once(self, condition: Condition) -> Mask:
+        """Return the mask of a condition that many queries have, read only."""
+        days = overview(self.snapshot).lived_days
+        if isinstance(condition, (Confidence, Faded)):
+            minimum = condition.minimum if isinstance(condition, Confidence) else None
+            return self.once((type(condition), minimum, condition.decay.rate, days), lambda: condition.mask(self))
+        if isinstance(condition, (Collections, Kinds, ConfirmedObjects)):
+            return self.once(condition, lambda: condition.mask(self))
+        return condition.mask(self)
 
     def name(self, name: str) -> Column:
         """Return a field with names, such as `label`, by its key, and `kind`; of a list as a tuple."""
@@ -85,13 +110,13 @@ class View:
             held[name] = Column.empty().put(np.arange(len(values)), values.tolist(), len(values), shared=False)
         return held[name]
 
-    def points(self, field: Field) -> Floats:
-        """Return x, y, z of each row in a field, shape (n, 3); NaN in all without one, in z for one in the plane."""
+    def points(self, field: Field) -> Points:
+        """Return x, y, z of each row in a field; NaN in x without one, in z for one in the plane."""
         space = self.table.names["space"]
         is_here = space.one_of([(field.frame_id, field.map_id)])
         path = f".{field.name.removeprefix('context.')}"
-        points = self.pose if field.name == POSITION else self.late(path).points()
-        return points if is_here.all() else np.where(is_here[:, np.newaxis], points, np.nan)
+        x, y, z = self.pose if field.name == POSITION else self.late(path).points()
+        return (x if is_here.all() else np.where(is_here, x, np.nan)), y, z
 
     def parents(self) -> Mapping[str, str]:
         """Return the tag above each tag that has one."""

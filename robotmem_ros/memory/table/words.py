@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +44,30 @@ class _Part(NamedTuple):
         return _Part(self.segment, current)
 
 
+class Found:
+    """The rows that hold a term, in parts."""
+
+    def __init__(self, parts: Sequence[tuple[Rows, Postings]]) -> None:
+        self._parts = parts
+
+    def count(self, searched: Mask | None) -> int:
+        """Count them: all, or those of a mask."""
+        if searched is None:
+            return sum(len(postings.docs) for _, postings in self._parts)
+        return sum(int(np.count_nonzero(searched[rows[postings.docs]])) for rows, postings in self._parts)
+
+    def add_to(self, sums: Floats, repeats: list[Repeats], weight: float, only: Mask | None = None) -> None:
+        """Add a weight to the sum of each, or of those of a mask; note those that hold the term more than once."""
+        for rows, found in self._parts:
+            postings = found if only is None else found.only(only[rows])
+            if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+                postings.add_to(sums[rows[0] : rows[-1] + 1], weight)
+            else:
+                sums[rows[postings.docs]] += weight
+            if len(postings.repeats):
+                repeats.append((weight, rows[postings.repeats], postings.counts))
+
+
 class Words:
     """Where each word stands in the texts of all rows, in segments: each row is current in one of them at most."""
 
@@ -80,12 +104,9 @@ class Words:
         lengths = self._lengths.put(rows, nothing, self._lengths.size, shared=shared)
         return Words(tuple(part.without(rows) for part in self._parts), lengths)
 
-    def count(self, term: Sequence[str], searched: Mask | None) -> int:
-        """Count the rows that hold some words one behind the other: all, or those of a mask."""
-        postings = [(part.segment.rows, part.postings(term).docs) for part in self._parts]
-        if searched is None:
-            return sum(len(docs) for _, docs in postings)
-        return sum(int(np.count_nonzero(searched[rows[docs]])) for rows, docs in postings)
+    def find(self, term: Sequence[str]) -> Found:
+        """Find the rows that hold some words one behind the other."""
+        return Found([(part.segment.rows, part.postings(term)) for part in self._parts])
 
     def holding(self, terms: Sequence[str]) -> Mask:
         """Tell which rows contain all of some words and phrases; none without a term."""
@@ -96,21 +117,20 @@ class Words:
             result[part.segment.rows[docs]] = True
         return result
 
-    def weigh(self, words: Mapping[str, float], compounds: Mapping[str, float]) -> tuple[Floats, list[Repeats]]:
+    def weigh(
+        self, words: Iterable[tuple[Found, float]], compounds: Iterable[tuple[Found, float]]
+    ) -> tuple[Floats, list[Repeats]]:
         """Sum the weights of the words that each row holds, and of the compounds where it holds a word as well.
 
         With the sums come the terms that rows hold more than once.
         """
-        total, repeats = np.zeros(len(self.lengths)), list[Repeats]()
-        for part in self._parts:
-            sums, terms = _weigh(part, words, compounds)
-            rows = part.segment.rows
-            if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
-                total[rows[0] : rows[-1] + 1] += sums
-            else:
-                total[rows] += sums
-            repeats += [(weight, rows[of.repeats], of.counts) for weight, of in terms if len(of.repeats)]
-        return total, repeats
+        sums, repeats = np.zeros(len(self.lengths)), list[Repeats]()
+        for found, weight in words:
+            found.add_to(sums, repeats, weight)
+        has_word = sums > 0 if compounds else None
+        for found, weight in compounds:
+            found.add_to(sums, repeats, weight, has_word)
+        return sums, repeats
 
     def counts(self, terms: Sequence[Sequence[str]], rows: Rows) -> npt.NDArray[np.int64]:
         """Count how often the words of each term stand one behind the other, by row, in each of some rows."""
@@ -147,21 +167,3 @@ def _fits(part: _Part, taken: Iterable[_Part]) -> bool:
     for one in taken:
         rows, is_wide = rows + len(one.segment.rows), is_wide or one.segment.is_wide
     return not is_wide and len(part.segment.rows) < _RATIO * rows and len(part.segment.rows) + rows <= SPAN
-
-
-def _weigh(
-    part: _Part, words: Mapping[str, float], compounds: Mapping[str, float]
-) -> tuple[Floats, list[tuple[float, Postings]]]:
-    sums = np.zeros(len(part.segment.rows))
-    terms = [(weight, part.segment.postings([word])) for word, weight in words.items()]
-    for weight, postings in terms:
-        postings.add_to(sums, weight)
-    has_word = sums > 0
-    for compound, weight in compounds.items():
-        postings = part.segment.postings(compound.split()).only(has_word)
-        postings.add_to(sums, weight)
-        terms.append((weight, postings))
-    if part.current is not None:
-        sums *= part.current
-        terms = [(weight, postings.only(part.current)) for weight, postings in terms if len(postings.repeats)]
-    return sums, terms

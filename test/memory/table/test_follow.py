@@ -241,11 +241,11 @@ def test_a_sighting_moves_its_row_and_no_other(tmp_path: Path) -> None:
         for x in range(5):
             memory.save_perception("a red mug", label="mug", pose=(10.0 * x, 0.0, 0.0), as_object=True)
         with tables.reading() as view:
-            before, words = view.table.numbers["pose"].all.copy(), view.table.words._parts
+            before, words = view.pose[0].copy(), view.table.words._parts
             assert view.late("times_seen").value(2) == 1
         memory.save_perception("a red mug", label="mug", pose=(20.1, 0.0, 0.0), as_object=True)
         with tables.reading() as view:
-            moved = np.flatnonzero((view.table.numbers["pose"].all != before).any(axis=1)).tolist()
+            moved = np.flatnonzero(view.pose[0] != before).tolist()
             assert view.table.words._parts is words
             assert (moved, view.late("times_seen").value(2)) == ([2], 2)
 

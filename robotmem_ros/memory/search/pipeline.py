@@ -107,7 +107,7 @@ class Pipeline:
                 embedder.name, times.lap, self.failures,
             )  # fmt: skip
             tests = snapshot.read_once(self.attributes.tests)
-            result = _Recall(snapshot, query, parameters, relevance, times, tests).result()
+            result = _Recall(snapshot, query, parameters, relevance, text, times, tests).result()
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)
             times.lap("reranking")
@@ -125,7 +125,8 @@ class _Recall:
     snapshot: Snapshot
     query: Query
     parameters: Parameters
-    relevance: Relevance
+    relevance: Relevance[Candidates]
+    text: TextReader
     times: Stopwatch
     tests: Tests | None
 
@@ -150,7 +151,7 @@ class _Recall:
                 return instead, [ALL_FADED]
         if not result:
             return result, []
-        return result, self._sentences(left_out(self.snapshot, faded, self.relevance.text, result, self.tests))
+        return result, self._sentences(left_out(self.snapshot, faded, self.text, result, self.tests))
 
     def _search(self) -> RecallResult:
         candidates = find_candidates(self.snapshot, self.query.conditions, tests=self.tests)
@@ -173,7 +174,7 @@ class _Recall:
         # Where copies would take the places of a look, one of each text is ranked, which is enough where places do not
         # count.
         folds_texts = self.query.fold and not self.query.compares_places
-        is_crowded = folds_texts and self.relevance.text.copies * self.query.n >= depth
+        is_crowded = folds_texts and self.text.copies * self.query.n >= depth
         candidates = candidates._replace(one_per_text=is_crowded)
         batch = ranking = self._judged(self._rank(candidates, depth))
         if not ranking.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
@@ -212,7 +213,7 @@ class _Recall:
 
         match_ranking = None
         if self.query.text:
-            matches, match_ranking = find_matches(self.relevance, self.query, candidates.and_(near))
+            matches, match_ranking = find_matches(self.relevance, self.text, self.query, candidates.and_(near))
         else:
             matches = candidates = list_if_few(self.snapshot, candidates, self.query.n)
         groups = self._first(matches, find, near)
@@ -226,7 +227,7 @@ class _Recall:
             ranking = match_ranking.replaced_by(ranking)
         reasons = [*unknown_positions(self.snapshot, place.field)]
         reasons += self._sentences(
-            without_position(self.snapshot, self.query, self.relevance.text, candidates, space, result_size=len(ids))
+            without_position(self.snapshot, self.query, self.text, candidates, space, result_size=len(ids))
         )
         ranking = replace(ranking, reason="; ".join(filter(None, (ranking.reason, *reasons))))
         return self._read(groups, ranking, distances)
@@ -288,9 +289,7 @@ class _Recall:
 
         hits = tuple(hit(memories[newest], best, rest) for best, newest, rest in groups if newest in memories)
         self.times.lap("read")
-        return RecallResult(
-            hits, ranking.mode, ranking.reason, bool(hits) and ranking.is_relevant, self.relevance.text.weights()
-        )
+        return RecallResult(hits, ranking.mode, ranking.reason, bool(hits) and ranking.is_relevant, self.text.weights())
 
 
 def _best_first(ranking: RankedMemories) -> list[int]:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import compress
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ..config.parameters import Parameters
-from ..embedding import ModelUnavailableError, Vector
+from ..embedding import ModelUnavailableError, Vector, Vectors
 from ..embedding.embedder import check_kept_model
 from ..errors import StorageError
-from ..storage.candidates import Candidates, only
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..storage.traits import read_traits
@@ -46,10 +46,58 @@ from .scoring import (
     scoring_steps,
 )
 from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
-from .text_index import TextReader
-from .vector_index import VectorIndex, VectorsUnreadError
+from .vector_index import VectorsUnreadError
 
 _NO_GAINS: Sequence[Gain] = ()
+Ids = npt.NDArray[np.int64]
+
+
+class Pool(Protocol):
+    """The memories among which is searched."""
+
+    def filter(self, snapshot: Snapshot, ids: Collection[int]) -> list[int]:
+        """Return those of some memories that are among them, ascending."""
+
+
+P = TypeVar("P", bound=Pool)
+P_contra = TypeVar("P_contra", bound=Pool, contravariant=True)
+
+
+class TextSearch(Protocol[P_contra]):
+    """The search by the words of one query."""
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Return the words of the query, as they are indexed."""
+
+    @property
+    def is_unknown(self) -> bool:
+        """Tell whether no memory of the collections contains a word of what is asked."""
+
+    def search(self, candidates: P_contra, depth: int) -> Measures:
+        """Find the best `depth` candidates that contain a word of the query, by BM25."""
+
+    def rank(self, ids: Ids) -> Measures:
+        """Rank those of some memories that contain a word of the query, best first."""
+
+    def shares(self, words: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """Return what share of what is asked the words in each row are."""
+
+    def max_score(self) -> float:
+        """Return the score, positive, of a memory of mean length that contains each word of the query once."""
+
+
+class VectorSearch(Protocol[P_contra]):
+    """The search by the vector of a query."""
+
+    def search(self, snapshot: Snapshot, query: Vector, candidates: P_contra, depth: int) -> Measures:
+        """Find the `depth` candidates nearest in meaning."""
+
+    def rank(self, snapshot: Snapshot, query: Vector, ids: Ids) -> Measures:
+        """Rank some sorted memories that have a vector by exact distance."""
+
+    def vectors_of(self, snapshot: Snapshot, memory_ids: Collection[int], dim: int) -> tuple[Sequence[int], Vectors]:
+        """Read the vectors of some memories: which of them have one of this length, and these, unit length."""
 
 
 class Evidence(NamedTuple):
@@ -124,15 +172,15 @@ class _Retrieved:
 
 
 @dataclass(frozen=True)
-class Relevance:
+class Relevance(Generic[P]):
     """Both searches for one query, on one snapshot of the database."""
 
     snapshot: Snapshot
     parameters: Parameters
-    text: TextReader
+    text: TextSearch[P]
     tokens_missing: str
     """Reason why the text search is worse than it could be; empty if it is not."""
-    vectors: VectorIndex
+    vectors: VectorSearch[P]
     embedding: Future[Vector] | None
     """The vector of the query, which may still be computed; None if the query has no text."""
     model: str
@@ -146,7 +194,7 @@ class Relevance:
             return rrf_depth(n, self.parameters.rrf_k, self._weights, self._steps)
         return blend_depth(n)
 
-    def rank(self, candidates: Candidates, depth: int, *, explain: bool = False) -> RankedMemories:
+    def rank(self, candidates: P, depth: int, *, explain: bool = False) -> RankedMemories:
         """Score the best `depth` candidates of each search, and explain the scores if wanted."""
         text = self._search_text(candidates, depth)
         in_session = self.parameters.fusion == "scores" and self._in_session  # read while the query is embedded
@@ -231,7 +279,7 @@ class Relevance:
         check_kept_model(self.snapshot, self.model)
         return vector
 
-    def _search_text(self, candidates: Candidates, depth: int) -> _Retrieved:
+    def _search_text(self, candidates: P, depth: int) -> _Retrieved:
         if not self.has_text:
             return _Retrieved(failure="the text search is switched off (text_weight is 0)")
         try:
@@ -241,9 +289,12 @@ class Relevance:
         self.failures.clear("text")
         return retrieved
 
-    def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
+    def _search_vectors(self, candidates: P, depth: int) -> _Retrieved:
+        return self._retrieved(lambda: self.vectors.search(self.snapshot, self._vector, candidates, depth))
+
+    def _retrieved(self, search: Callable[[], Measures]) -> _Retrieved:
         try:
-            retrieved = _Retrieved(self.vectors.search(self.snapshot, self._vector, candidates, depth))
+            retrieved = _Retrieved(search())
         except (ModelUnavailableError, VectorsUnreadError) as error:
             return _Retrieved(failure=str(error))
         except Exception as error:
@@ -259,10 +310,11 @@ class Relevance:
             measures = measures.join(self.text.rank(measures.ids[wordless]))
         if vectorless.any() and not vectorless.all():
             ids = measures.ids[vectorless]
-            measures = measures.join(self._search_vectors(only(ids), len(ids)).measures)
+            found = self._retrieved(lambda: self.vectors.rank(self.snapshot, self._vector, ids))
+            measures = measures.join(found.measures)
         return measures
 
-    def _with_neighbors(self, candidates: Candidates, scores: Scores, measures: Measures) -> Measures:
+    def _with_neighbors(self, candidates: P, scores: Scores, measures: Measures) -> Measures:
         # A neighbour of a hit need not share a word with the query. The conditions hold for it too.
         beside = neighbors_of_best(self.snapshot, scores) if self.parameters.session_neighbor_weight else set()
         return self._complete(measures.join(Measures.of(candidates.filter(self.snapshot, beside))))

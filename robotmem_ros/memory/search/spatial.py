@@ -24,6 +24,7 @@ from ..storage.snapshot import Snapshot
 from ..text.analysis import analyse
 from .query import Query
 from .relevance import RankedMemories, Relevance
+from .text_index import TextReader
 
 NEARLY = 0.7
 """The least relevance that matches, over that of the most relevant memory."""
@@ -43,14 +44,14 @@ class Distance(NamedTuple):
 
 
 def find_matches(
-    relevance: Relevance, query: Query, candidates: Candidates
+    relevance: Relevance[Candidates], text: TextReader, query: Query, candidates: Candidates
 ) -> tuple[Candidates, RankedMemories | None]:
     """Find the candidates that match the query, and the ranking that tells so; None if they contain all of it."""
     subject, phrases = analyse(query.text).subject, analyse(query.text).phrases
     if relevance.has_text:
         with suppress(StorageError):  # the ranking says so
             for terms in (*subject, *phrases), subject, [word for word in subject if len(word) > 1]:
-                if (matches := _containing(relevance, candidates, terms, query.n)) is not None:
+                if (matches := _containing(relevance, text, candidates, terms, query.n)) is not None:
                     return matches, None
     depth = relevance.depth(query.n)
     candidates = list_untested(relevance.snapshot, candidates, depth)
@@ -61,13 +62,15 @@ def find_matches(
     best = [evidence.words for evidence in ranking.evidence.values() if evidence.relevance > bound]
     if word_sets := {tuple(word for word in words if word in subject) for words in best} - {()}:
         with suppress(StorageError):  # the ranking can do without the index that finds these
-            ids = np.unique(np.concatenate([relevance.text.with_all(words) for words in word_sets]))
+            ids = np.unique(np.concatenate([text.with_all(words) for words in word_sets]))
             return only(candidates.filter(relevance.snapshot, ids.tolist())), ranking
     return _nearly_as_relevant(relevance, candidates, ranking, depth), ranking
 
 
-def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[str], n: int) -> Candidates | None:
-    snapshot, ids = relevance.snapshot, relevance.text.with_all(terms)
+def _containing(
+    relevance: Relevance[Candidates], text: TextReader, candidates: Candidates, terms: Sequence[str], n: int
+) -> Candidates | None:
+    snapshot, ids = relevance.snapshot, text.with_all(terms)
     if not len(ids):
         return None
     candidates = list_up_to(snapshot, candidates, len(ids))  # if an index lists fewer
@@ -79,7 +82,7 @@ def _containing(relevance: Relevance, candidates: Candidates, terms: Sequence[st
 
 
 def _nearly_as_relevant(
-    relevance: Relevance, candidates: Candidates, ranking: RankedMemories, depth: int
+    relevance: Relevance[Candidates], candidates: Candidates, ranking: RankedMemories, depth: int
 ) -> Candidates:
     # The ranking goes deeper while all that it adds is. If none is relevant at all, all are alike.
     threshold = NEARLY * ranking.best_relevance

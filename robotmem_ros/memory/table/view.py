@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -121,12 +120,6 @@ class View:
     def parents(self) -> Mapping[str, str]:
         """Return the tag above each tag that has one."""
         return {tag: parent for tag, parent in self.snapshot.read_once(tag_rows.parents).items() if parent}
-
-    @cached_property
-    def vector_places(self) -> npt.NDArray[np.int32]:
-        """Return where the vector of each row stands; -1 without one."""
-        places: npt.NDArray[np.int32] = self.table.vector_places.all
-        return places
 
     def _number(self, name: str) -> Array:
         return self.table.numbers[name].all

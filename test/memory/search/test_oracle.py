@@ -23,6 +23,7 @@ from ...support.search.errors import InvalidQueryError, UndecidedError
 from ...support.search.queries import questions
 from ...support.search.reference_model import Question
 from ...support.search.worlds import AREAS, BORN, World, build
+from ...support.tables import from_table
 
 pytestmark = pytest.mark.slow
 SMALL_WORLDS = 16
@@ -61,6 +62,15 @@ def test_recall_gives_the_result_of_brute_force(worlds: Worlds, data: st.DataObj
     check(world, data.draw(questions(world)))
 
 
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_recall_from_a_table_gives_the_result_of_brute_force(worlds: Worlds, data: st.DataObject) -> None:
+    seed = data.draw(st.integers(0, SMALL_WORLDS - 1))
+    world = worlds(seed, 50 + 16 * seed, seed % 4 != 3)
+    with from_table(world.memory):
+        check(world, data.draw(questions(world)))
+
+
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.parametrize(("seed", "size", "embeds"), [(1, 5_000, False), (2, 20_000, True)])
@@ -69,7 +79,10 @@ def test_recall_from_many_memories_gives_the_result_of_brute_force(
 ) -> None:
     world = worlds(seed, size, embeds)
     assert is_covered(world)
-    check(world, data.draw(questions(world)))
+    question = data.draw(questions(world))
+    check(world, question)
+    with from_table(world.memory):
+        check(world, question)
 
 
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))

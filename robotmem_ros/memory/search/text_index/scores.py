@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,17 @@ Floats = npt.NDArray[np.float64]
 _ROUNDED_DOWN = 1 - 1e-9
 _MAXIMA = 128
 """Memories in each part of a block; the greatest sum of every part is looked at."""
+
+
+class Counted(Protocol):
+    """Texts by their numbers, and how often terms stand in them."""
+
+    @property
+    def lengths(self) -> npt.NDArray[np.integer]:
+        """Return the number of words of each."""
+
+    def counts(self, terms: Sequence[Sequence[str]], docs: Docs) -> npt.NDArray[np.int64]:
+        """Count how often the words of each term stand one behind the other, by row, in each of some."""
 
 
 class WeightedTerms(NamedTuple):
@@ -44,7 +55,7 @@ class WeightedTerms(NamedTuple):
         order = np.lexsort((-ids, -scores))
         return ids[order], scores[order]
 
-    def measure(self, block: Block, docs: Docs) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    def measure(self, block: Counted, docs: Docs) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """Score some docs of a block, and tell for each word which of them hold it."""
         counts = block.counts([[word] for word in self.words] + [compound.split() for compound in self.compounds], docs)
         holds = counts[: len(self.words)] > 0

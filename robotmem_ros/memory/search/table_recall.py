@@ -1,0 +1,296 @@
+"""Recall from a table in RAM: conditions are a mask of all rows; words, meaning, distance or time order what is left.
+
+    query -> mask -> words | meaning -> fusion -> scoring steps -> fold -> read -> normalise
+
+What a recall gives is told in `pipeline.py`; the tests hold both to the same results.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..conditions.places import POSITION, Place
+from ..conditions.spatial import Circle, distances
+from ..config.parameters import Parameters
+from ..embedding.embedders import Embedders
+from ..errors import StorageError, shown
+from ..models import Memory
+from ..storage import Database
+from ..storage.overview import overview
+from ..storage.rows import read
+from ..table.column import Floats
+from ..table.tables import Tables
+from ..table.view import View
+from ..text.analysis import analyse
+from .fading import ALL_FADED, of_faded
+from .failures import Failures
+from .folding import Group
+from .hits import Hit, ScoreExplanation
+from .names import check_names, notes
+from .pipeline import MAX_FOLDED_IDS, Pipeline
+from .places import unknown_positions
+from .query import Query
+from .reasons import why_nothing
+from .relevance import RankedMemories, Relevance
+from .reranking import CANDIDATES, Reranker
+from .result import Mode, RecallResult
+from .scoring import normalise
+from .spatial import EQUAL, NEARLY
+from .stopwatch import Stopwatch
+from .table_folding import TableFolding
+from .table_reasons import chosen, left_out, may_have_faded, unconfirmed, without_position
+from .table_search import Chosen, TableTexts, TableVectors, in_order
+
+_GROWTH = 4
+"""The factor by which each further look goes deeper."""
+_NO_DISTANCES: Mapping[int, float] = {}
+_UNSCORED = ScoreExplanation(0.0, 0.0, 0, 0, (), 0.0)
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TableRecall:
+    """Answers queries from the table of a database. Safe to use from several threads."""
+
+    database: Database
+    tables: Tables
+    embedders: Embedders
+    threads: Executor
+    reranker: Reranker
+    failures: Failures = field(default_factory=Failures)
+
+    @classmethod
+    def like(cls, pipeline: Pipeline) -> TableRecall:
+        """Return one for the database of a pipeline, with the same models and threads."""
+        tables = Tables(pipeline.database)
+        return cls(pipeline.database, tables, pipeline.embedders, pipeline.threads, pipeline.reranker)
+
+    def run(self, query: Query, parameters: Parameters) -> RecallResult:
+        """Run the stages for one query, on one snapshot of the database.
+
+        Raises:
+            FrameMismatchError: a position is given in a frame that cannot be compared.
+            MemoryClosedError: the memory was closed.
+            StorageError: the database cannot be read.
+        """
+        started, n = time.monotonic(), query.n
+        reranks = self.reranker.is_on and bool(query.text) and query.spatial_sort is None
+        if reranks:
+            query = replace(query, n=max(n, CANDIDATES))
+        embedder = self.embedders.current
+        embeds = bool(query.text and parameters.vector_weight)
+        embedding = embedder.start(query.text, self.threads) if embeds else None
+        if embedding is not None and self.database.in_memory:
+            embedding.exception()  # there the snapshot is the only snapshot, and writers need it
+        times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
+        with self.tables.reading() as view:
+            summary = overview(view.snapshot)
+            query = query.including(summary.others)
+            if embedder is not (embedder := self.embedders.of(summary.model)) and embeds:
+                embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
+            texts = TableTexts(view, analyse(query.text), parameters, query.collections)
+            relevance = Relevance[Chosen](
+                view.snapshot, parameters, texts, self.database.tokens_missing, TableVectors(view, texts), embedding,
+                embedder.name, times.lap, self.failures,
+            )  # fmt: skip
+            result = _Recall(view, query, parameters, relevance, texts, times).result()
+        if reranks and len(result) > 1:
+            result = self.reranker.rerank(query.text, result, n, started)
+            times.lap("reranking")
+        if times.is_on:
+            reason = f", {result.reason}" if result.reason else ""
+            ids = [hit.id for hit in result]
+            _LOG.debug("recall %s: %s, %s%s; %s", shown(query.text), ids, result.mode.value, reason, times)
+        return result
+
+
+@dataclass(frozen=True)
+class _Recall:
+    """One query on one snapshot of the database."""
+
+    view: View
+    query: Query
+    parameters: Parameters
+    relevance: Relevance[Chosen]
+    texts: TableTexts
+    times: Stopwatch
+
+    def result(self) -> RecallResult:
+        snapshot, place = self.view.snapshot, self.query.spatial_sort
+        check_names(snapshot, (*self.query.conditions, *([Circle(place)] if place else ())))
+        result, reasons = self._fresh_or_faded()
+        reasons = [self.query.cut, result.reason, *reasons]
+        reasons += notes(snapshot, self.query.conditions)
+        if overview(snapshot).has_unconfirmed:
+            reasons += self._sentences(unconfirmed(self.view, self.query, self.texts))
+        if not result:
+            reasons += why_nothing(snapshot, self.query, result.mode)
+        return replace(result, reason="; ".join(filter(None, reasons)))
+
+    def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
+        # The result, and what to say of memories that have faded.
+        result, faded = self._search(), of_faded(self.query)
+        if faded is None or not may_have_faded(self.view, self.query, faded):
+            return result, []
+        if not result.relevant:
+            instead = replace(self, query=faded)._search()
+            if instead.relevant or (instead and not result):
+                return instead, [ALL_FADED]
+        if not result:
+            return result, []
+        return result, self._sentences(left_out(self.view, faded, self.texts, result))
+
+    def _search(self) -> RecallResult:
+        candidates = chosen(self.view, self.query.conditions)
+        self.times.lap("conditions")
+        if self.query.spatial_sort is not None:
+            return self._by_distance(self.query.spatial_sort, candidates)
+        return self._by_relevance(candidates) if self.query.text else self._by_time(candidates)
+
+    def _sentences(self, reasons: Iterator[str]) -> list[str]:
+        # A result is worth more than all that could be said of what is not in it.
+        try:
+            return [*reasons]
+        except StorageError as error:
+            _LOG.warning("what was left out could not be counted: %s", error)
+            return []
+
+    def _by_relevance(self, candidates: Chosen) -> RecallResult:
+        depth, n = self.relevance.depth(self.query.n), self.query.n
+        batch = ranking = self._judged(self._rank(candidates, depth))
+        if not ranking.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
+            return self._read(recent, self._judged(ranking.with_all(group.best for group in recent)))
+        if not (ranking.is_relevant or self.query.takes_best):
+            return self._read((), ranking)
+        groups = self._fold(self._best_first(ranking), candidates)
+        # What is folded leaves places: look further until they are taken, and rank the best of each text together.
+        while self.query.fold and len(groups) < n and len(batch.scores) >= depth:
+            depth *= _GROWTH
+            members = {key for group in groups for key in (group.newest, *group.rest)}
+            batch = self._rank(candidates.without({*ranking.scores, *members}), depth)
+            hits = {*ranking.scores, *batch.scores}
+            ranking = ranking.replaced_by(self._rank(candidates.only(hits), len(hits)))
+            groups = self._fold(self._best_first(ranking), candidates)
+        self.times.lap("folding")
+        return self._read(groups, ranking)
+
+    def _by_distance(self, place: Place, candidates: Chosen) -> RecallResult:
+        metres = distances(self.view, place)
+        matches = near = candidates.and_((metres <= place.max_distance) & (metres < math.inf))
+        match_ranking = None
+        if self.query.text:
+            matches, match_ranking = self._matching(near)
+        rows = matches.rows
+        order = in_order(rows, self.query.n, metres[rows], -self.view.observed_at[rows], -rows)
+        groups = self._fold(order, matches)
+        ids = [group.best for group in groups]
+        self.times.lap("distance")
+        ranking = self._rank(candidates.only(ids), len(ids)) if self.query.text else _unranked(ids)
+        if match_ranking is not None:
+            match_ranking = self._judged(match_ranking.with_all(ids))
+            if not (match_ranking.is_relevant or self.query.takes_best):
+                return self._read((), match_ranking)
+            ranking = match_ranking.replaced_by(ranking)
+        reasons = [*unknown_positions(self.view.snapshot, place.field)]
+        if self.query.text or len(ids) < self.query.n:
+            reasons += self._sentences(without_position(self.query, self.texts, candidates, place.field))
+        ranking = replace(ranking, reason="; ".join(filter(None, (ranking.reason, *reasons))))
+        return self._read(groups, ranking, self._distances(ids, metres))
+
+    def _distances(self, ids: Sequence[int], metres: Floats) -> Mapping[int, float]:
+        sorted_ids = np.array(sorted(ids), np.int64)
+        of_rows = metres[self.view.table.rows_of(sorted_ids)].tolist()
+        return dict(zip(sorted_ids.tolist(), of_rows, strict=True))
+
+    def _matching(self, candidates: Chosen) -> tuple[Chosen, RankedMemories | None]:
+        # The candidates that match the text, see spatial.py, and the ranking that tells so; None if they contain it.
+        subject, phrases = analyse(self.query.text).subject, analyse(self.query.text).phrases
+        with suppress(StorageError):  # the ranking says so
+            for terms in (*subject, *phrases), subject, [word for word in subject if len(word) > 1]:
+                if self.relevance.has_text and (whole := candidates.and_(self.texts.holding(terms))).has_any:
+                    return whole, None
+        depth = self.relevance.depth(self.query.n)
+        ranking = self._rank(candidates, depth)
+        if not ranking.evidence:
+            return candidates if self.query.takes_best else candidates.only(()), ranking
+        bound = ranking.best_relevance - EQUAL
+        best = [evidence.words for evidence in ranking.evidence.values() if evidence.relevance > bound]
+        if meant := {tuple(word for word in words if word in subject) for words in best} - {()}:
+            return candidates.and_(np.logical_or.reduce([self.texts.holding(words) for words in meant])), ranking
+        return self._nearly_as_relevant(candidates, ranking, depth), ranking
+
+    def _nearly_as_relevant(self, candidates: Chosen, ranking: RankedMemories, depth: int) -> Chosen:
+        # The ranking goes deeper while all that it adds is. If none is relevant at all, all are alike.
+        threshold = NEARLY * ranking.best_relevance
+        while threshold:
+            near = [key for key, evidence in (ranking.evidence or {}).items() if evidence.relevance >= threshold]
+            if len(near) < depth:
+                return candidates.only(near)
+            depth *= _GROWTH
+            ranking = self._rank(candidates, depth)
+        return candidates
+
+    def _by_time(self, candidates: Chosen) -> RecallResult:
+        groups = self._most_recent(candidates)
+        return self._read(groups, _unranked([group.best for group in groups]))
+
+    def _most_recent(self, candidates: Chosen) -> list[Group]:
+        rows = candidates.rows
+        groups = self._fold(in_order(rows, self.query.n, -self.view.observed_at[rows], -rows), candidates)
+        self.times.lap("time")
+        return groups
+
+    def _best_first(self, ranking: RankedMemories) -> list[int]:
+        ids = np.array(sorted(ranking.scores), np.int64)
+        scores = np.array([ranking.scores[key] for key in ids.tolist()])
+        rows: list[int] = self.view.table.rows_of(ids)[np.lexsort((-ids, -scores))].tolist()
+        return rows
+
+    def _fold(self, best_first: Iterable[int], candidates: Chosen) -> list[Group]:
+        n = self.query.n
+        if not self.query.fold:
+            ids = [int(self.view.ids[row]) for row, _ in zip(best_first, range(n), strict=False)]
+            return [Group(key, key) for key in ids]
+        place = self.query.spatial_sort
+        compared = (place.field.name if place else POSITION) if self.query.compares_places else ""
+        return TableFolding(candidates, self.parameters.label_rules(), compared).groups(best_first, n)
+
+    def _rank(self, candidates: Chosen, depth: int) -> RankedMemories:
+        return self.relevance.rank(candidates, depth, explain=self.query.explain)
+
+    def _judged(self, ranking: RankedMemories) -> RankedMemories:
+        return ranking.judged(self.query.min_relevance)
+
+    def _read(
+        self, groups: Sequence[Group], ranking: RankedMemories, metres: Mapping[int, float] = _NO_DISTANCES
+    ) -> RecallResult:
+        # The newest memory of a group is shown, with the measures of its best memory.
+        scores = normalise({group.best: ranking.scores.get(group.best, 0.0) for group in groups})
+        spelling = analyse(self.query.text).spellings
+        unscored = _UNSCORED if self.query.explain and self.query.text else None
+        memories = read(self.view.snapshot, [group.newest for group in groups], self.query.decay)
+
+        def hit(memory: Memory, best: int, rest: tuple[int, ...]) -> Hit:
+            evidence = ranking.evidence_of(best)
+            return Hit(
+                memory, scores[best], evidence.relevance, evidence.similarity,
+                tuple(spelling.get(word, word) for word in evidence.words), evidence.explanation or unscored,
+                metres.get(best, math.nan), len(rest), rest[:MAX_FOLDED_IDS],
+            )  # fmt: skip
+
+        hits = tuple(hit(memories[newest], best, rest) for best, newest, rest in groups if newest in memories)
+        self.times.lap("read")
+        is_relevant = bool(hits) and ranking.is_relevant
+        return RecallResult(hits, ranking.mode, ranking.reason, is_relevant, self.texts.weights())
+
+
+def _unranked(ids: Sequence[int]) -> RankedMemories:
+    return RankedMemories(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)

@@ -143,11 +143,13 @@ def on_earth(datum: Datum, fix: Any) -> tuple[float, float, float]:
     """Return the metres to the east, the north and up of a datum of a message with latitude, longitude and altitude.
 
     Raises:
-        DropError: it is no place on Earth.
+        DropError: it is unset (both 0), or no place on Earth.
     """
     latitude, longitude, altitude = float(fix.latitude), float(fix.longitude), float(fix.altitude)
     if not (abs(latitude) <= _MAX_LATITUDE and abs(longitude) <= _MAX_LONGITUDE):
         raise DropError(DropReason.BAD_POSE, f"latitude {latitude}, longitude {longitude} is no place on Earth")
+    if latitude == longitude == 0.0:
+        raise DropError(DropReason.NO_POSE, "neither latitude nor longitude is set")
     return datum.east_north_up(latitude, longitude, altitude)
 
 

@@ -232,6 +232,7 @@ def test_no_fix_and_no_place_on_earth_are_dropped(maker: Maker) -> None:
     for values, reason in (
         (fix(47.0, 8.0, status=-1), DropReason.NOT_SELECTED), (fix(math.nan, 8.0), DropReason.BAD_POSE),
         (fix(91.0, 8.0), DropReason.BAD_POSE), (fix(47.0, 181.0), DropReason.BAD_POSE),
+        (fix(0.0, 0.0, status=-2), DropReason.NO_POSE),
     ):  # fmt: skip
         assert reader.extract(maker.make(FIX, values), RECEIPT, parameters).drops == {reason: 1}
 

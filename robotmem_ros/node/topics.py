@@ -26,8 +26,8 @@ from .intake_worker import IntakeWorker
 from .parameters import declare_group
 from .subscriptions import MatchedSubscription, TopicState
 
-_CAMERA_DEPTH = 5
-"""History of a camera's topics: more images would only be copied."""
+_CAMERA_DEPTH = 30
+"""History of a camera's topics: about a second, so that no image is pushed out while the thread is busy."""
 _LOOK = 5.0
 """Seconds between two looks for a topic that has a name like one that nobody publishes."""
 _LOSS_HINT = "published, and never came; raise qos.depth, or publish less"

@@ -49,6 +49,12 @@ def generate_launch_description() -> LaunchDescription:
                 description="Configure and activate at start.",
             ),
             DeclareLaunchArgument(
+                "remap_tf",
+                default_value="true",
+                choices=FLAGS,
+                description="Whether a node in a namespace listens to the tf and tf_static of it, as those of Nav2 do.",
+            ),
+            DeclareLaunchArgument(
                 "respawn",
                 default_value="false",
                 choices=FLAGS,
@@ -95,6 +101,7 @@ def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             name="memory",
             namespace=argument("namespace"),
             parameters=[argument("params_file"), overrides],
+            remappings=[("/tf", "tf"), ("/tf_static", "tf_static")] if argument("remap_tf") in TRUE else [],
             arguments=["--ros-args", "--log-level", f"{_logger(context)}:={argument('log_level')}"],
             respawn=argument("respawn") in TRUE,
             respawn_delay=2.0,

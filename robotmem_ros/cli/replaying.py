@@ -155,6 +155,7 @@ def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, s
     notes += [
         f"{topic.topic} ({topic.name}) is configured, and not in the recording" for topic in result.missing_topics
     ]
+    notes += result.transform_problems
     notes += [f"for example {counts.last_drop}" for counts in result.counts.values() if counts.last_drop]
     for name, counts in result.counts.items():
         topic = by_name[name]

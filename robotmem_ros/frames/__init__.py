@@ -10,6 +10,7 @@ from .errors import (
     NoStampError,
     UnknownFrameError,
 )
+from .topics import TF_TYPE, FrameOwners, TransformTopics, is_static, transform_topics, unread_hint
 from .transform import IDENTITY, Matrix, Transform
 from .transform_buffer import DEFAULT_HISTORY_NS, TimeJump, TimeJumps, TransformBuffer, strip_slash
 from .waiting import Settled, TransformQueue
@@ -17,11 +18,13 @@ from .waiting import Settled, TransformQueue
 __all__ = [
     "DEFAULT_HISTORY_NS",
     "IDENTITY",
+    "TF_TYPE",
     "ConnectivityError",
     "ExtrapolationError",
     "FrameError",
     "FrameLookupError",
     "FrameLoopError",
+    "FrameOwners",
     "InvalidTransformError",
     "Matrix",
     "NoStampError",
@@ -31,6 +34,10 @@ __all__ = [
     "Transform",
     "TransformBuffer",
     "TransformQueue",
+    "TransformTopics",
     "UnknownFrameError",
+    "is_static",
     "strip_slash",
+    "transform_topics",
+    "unread_hint",
 ]

@@ -85,6 +85,12 @@ class TransformBuffer:
                 errors.append(error)
         return tuple(errors)
 
+    def root(self, frame: str) -> str:
+        """Return the frame without a parent above a frame; empty if no transform has named the frame."""
+        name = strip_slash(frame)
+        with self._lock:
+            return self._ancestry(name)[-1] if name in self._frames else ""
+
     def latest_ns(self, target_frame: str, source_frame: str) -> int:
         """Return the latest time that all links between two frames know; 0 if all of them are static.
 

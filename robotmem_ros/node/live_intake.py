@@ -77,6 +77,8 @@ class LiveIntake:
         for key in ("localisation_topic", "map_topic"):
             if topic := getattr(parameters, key):
                 check_topic_name(node, key, topic)
+        for topic in parameters.tf_topics:
+            check_topic_name(node, "tf_topics", topic)
         self._path = PathRecorder(memory, self._buffer) if parameters.robot_frame else None
         self._path_since = math.inf
         self._targets = TargetFrames(self._buffer)
@@ -90,6 +92,7 @@ class LiveIntake:
             transform_timeout=parameters.transform_timeout,
             clocks=clocks,
             path=self._path,
+            tf_hint=lambda: self._activation.tf.hint() if self._activation else "",
         )
         self.last_error = ""
         """Last unexpected error; empty if there was none."""
@@ -106,7 +109,10 @@ class LiveIntake:
             yield_to_queries=self._memory.parts.database.query_priority.yield_to_queries,
             on_error=self._report_error,
         )
-        tf = TfTopics(self._node, worker, self._intake.receive_tf, self._clear)
+        tf = TfTopics(
+            self._node, worker, self._intake.receive_tf, self._clear,
+            named=self._memory.parameters.tf_topics, users=[config.topic for config in self._configs],
+        )  # fmt: skip
         if self._configs or self._path:
             tf.start()
         self._topics = topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)

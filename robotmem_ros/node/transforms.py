@@ -1,11 +1,12 @@
-"""Receive /tf and /tf_static, and transform the targets of queries without holding a thread for those that wait."""
+"""Receive transforms, and transform the targets of queries without holding a thread for those that wait."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, NamedTuple
 
 from rclpy.clock import JumpThreshold, TimeJump
@@ -13,7 +14,16 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 
-from ..frames import FrameError, TimeJumps, TransformBuffer
+from ..frames import (
+    TF_TYPE,
+    FrameError,
+    FrameOwners,
+    TimeJumps,
+    TransformBuffer,
+    is_static,
+    transform_topics,
+    unread_hint,
+)
 from ..memory.errors import FrameMismatchError
 from ..memory.intake_report import TRANSFORMS
 from ..perception import UnknownTypeError, message_class
@@ -123,10 +133,12 @@ def _received(state: TopicState) -> int:
     return state.received
 
 
-_TYPE = "tf2_msgs/msg/TFMessage"
 _NS = 1_000_000_000
+_TOPICS = ("/tf", "/tf_static")
 _DEPTH = 1000
 _LOG_PERIOD = 5.0
+_DISCOVERY_PERIOD = 2.0
+_MATCHED = [("match", "volatile")]
 
 Take = Callable[..., tuple[Exception, ...]]
 
@@ -134,21 +146,36 @@ Take = Callable[..., tuple[Exception, ...]]
 class TfTopics:
     """Listen from `start` on, since listening costs CPU; if tf2_msgs is missing, `problem` says so.
 
+    Listens to the `named` topics. If there are none, to /tf and /tf_static, and, unless /tf is remapped, to all other
+    topics of transforms on the graph but those of other robots than that of the node and of the topics `users`. Where
+    no namespace above those has transforms, and several others have, none of them is chosen.
+
     `take(message, static=...)` gets the messages in the thread of the worker, `forget` is called when time jumps back.
     """
 
-    def __init__(self, node: Node, worker: IntakeWorker, take: Take, forget: Callable[[], None]) -> None:
+    def __init__(
+        self, node: Node, worker: IntakeWorker, take: Take, forget: Callable[[], None], *,
+        named: Sequence[str] = (), users: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self._node = node
         self._worker = worker
         self._take = take
         self._forget = forget
         self._times = TimeJumps()
-        self._subscriptions: list[MatchedSubscription] = []
+        self._first = tuple(node.resolve_topic_name(topic) for topic in named or _TOPICS)
+        self._discovers = not named and self._first == _TOPICS
+        here = f"{node.get_namespace().rstrip('/')}/{node.get_name()}"
+        self._users = [here, *map(node.resolve_topic_name, users)]
+        self._owners = FrameOwners()
+        self._discovered_at = 0.0
+        self._subscriptions: dict[str, list[MatchedSubscription]] = {}
         self._jumps: Any = None
+        self._unread: frozenset[str] = frozenset()
+        """Topics on the graph that have transforms and are not listened to."""
         self.problem = ""
         """Reason why there are no transforms; empty if there are."""
         try:
-            self._kind: Any = message_class(_TYPE)
+            self._kind: Any = message_class(TF_TYPE)
         except UnknownTypeError:
             self._kind = None
             self.problem = "tf2_msgs is not installed: nothing is transformed between frames"
@@ -158,54 +185,86 @@ class TfTopics:
         """Return whether transforms come in."""
         return bool(self._subscriptions)
 
+    def hint(self) -> str:
+        """Say which topics have transforms and are not listened to; empty if there are none."""
+        remapped = {topic for topic in self._unread if self._node.resolve_topic_name(topic) != topic}
+        hints = [f"{topic} has transforms and is remapped: launch with remap_tf:=false" for topic in sorted(remapped)]
+        return "; ".join([*hints, *filter(None, [unread_hint(self._unread - remapped)])])
+
     def start(self) -> None:
         """Begin to listen; a second call does nothing."""
         if self._jumps is None:
             # Backwards only: a step of a nanosecond is enough.
             threshold = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False)
             self._jumps = self._node.get_clock().create_jump_callback(threshold, post_callback=self._on_jump)
-        if self._kind is None or self._subscriptions:
-            return
-        for topic, receive, reliability, durability in (
-            ("/tf", self._moving, "match", "volatile"),
-            ("/tf_static", self._static, "reliable", "transient_local"),
-            # A player that was not told how it was offered does not latch it; and heard twice, it is the same.
-            ("/tf_static", self._static, "reliable", "volatile"),
-        ):
-            self._subscriptions.append(
-                MatchedSubscription(
-                    self._node, self._kind, _TYPE, topic, receive,
-                    reliability=reliability, durability=durability, depth=_DEPTH,
-                )
-            )  # fmt: skip
+        if self._kind is not None and not self._subscriptions:
+            self._listen(self._first)
+            self._discover()
 
     def poll(self) -> None:
-        """Match the subscriptions to the publishers."""
-        for subscription in self._subscriptions:
-            subscription.poll()
+        """Match the subscriptions to the publishers, and look for other topics from time to time."""
+        if self._subscriptions and time.monotonic() - self._discovered_at >= _DISCOVERY_PERIOD:
+            self._discover()
+        for subscriptions in self._subscriptions.values():
+            for subscription in subscriptions:
+                subscription.poll()
 
     def states(self) -> list[TopicState]:
         """Return the states of the topics of transforms; of one that has two subscriptions, that of the busier one."""
-        states = sorted((subscription.state(TRANSFORMS) for subscription in self._subscriptions), key=_received)
+        subscriptions = (one for same in self._subscriptions.values() for one in same)
+        states = sorted((subscription.state(TRANSFORMS) for subscription in subscriptions), key=_received)
         return [*{state.topic: state for state in states}.values()]
 
     def close(self) -> None:
         """Stop listening."""
-        for subscription in self._subscriptions:
-            subscription.close()
-        self._subscriptions.clear()
+        self._listen(())
         if self._jumps is not None:
             self._jumps.unregister()
             self._jumps = None
 
-    def _moving(self, raw: bytes) -> None:
-        self._worker.put_first(lambda: self._read(raw, static=False))
+    def _discover(self) -> None:
+        self._discovered_at = time.monotonic()
+        names = (name for name, types in self._node.get_topic_names_and_types() if TF_TYPE in types)
+        published = {name for name in names if self._node.count_publishers(name)}
+        if self._discovers:
+            found = [transform_topics(published, user) for user in self._users]
+            choices = [one for one in found if one.namespace] or [one for one in found if one.are_of_one_robot]
+            self._listen({*self._first, *(topic for choice in choices for topic in choice.topics)})
+            robot = max((choice.namespace for choice in choices), key=len, default=())
+            if robot != self._owners.robot:
+                # What came before may be of another robot, which was alone on the graph.
+                self._owners = FrameOwners(robot)
+                self._worker.put_first(self._forget)
+        self._unread = frozenset(published - self._subscriptions.keys())
 
-    def _static(self, raw: bytes) -> None:
-        self._worker.put_first(lambda: self._read(raw, static=True))
+    def _listen(self, topics: Iterable[str]) -> None:
+        """Listen to these topics, and no longer to others."""
+        wanted = set(topics)
+        if wanted and wanted != self._subscriptions.keys():
+            self._node.get_logger().info(f"listens to the transforms of {', '.join(sorted(wanted))}")
+        for topic in self._subscriptions.keys() - wanted:
+            for subscription in self._subscriptions.pop(topic):
+                subscription.close()
+        for topic in sorted(wanted - self._subscriptions.keys()):
+            # A player that was not told how it was offered does not latch; and heard twice, it is the same.
+            qualities = [("reliable", "transient_local"), ("reliable", "volatile")] if is_static(topic) else _MATCHED
+            self._subscriptions[topic] = [
+                MatchedSubscription(
+                    self._node, self._kind, TF_TYPE, topic, partial(self._receive, topic),
+                    reliability=reliability, durability=durability, depth=_DEPTH,
+                )
+                for reliability, durability in qualities
+            ]  # fmt: skip
 
-    def _read(self, raw: bytes, *, static: bool) -> None:
-        message = deserialize_message(raw, self._kind)
+    def _receive(self, topic: str, raw: bytes) -> None:
+        self._worker.put_first(lambda: self._read(topic, raw))
+
+    def _read(self, topic: str, raw: bytes) -> None:
+        static = is_static(topic)
+        had_problem = bool(self._owners.problem)
+        message = self._owners.own(topic, deserialize_message(raw, self._kind))
+        if self._owners.problem and not had_problem:
+            self._node.get_logger().warning(self._owners.problem)
         if not static:
             self._notice(message)
         for error in self._take(message, static=static):

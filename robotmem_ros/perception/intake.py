@@ -10,7 +10,7 @@ import operator
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..frames import (
@@ -22,6 +22,7 @@ from ..frames import (
     TransformBuffer,
     TransformQueue,
     UnknownFrameError,
+    strip_slash,
 )
 from .counters import DropError, DropReason, TopicCounts
 from .depth import DepthCamera, View
@@ -52,7 +53,8 @@ class Intake:
 
     `types` describes the messages, and `buffer` holds the transforms. A message waits at most `transform_timeout`
     seconds of each of `clocks` for its transform, and before that as long for its depth image (`depth_timeout` if it is
-    given); all other limits are parameters of the memory. `path` looks where the robot is when transforms come.
+    given); all other limits are parameters of the memory. `path` looks where the robot is when transforms come, and
+    `tf_hint` says which transforms are not read.
 
     Raises:
         TopicError: a source of a topic does not fit its message type.
@@ -69,11 +71,13 @@ class Intake:
         depth_timeout: float | None = None,
         clocks: Sequence[Callable[[], float]] = (time.monotonic,),
         path: PathRecorder | None = None,
+        tf_hint: Callable[[], str] = lambda: "",
     ) -> None:
         parameters = memory.parameters
         self._memory = memory
         self._path = path
         self._memory_frame = parameters.memory_frame
+        self._tf_hint = tf_hint
         self._keep = parameters.on_missing_transform == "keep"
         self._buffer = buffer
         limits = parameters.localisation_position_limit, parameters.localisation_yaw_limit
@@ -249,8 +253,18 @@ class Intake:
         elif self._keep:
             message.keep(frame, str(result))
         else:
-            message.lose(frame, _reason(result), str(result))
+            message.lose(frame, _reason(result), "; ".join([str(result), *self._ways_out(frame, result)]))
         self._store_if_complete(message)
+
+    def _ways_out(self, frame: Frame, error: FrameError) -> Iterator[str]:
+        """Say what would have helped."""
+        if isinstance(error, (UnknownFrameError, ConnectivityError)):
+            if hint := self._tf_hint():
+                yield hint
+            root = self._buffer.root(frame[0])
+            if root and root != strip_slash(self._memory_frame):
+                yield f"memory_frame: {root} would place it"
+        yield "on_missing_transform: keep would store it in its own frame"
 
     def _store_if_complete(self, message: Message) -> None:
         # Each frame is settled once, so this holds once for each message.

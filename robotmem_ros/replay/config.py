@@ -20,8 +20,8 @@ _NODE = "/memory"
 _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")
 _NOT_DECIDING = ("qos_", "field_of_view_")
 _DECIDING_MAP = ("collection", "memory_frame", "map_id")
-_DECIDING = (*_DECIDING_MAP, "on_missing_transform", "datum")
-_DECIDING_PATH = (*_DECIDING_MAP, "robot_frame", "path_distance", "path_interval")
+_DECIDING = (*_DECIDING_MAP, "on_missing_transform", "tf_topics", "datum")
+_DECIDING_PATH = (*_DECIDING_MAP, "tf_topics", "robot_frame", "path_distance", "path_interval")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from ..frames import TF_TYPE
 from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError
 from ..perception import load_presets
@@ -14,7 +15,7 @@ from .bag import READ_ENCODINGS, Bag, RecordedTopic
 from .config import config_of
 from .replay import DryRun, Replay
 
-_READ_ALWAYS = {"tf2_msgs/msg/TFMessage": "transforms", MAP_TYPE: "map, if map_topic names it"}
+_READ_ALWAYS = {TF_TYPE: "transforms", MAP_TYPE: "map, if map_topic names it"}
 _NO_PRESET = "no preset: configure it with a description"
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from ..frames import DEFAULT_HISTORY_NS, TimeJumps, TransformBuffer
+from ..frames import DEFAULT_HISTORY_NS, FrameOwners, TimeJumps, TransformBuffer, is_static, unread_hint
 from ..memory import FieldOfView, RobotMemory, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError
@@ -30,10 +30,11 @@ from .bag import READ_ENCODINGS, Bag, RecordedMessage
 from .config import ReplayConfig
 from .errors import EncodingError, TopicTypeError
 from .recorded_file import END_OF_TIME
+from .robots import Robot, recorded_tf_topics, shared_out
 
 T = TypeVar("T")
 _NS = 1_000_000_000
-_TF, _TF_STATIC = "/tf", "/tf_static"
+_LOCALISATION_TYPE = "geometry_msgs/msg/PoseWithCovarianceStamped"
 _MIN_AHEAD_NS = 10 * _NS
 _MAX_AHEAD_BYTES = 256 << 20
 """Bytes of messages that wait for later transforms to be read; beyond it, the first is passed on."""
@@ -111,6 +112,8 @@ class Result:
     """Points of the robot's path that are new."""
     map: str = ""
     """Outcome of the last map of the recording; empty if it has none."""
+    transform_problems: tuple[str, ...] = ()
+    """What is wrong with the topics of transforms, and the way out."""
     unread: tuple[UnreadTopic, ...] = ()
     """What was in the recording and was not read."""
 
@@ -162,28 +165,38 @@ class Replay:
             self._names.setdefault((topic.topic, topic.type), []).append(topic.name)
         parameters = memory.parameters
         self._ahead_ns = max(_MIN_AHEAD_NS, round(parameters.transform_timeout * _NS))
+        self._recorded_tf = recorded_tf_topics(bag)
+        shared = shared_out(self._topics, self._recorded_tf, parameters.tf_topics)
+        self._tf_topics = frozenset().union(*(choice.topics for choice in shared))
         # Transforms are read ahead, and must not push out those that go with the messages.
-        buffer = TransformBuffer(DEFAULT_HISTORY_NS + self._ahead_ns)
-        # A choice of topics excludes the path and the map.
-        self._path = PathRecorder(memory, buffer) if parameters.robot_frame and not only else None
-        self._intake = Intake(
-            memory,
-            self._topics,
-            bag.types,
-            buffer=buffer,
-            transform_timeout=0.0,
-            depth_timeout=math.inf,
-            path=self._path,
-        )
+        buffers = [TransformBuffer(DEFAULT_HISTORY_NS + self._ahead_ns) for _ in shared]
+        # A choice of topics excludes the path and the map. Nothing says which of several robots the path is of.
+        keeps_path = parameters.robot_frame and not only and len(shared) == 1
+        self._path = PathRecorder(memory, buffers[0]) if keeps_path else None
+        hint = unread_hint(self._recorded_tf - self._tf_topics)
+        self._robots = [
+            Robot(
+                choice.topics, configs, buffer,
+                Intake(
+                    memory, configs, bag.types,
+                    buffer=buffer, transform_timeout=0.0, depth_timeout=math.inf, path=self._path,
+                    tf_hint=lambda: hint,
+                ),
+                FrameOwners(choice.namespace), TimeJumps(),
+            )
+            for buffer, (choice, configs) in zip(buffers, shared.items(), strict=True)
+        ]  # fmt: skip
+        self._intakes = {config.name: robot.intake for robot in self._robots for config in robot.configs}
+        localisation = parameters.localisation_topic.lstrip("/")
+        self._localisation = f"/{localisation}" if localisation else ""
         self._camera_topics: defaultdict[str, list[Callable[[bytes, Read], None]]] = defaultdict(list)
-        for camera in self._intake.cameras:
+        for camera in (camera for robot in self._robots for camera in robot.intake.cameras):
             self._camera_topics[camera.topic].append(camera.receive_depth)
             self._camera_topics[camera.info_topic].append(camera.receive_info)
         map_topic = f"/{parameters.map_topic.lstrip('/')}"
         self._map = _RecordedMap(bag, memory, map_topic) if parameters.map_topic and not only else None
         self._ahead = _Ahead(self._ahead_ns)
         self._last_origins: dict[str, tuple[int, int]] = {}
-        self._times = TimeJumps()
         self._import_ids: dict[str, int] = {}
         self._read = 0
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -197,17 +210,18 @@ class Replay:
         start_ns, stop_ns = self._start_ns, self._stop_ns
         first_ns, last_ns = self._window
         self._begin_imports()
-        for message in self._bag.messages({_TF_STATIC}):
+        static = {topic for topic in self._tf_topics if is_static(topic)}
+        for message in self._bag.messages(static):
             self._count(message)
             self._receive_tf(message, static=True)
         self._read_names()
-        localisation = self._memory.parameters.localisation_topic
+        localisation = self._localisation
         of_map = [self._map.topic] if self._map and self._map.is_there else []
         configured = [topic.topic for topic in self._topics]
-        topics = {_TF, *configured, *self._camera_topics, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
+        topics = {*self._tf_topics, *configured, *self._camera_topics, *filter(None, [localisation]), *of_map} - static
         for message in self._bag.messages(topics, start_ns - DEFAULT_HISTORY_NS, stop_ns + self._ahead_ns):
-            self._pass_on(until_ns=message.receipt_ns - self._ahead_ns, newest_ns=self._times.newest_ns)
-            if message.topic == _TF:
+            self._pass_on(until_ns=message.receipt_ns - self._ahead_ns, newest_ns=self._newest_ns)
+            if message.topic in self._tf_topics:
                 self._receive_tf(message, static=False)
             if start_ns <= message.receipt_ns < stop_ns:
                 self._take(message, localisation)
@@ -216,7 +230,8 @@ class Replay:
                 self._progress(self._read, (message.receipt_ns - first_ns) / max(1, last_ns - first_ns))
         self._pass_on(until_ns=stop_ns)
         self._is_whole = start_ns == 0 and stop_ns == END_OF_TIME
-        self._intake.finish()
+        for robot in self._robots:
+            robot.intake.finish()
         if self._map is not None:
             self._map.store()
 
@@ -230,7 +245,7 @@ class Replay:
             self._count(message)
             told = self._told_by(message)
             for name in users[message.topic]:
-                self._intake.receive_names(name, told)
+                self._intakes[name].receive_names(name, told)
 
     def _told_by(self, message: RecordedMessage) -> Mapping[str, str] | str:
         if message.type_name not in INFO_TYPES:
@@ -252,7 +267,7 @@ class Replay:
         """Return the outcome so far."""
         first_ns, last_ns = self._window
         return Result(
-            counts=self._intake.counts(),
+            counts={name: counts for robot in self._robots for name, counts in robot.intake.counts().items()},
             read=self._read,
             span=(last_ns - first_ns) / _NS,
             unusable_transforms=self._unusable_transforms,
@@ -261,6 +276,7 @@ class Replay:
             path_points=self._path.stored_count if self._path else 0,
             map=self._map.outcome if self._map else "",
             unread=tuple(self._unread()),
+            transform_problems=tuple(self._transform_problems()),
         )
 
     def _count(self, message: RecordedMessage) -> None:
@@ -294,15 +310,15 @@ class Replay:
         for topic in self._topics:
             recording = self._recording(topic.topic, self._config.digest_of(topic))
             self._import_ids[topic.name] = memory.imports.begin(recording)
-        if self._path is not None and _TF in self._bag.topics:
-            self._path.import_id = memory.imports.begin(self._recording(_TF, self._config.path_digest))
+        if self._path is not None and (moving := sorted(topic for topic in self._tf_topics if not is_static(topic))):
+            self._path.import_id = memory.imports.begin(self._recording(moving[0], self._config.path_digest))
         if self._map is not None and self._map.is_there:
             self._map.import_id = memory.imports.begin(self._recording(self._map.topic, self._config.map_digest))
 
     def _take(self, message: RecordedMessage, localisation: str) -> None:
         is_named = (message.topic, message.type_name) in self._names
         if is_named or message.topic in self._camera_topics or message.topic == localisation:
-            self._ahead.put(message, self._times.newest_ns)
+            self._ahead.put(message, self._newest_ns)
         if self._map is not None and message.topic == self._map.topic:
             self._map.latest = message
 
@@ -314,37 +330,61 @@ class Replay:
         if transforms is None:
             self._unusable_transforms += 1
             return
-        if not static and self._times.notice(transforms) is not None:
-            # The recording holds a loop: earlier messages are settled with the transforms of before.
-            self._pass_on(until_ns=message.receipt_ns)
-            self._intake.clear()
         looks = self._start_ns <= message.receipt_ns < self._stop_ns
-        self._unusable_transforms += len(self._intake.receive_tf(transforms, static=static, looks=looks))
+        for robot in self._robots:
+            if message.topic not in robot.tf_topics:
+                continue
+            own = robot.own(message.topic, transforms)
+            if not static and robot.times.notice(own) is not None:
+                # The recording holds a loop: earlier messages are settled with the transforms of before.
+                self._pass_on(until_ns=message.receipt_ns)
+                robot.intake.clear()
+            self._unusable_transforms += len(robot.intake.receive_tf(own, static=static, looks=looks))
+
+    @property
+    def _newest_ns(self) -> int:
+        """Newest stamp of all transforms; 0 if there are none."""
+        return max(robot.times.newest_ns for robot in self._robots)
+
+    def _transform_problems(self) -> Iterator[str]:
+        yield from (robot.owners.problem for robot in self._robots if robot.owners.problem)
+        named = {f"/{name.lstrip('/')}" for name in self._memory.parameters.tf_topics}
+        for topic in sorted(named - self._recorded_tf):
+            yield f"{topic} (tf_topics) has no transforms in the recording"
+        if len(self._robots) > 1 and self._memory.parameters.robot_frame:
+            yield "path of the robot: not kept, since the topics belong to several robots; name one's in tf_topics"
 
     def _pass_on(self, *, until_ns: int, newest_ns: int = 0) -> None:
         while (message := self._ahead.take(until_ns, newest_ns)) is not None:
-            if message.topic == self._memory.parameters.localisation_topic:
+            if message.topic == self._localisation and message.type_name == _LOCALISATION_TYPE:
                 pose = self._bag.deserialised(message)
-                self._intake.receive_localisation(() if pose is None else pose.pose.covariance)
+                for robot in self._robots:
+                    robot.intake.receive_localisation(() if pose is None else pose.pose.covariance)
             for receive in self._camera_topics.get(message.topic, ()):
                 receive(message.raw, partial(self._bag.deserialised, message))
-            nth = self._nth_at_its_time(message)
-            read: Any = None
-            is_read = False
-            for name in self._names.get((message.topic, message.type_name), ()):
-                if message.encoding != "ros1" and self._intake.too_soon(name, message.raw, message.receipt_ns):
-                    continue
-                if not is_read:
-                    read, is_read = self._bag.deserialised(message), True
-                if read is None:
-                    detail = f"{len(message.raw)} bytes are no {message.type_name}"
-                    self._intake.drop_unread(name, DropReason.UNDECODABLE, detail=detail)
-                    continue
-                import_id = self._import_ids.get(name)
-                origin = None if import_id is None else (import_id, message.receipt_ns, nth)
-                self._intake.receive(name, read, message.receipt_ns, origin=origin)
-            if self._intake.waiting_for_transforms:
-                self._intake.collect()
+            self._receive(message)
+            for robot in self._robots:
+                if robot.intake.waiting_for_transforms:
+                    robot.intake.collect()
+
+    def _receive(self, message: RecordedMessage) -> None:
+        """Give a message to the intake of each configuration of its topic."""
+        nth = self._nth_at_its_time(message)
+        read: Any = None
+        is_read = False
+        for name in self._names.get((message.topic, message.type_name), ()):
+            intake = self._intakes[name]
+            if message.encoding != "ros1" and intake.too_soon(name, message.raw, message.receipt_ns):
+                continue
+            if not is_read:
+                read, is_read = self._bag.deserialised(message), True
+            if read is None:
+                detail = f"{len(message.raw)} bytes are no {message.type_name}"
+                intake.drop_unread(name, DropReason.UNDECODABLE, detail=detail)
+                continue
+            import_id = self._import_ids.get(name)
+            origin = None if import_id is None else (import_id, message.receipt_ns, nth)
+            intake.receive(name, read, message.receipt_ns, origin=origin)
 
     def _nth_at_its_time(self, message: RecordedMessage) -> int:
         """Number the messages of one topic that were recorded at the same nanosecond."""

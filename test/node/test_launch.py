@@ -86,3 +86,13 @@ def test_a_node_in_a_namespace_and_its_console_have_a_file_of_their_own(
     launched.until(f"active, memory in {tmp_path}/.robotmem/robot1/memory.db")
     launched.until("console: http://")
     assert not (tmp_path / ".robotmem" / "memory.db").exists()
+
+
+def test_a_node_in_a_namespace_listens_to_the_transforms_of_its_robot(
+    launch: Callable[..., Launched], tmp_path: Path
+) -> None:
+    path = tmp_path / "memory.yaml"
+    path.write_text("/**: {ros__parameters: {db_path: ':memory:', embedding_model: '', robot_frame: base_link}}")
+    launched = launch("namespace:=robot1", f"params_file:={path}")
+    launched.until("active, memory in :memory:")
+    launched.until("listens to the transforms of /robot1/tf, /robot1/tf_static")

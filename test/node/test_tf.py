@@ -76,6 +76,40 @@ def test_detections_are_stored_where_they_were_at_their_stamp(own: Any) -> None:
     assert places(client) == pytest.approx([11.5, 13.5])
 
 
+@pytest.mark.parametrize("name", ["/robot1/pose", "/pose"])
+def test_transforms_in_a_namespace_are_found_on_the_graph(own: Any, name: str) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "transform_timeout:=0.2", *topic("poses", **{**POSES, "topic": name}))
+    client: Client = connect()
+    client.until_active()
+    tf = client.publisher(tf2_msgs.TFMessage, "/robot1/tf")
+    poses = client.publisher(PoseStamped, name)
+
+    def is_seen() -> bool:
+        # It is found within seconds, so that the first ones are not heard.
+        for sec in (100, 102):
+            tf.publish(transform("base_link", sec, 20.0))
+        poses.publish(pose(101))
+        return bool(recalled(client))
+
+    client.until(is_seen, "a pose with a transform of the namespace")
+    assert set(places(client)) == {21.0}
+
+
+def test_transforms_come_from_the_topics_that_are_named(own: Any) -> None:
+    start, connect = own
+    config = topic("poses", **{**POSES, "topic": "/pose"})
+    start(*IN_MEMORY, "-p", "transform_timeout:=0.2", "-p", "tf_topics:=[/robot2/tf]", *config)
+    client: Client = connect()
+    client.until_active()
+    tf = client.publisher(tf2_msgs.TFMessage, "/robot2/tf")
+    for sec in (100, 102):
+        tf.publish(transform("base_link", sec, 20.0))
+    client.publisher(PoseStamped, "/pose").publish(pose(101))
+    stored(client, 1)
+    assert places(client) == pytest.approx([21.0])
+
+
 def test_static_transforms_are_heard_from_a_publisher_that_does_not_latch_them(own: Any) -> None:
     start, connect = own
     node = start(*IN_MEMORY, *topic("poses", **POSES))

@@ -303,6 +303,12 @@ class Parameters:
     perception_topics: tuple[str, ...] = parameter(
         (), "Names of topics to remember; each name has its own parameters, such as `<name>.topic`.", read_only=True
     )
+    tf_topics: tuple[str, ...] = parameter(
+        (),
+        "Topics of transforms, such as `/robot1/tf`; those whose names end in `static` hold for all times. Empty means "
+        "every one of type tf2_msgs/TFMessage but those of other robots.",
+        read_only=True,
+    )
     localisation_topic: str = parameter(
         "",
         "PoseWithCovarianceStamped topic; topics with `gate` are stored only while its covariance is within limits.",

@@ -7,7 +7,9 @@ executor of its own. `ThreadedNode` hides them from the executor of the node.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, cast
@@ -21,6 +23,8 @@ from rclpy.subscription import Subscription
 from rclpy.task import Future
 
 _TURN = 1.0
+_LAST = 64
+"""Callbacks between two looks at the time when a thread ends."""
 
 
 def new_executor(node: Node) -> Executor:
@@ -110,15 +114,22 @@ class CallbackThread:
                 return False
         return True
 
-    def close(self, limit: int) -> None:
-        """End the thread, then run at most `limit` callbacks that are ready; a second call does nothing."""
+    def close(self, limit: int, patience: float | None = None) -> bool:
+        """End the thread, then run at most `limit` callbacks that are ready, for `patience` seconds.
+
+        Return whether that was time enough; a second call does nothing.
+        """
         if self.closing.is_set():
-            return
+            return True
         self.closing.set()
         self.run(lambda: None)  # ends the turn
         self._thread.join()
-        self.drain(limit)
+        ends = math.inf if patience is None else time.monotonic() + patience
+        count = 0
+        while (in_time := time.monotonic() < ends) and count < limit and self.drain(min(_LAST, limit - count)):
+            count += _LAST
         self._executor.shutdown()
+        return in_time
 
     def _run(self) -> None:
         while not self.closing.is_set() and self._node.context.ok():

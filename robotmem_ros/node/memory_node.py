@@ -289,7 +289,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
     def _stop(self, patience: float | None = None) -> None:
         self._bond.dissolve()
         if self._topic is not None:
-            self._topic.close()
+            self._topic.close(patience)
             self._topic = None
         if self._live is not None:
             self._live.stop(patience)

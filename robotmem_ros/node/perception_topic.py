@@ -79,9 +79,10 @@ class PerceptionTopic:
             counts=counts,
         )
 
-    def close(self) -> None:
-        """Take what has come, and end the subscription."""
-        self._thread.close(self._depth)
+    def close(self, patience: float | None = None) -> None:
+        """Take what has come, for `patience` seconds at most, and end the subscription."""
+        if not self._thread.close(self._depth, patience):
+            _LOG.error("~/perception: what still waited to be read after %g s was thrown away", patience)
         self._node.destroy_subscription(self._subscription)
 
     def _take_many(self) -> None:

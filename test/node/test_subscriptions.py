@@ -130,6 +130,38 @@ def test_a_subscription_that_ends_while_it_is_to_be_replaced_leaves_none(listene
     until(lambda: not listener.subscriptions, "end of the subscriptions")
 
 
+@pytest.mark.parametrize(("patience", "all_in_time"), [(0.0, False), (None, True)])
+def test_a_thread_that_ends_takes_what_waits_for_as_long_as_it_may(patience: float | None, all_in_time: bool) -> None:
+    with own_domain() as domain, ExitStack() as stack:
+        context = Context()
+        rclpy.init(context=context, domain_id=domain)
+        stack.callback(context.try_shutdown)
+        node, other = ThreadedNode("listener", context=context), Node("other", context=context)
+        stack.callback(node.destroy_node)
+        stack.callback(other.destroy_node)
+        thread, gate, received, ended = CallbackThread(node, "topics"), threading.Event(), list[str](), list[bool]()
+
+        def take(message: String) -> None:
+            thread.count()
+            received.append(message.data)
+            gate.wait()
+
+        thread.add(node.create_subscription(String, "/late", take, 1000, callback_group=thread.group))
+        thread.start()
+        publisher = other.create_publisher(String, "/late", 1000)
+        until(lambda: publisher.get_subscription_count() > 0, "subscription")
+        for index in range(200):
+            publisher.publish(String(data=str(index)))
+        assert publisher.wait_for_all_acked()
+        until(lambda: received == ["0"], "first message")
+        closing = threading.Thread(target=lambda: ended.append(thread.close(1000, patience)))
+        closing.start()
+        until(thread.closing.is_set, "the end")
+        gate.set()
+        closing.join()
+        assert (ended, len(received) == 200) == ([all_in_time], all_in_time)
+
+
 def info(number: int | None, publisher: bytes = b"one") -> dict[str, Any]:
     return {"publication_sequence_number": number, "publisher_gid": {"data": publisher}}
 

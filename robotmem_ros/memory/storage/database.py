@@ -245,17 +245,18 @@ class Database:
             self._close()
         finally:
             self._ended.set()
-        self._ending.join()
+        self._ending.join()  # it tells all who wait
+        if self._writer and self._writer.discarded:
+            _LOG.error(
+                "writes that still waited %g s after the memory began to close were thrown away: %s (none of them was "
+                "confirmed, and each is that of a call or a message)", CLOSING, f"{self._writer.discarded:,}",
+            )  # fmt: skip
+            self._writer.discarded = 0
 
     def _close(self) -> None:
         is_idle = self._writer is None or self._writer.close(self._seconds_left())
         self._is_closed = True
         self._readers.wait(self._seconds_left())
-        if self._writer and self._writer.discarded and not self._ended.is_set():
-            _LOG.error(
-                "writes that still waited %g s after the memory began to close were thrown away: %s (none of them was "
-                "confirmed, and each is that of a call or a message)", CLOSING, f"{self._writer.discarded:,}",
-            )  # fmt: skip
         while self._idle:
             self._idle.pop().close()
         if not is_idle:

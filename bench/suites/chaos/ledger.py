@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -36,6 +37,13 @@ class Result:
     def wrong(self) -> int:
         """Return how much is wrong."""
         return self.lost + self.found + self.hangs + self.raw
+
+    def repeat(self, seconds: float) -> Iterator[int]:
+        """Count rounds until the time is over; there is always one."""
+        end = time.monotonic() + seconds
+        while not self.rounds or time.monotonic() < end:
+            self.rounds += 1
+            yield self.rounds
 
     def complain(self, text: str) -> None:
         """Keep an example, unless there are many."""

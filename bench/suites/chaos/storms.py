@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from robotmem_ros.memory import RobotMemory, RobotMemoryError
 
+from . import hostile
 from .crew import PATIENCE, Program, Worker
 from .faults import Faults, Library, preloaded
 from .ledger import Ledger, Result, UnavailableError
@@ -35,7 +36,7 @@ _PATHS = (
 def kills(folder: Path, chance: random.Random, seconds: float) -> Result:
     """Kill writers, a console, backups, exports and doctors at random moments."""
     with _ledger(folder) as (ledger, path):
-        for number in _rounds(ledger.result, seconds):
+        for number in ledger.result.repeat(seconds):
             crew = [Worker(path, f"k{number}{side}", ledger) for side in "ab"[: chance.randint(1, 2)]]
             errands = [_errand(path, folder, chance, number) for _ in range(chance.randint(0, 2))]
             # Mostly while they work, sometimes while they start.
@@ -62,7 +63,7 @@ def _errand(path: Path, folder: Path, chance: random.Random, number: int) -> Pro
 def faults(folder: Path, chance: random.Random, seconds: float) -> Result:
     """Let reads, writes, syncs and truncations fail for moments, and see that work goes on afterwards."""
     with _ledger(folder) as (ledger, path), closing(Library(folder, _DATABASE)) as library:
-        for number in _rounds(ledger.result, seconds):
+        for number in ledger.result.repeat(seconds):
             worker = Worker(path, f"f{number}", ledger, environment=preloaded(library))
             for _ in range(3):
                 time.sleep(chance.uniform(0.5, 2.0))
@@ -95,7 +96,7 @@ def disks(folder: Path, chance: random.Random, seconds: float) -> Result:
     result = Result()
     if subprocess.run([*_MOUNT, str(folder), "true"], capture_output=True, check=False).returncode:
         raise UnavailableError("needs the right to mount a file system for itself")
-    for number in _rounds(result, seconds):
+    for number in result.repeat(seconds):
         small, copy = folder / f"small-{number}", folder / f"copy-{number}"
         small.mkdir()
         copy.mkdir()
@@ -118,7 +119,7 @@ def writers(folder: Path, chance: random.Random, seconds: float) -> Result:
             port = free.getsockname()[1]
         _wait_for(path)
         console = Program("web", "--port", port, "--no-model", "--db", path)
-        for _ in _rounds(ledger.result, seconds):
+        for _ in ledger.result.repeat(seconds):
             _click(port, chance.choice(_PATHS), ledger)
             time.sleep(chance.uniform(0.0, 0.1))
         for worker in crew:
@@ -146,7 +147,7 @@ def _click(port: int, path: str, ledger: Ledger) -> None:
 def clocks(folder: Path, chance: random.Random, seconds: float) -> Result:
     """Set the wall clock years ahead and back while programs write, retain and end."""
     with _ledger(folder) as (ledger, path), closing(Library(folder, _DATABASE)) as library:
-        for number in _rounds(ledger.result, seconds):
+        for number in ledger.result.repeat(seconds):
             worker = Worker(path, f"c{number}", ledger, environment=preloaded(library))
             for _ in range(3):
                 time.sleep(chance.uniform(0.5, 3.0))
@@ -179,14 +180,6 @@ def _settle(ledger: Ledger, path: Path) -> None:
     ledger.check(path)
 
 
-def _rounds(result: Result, seconds: float) -> Iterator[int]:
-    """Count rounds until the time is over; there is always one."""
-    end = time.monotonic() + seconds
-    while not result.rounds or time.monotonic() < end:
-        result.rounds += 1
-        yield result.rounds
-
-
 def _wait_for(path: Path) -> None:
     deadline = time.monotonic() + PATIENCE
     while not path.exists() and time.monotonic() < deadline:
@@ -206,5 +199,7 @@ STORMS = {
     "faults": Storm("write, read, fsync, truncate fail (EIO, ENOSPC)", faults),
     "disks": Storm("a small disk is full", disks),
     "writers": Storm("two writers and a console", writers),
+    "rows": Storm("hostile rows in an export", hostile.rows),
+    "files": Storm("damaged files of every kind", hostile.files),
     "clocks": Storm("the wall clock jumps by years", clocks),
 }

@@ -110,6 +110,11 @@ class Transaction(Snapshot):
         self.execute = connection.execute
         self.executemany = connection.executemany
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether it can still be committed."""
+        return self._connection.in_transaction
+
     def read_once(self, read: Callable[[Snapshot], T], key: object = None) -> T:
         """Return the result of a function, read each time, since it may change."""
         return read(self)

@@ -67,8 +67,8 @@ class Job(Generic[T]):
         try:
             self.run(transaction)
         except BaseException as error:
-            if is_full(error):
-                raise  # it is not this job's fault, and the transaction may be gone
+            if is_full(error) or not transaction.is_open:
+                raise  # SQLite rolls the whole transaction back after some errors (lang_transaction.html)
             transaction.execute("ROLLBACK TO job")
             self.error = error
         transaction.execute("RELEASE job")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
@@ -58,6 +59,21 @@ def test_a_job_that_ends_the_thread_is_answered_and_so_are_those_beside_and_afte
 def test_a_job_outside_of_a_transaction_that_ends_the_thread_is_answered(database: Database) -> None:
     with pytest.raises(StorageError, match="SystemExit"):
         database.write_alone(lambda connection: sys.exit(3)).result(PATIENCE)
+    assert database.write(note).result(PATIENCE) == 1
+
+
+def test_the_error_is_told_for_which_sqlite_rolled_all_back(database: Database) -> None:
+    def fail(transaction: Transaction) -> None:
+        transaction.execute("ROLLBACK")  # as SQLite does by itself when a disk fails
+        raise sqlite3.OperationalError("disk I/O error")
+
+    go_on = threading.Event()
+    database.write(lambda transaction: go_on.wait(PATIENCE))
+    together = [database.write(note), database.write(fail), database.write(note)]
+    go_on.set()
+    for future in together:
+        with pytest.raises(StorageError, match="disk I/O error"):
+            future.result(PATIENCE)
     assert database.write(note).result(PATIENCE) == 1
 
 

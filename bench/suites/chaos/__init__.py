@@ -8,6 +8,7 @@ acknowledged changes and purges should be 0. The same seed draws the same acts; 
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import tempfile
 from pathlib import Path
@@ -28,6 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    logging.disable(logging.CRITICAL)  # what a storm does is logged by the thousand
     conditions = Conditions()
     results: list[Result] = []
     print(f"seed {options.seed}", flush=True)

@@ -61,7 +61,7 @@ _PARAMETERS = """\
 def rows(folder: Path, chance: random.Random, seconds: float) -> Result:
     """Import exports of which one field of one row is hostile; what was stored must not keep anything from working."""
     result = Result()
-    _make_memory(folder / "good.db")
+    make_memory(folder / "good.db")
     _run("export", folder / "good.jsonl", "--db", folder / "good.db")
     lines = (folder / "good.jsonl").read_text().splitlines()
     with _reader(result) as ask:
@@ -70,7 +70,7 @@ def rows(folder: Path, chance: random.Random, seconds: float) -> Result:
             changed = list(lines)
             index = chance.randrange(len(lines))
             row = json.loads(lines[index])
-            what = _poison(row, chance)
+            what = poison(row, chance)
             changed[index] = json.dumps(row)
             export.write_text("\n".join(changed) + "\n")
             ask([["import", str(export), "--db", str(database)]], [database], what)
@@ -79,7 +79,7 @@ def rows(folder: Path, chance: random.Random, seconds: float) -> Result:
     return result
 
 
-def _poison(row: dict[str, Any], chance: random.Random) -> str:
+def poison(row: dict[str, Any], chance: random.Random) -> str:
     """Give one field of a row, at any depth, a hostile value, or take it away; return what was done."""
     places = list(_places(row))
     holder, key = chance.choice(places)
@@ -145,7 +145,7 @@ _Kind = Callable[[Path], tuple[Path, list[list[str]]]]
 def _make_files(folder: Path) -> dict[str, _Kind]:
     """Write a good file of each kind."""
     folder.mkdir()
-    _make_memory(folder / "memory.db")
+    make_memory(folder / "memory.db")
     _run("export", folder / "export.jsonl", "--db", folder / "memory.db")
     (folder / "map.yaml").write_text(_MAP)
     (folder / "map.pgm").write_bytes(b"P5\n40 30\n255\n" + bytes(range(240)) * 5)
@@ -182,7 +182,7 @@ def _make_files(folder: Path) -> dict[str, _Kind]:
     }  # fmt: skip
 
 
-def _make_memory(path: Path) -> None:
+def make_memory(path: Path) -> None:
     """Store a memory of each kind, with sightings, history, tags, sessions and an object."""
     with RobotMemory(path, embedding_model="") as memory:
         session = memory.start_session({"task": {"name": "tidy"}}).session_id

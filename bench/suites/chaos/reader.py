@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from robotmem_ros.cli.main import main as run_command
+from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.opening import open_memory
 
 
@@ -35,7 +36,7 @@ def answer(request: dict[str, Any]) -> str:
 
 
 def read_all(path: Path) -> None:
-    """Read a memory in every way, and write to it: nothing that was stored may keep that from working."""
+    """Read a file in every way, and write to it: nothing that was stored may keep that from working."""
     if not path.exists():
         return
     notes = path.with_name("notes")
@@ -43,17 +44,22 @@ def read_all(path: Path) -> None:
     with open_memory(path, embedding_model="", **folders) as memory:
         memory.flush()
         memory.save_perception("a red box", label="box", pose=(1.0, 2.0, 0.0))
-        memory.recall("red box lamp", n=50, include_unconfirmed=True)
-        memory.recall(labels=["lamp", "box"], spatial_sort=(1, 2, 0), n=50)
-        memory.objects(include_unconfirmed=True)
-        page = memory.timeline(n=100, include_forgotten=True)
-        memory.get_memories([entry.id for entry in page], include_forgotten=True)
-        memory.counts("labels")
-        memory.density()
+        read_memory(memory)
         memory.retain()
-        memory.changes_since()
-        memory.status()
-        memory.doctor()
+
+
+def read_memory(memory: RobotMemory) -> None:
+    """Read a memory in every way."""
+    memory.recall("red box lamp", n=50, include_unconfirmed=True, count_usage=False)
+    memory.recall(labels=["lamp", "box"], spatial_sort=(1, 2, 0), n=50, count_usage=False)
+    memory.objects(include_unconfirmed=True)
+    page = memory.timeline(n=100, include_forgotten=True)
+    memory.get_memories([entry.id for entry in page], include_forgotten=True)
+    memory.counts("labels")
+    memory.density()
+    memory.changes_since()
+    memory.status()
+    memory.doctor()
 
 
 def main() -> None:

@@ -186,6 +186,14 @@ def _wait_for(path: Path) -> None:
         time.sleep(0.02)
 
 
+def _fleet(folder: Path, chance: random.Random, seconds: float) -> Result:
+    try:
+        from .fleet import fleet
+    except ImportError as error:
+        raise UnavailableError(f"needs {error.name}, which `make test` brings") from None
+    return fleet(folder, chance, seconds)
+
+
 class Storm(NamedTuple):
     """A storm and what it does, in a few words."""
 
@@ -201,5 +209,6 @@ STORMS = {
     "writers": Storm("two writers and a console", writers),
     "rows": Storm("hostile rows in an export", hostile.rows),
     "files": Storm("damaged files of every kind", hostile.files),
+    "fleet": Storm("a hostile login of a fleet", _fleet),
     "clocks": Storm("the wall clock jumps by years", clocks),
 }

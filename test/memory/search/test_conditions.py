@@ -102,7 +102,7 @@ def test_names_that_no_memory_has_are_told_with_near_ones(
 
 def test_a_memory_that_was_forgotten_is_told_by_its_id(kitchen: RobotMemory) -> None:
     kitchen.forget(1, "wrong")
-    assert kitchen.recall(ids=[1]).reason == "memory 1 is invalidated"
+    assert kitchen.recall(ids=[1]).reason == "memory 1 is invalidated (wrong)"
 
 
 def test_what_was_found_needs_no_reason(kitchen: RobotMemory) -> None:

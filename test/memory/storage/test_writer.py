@@ -69,7 +69,7 @@ def test_the_error_is_told_for_which_sqlite_rolled_all_back(database: Database) 
 
     go_on = threading.Event()
     database.write(lambda transaction: go_on.wait(PATIENCE))
-    together = [database.write(note), database.write(fail), database.write(note)]
+    together: list[Future[int] | Future[None]] = [database.write(note), database.write(fail), database.write(note)]
     go_on.set()
     for future in together:
         with pytest.raises(StorageError, match="disk I/O error"):

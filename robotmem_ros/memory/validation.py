@@ -27,7 +27,7 @@ MAX_COORDINATE = 1e8
 """Metres: more than any position on Earth has in ECEF (6.4e6), UTM (1e7) or Web Mercator (2e7). What lies farther out
 came by a transform or a sensor that is broken; its squares and distances would overflow, and no map could show it."""
 
-_LATEST_NS = 2**63 - 1
+LATEST_NS = 2**63 - 1
 _SUSPICIOUS = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
 """A character that may be NUL or half of one, a number that may be infinite or too large."""
 _T = TypeVar("_T")
@@ -188,7 +188,7 @@ def number(field: str, value: object, *, low: float = -math.inf, high: float = m
     return result
 
 
-def whole(field: str, value: object, *, low: int = -_LATEST_NS, high: int = _LATEST_NS) -> int:
+def whole(field: str, value: object, *, low: int = -LATEST_NS, high: int = LATEST_NS) -> int:
     """Return a whole number within `low` and `high`, both included, that fits 64 bits, as Python's own."""
     try:
         result: int = operator.index(value)  # type: ignore[arg-type]
@@ -196,10 +196,10 @@ def whole(field: str, value: object, *, low: int = -_LATEST_NS, high: int = _LAT
         raise InvalidFieldError(field, value, "must be a whole number") from None
     if isinstance(value, bool):
         raise InvalidFieldError(field, value, "must be a whole number")
-    if not -_LATEST_NS <= result <= _LATEST_NS:
+    if not -LATEST_NS <= result <= LATEST_NS:
         raise InvalidFieldError(field, value, "does not fit 64 bits")
     if not low <= result <= high:
-        expected = f"must be {low:,} or more" if high == _LATEST_NS else f"must lie in {low:,} to {high:,}"
+        expected = f"must be {low:,} or more" if high == LATEST_NS else f"must lie in {low:,} to {high:,}"
         raise InvalidFieldError(field, value, expected)
     return result
 

@@ -50,7 +50,8 @@ def read_density(
     if first is not None and last is not None:
         main = time_rows.main_times(snapshot, name, first, last, now)
     start = since if since is not None else (first or 0)
-    end = until if until is not None else (start if last is None else last) + 1
+    # The last nanosecond of 64 bits has none after it.
+    end = until if until is not None else min((start if last is None else last) + 1, validation.LATEST_NS)
     width = max(1, -(-(end - start) // bin_count))
     counts = {kind: [0] * bin_count for kind in Kind}
     for place, kind, memories in time_rows.binned(snapshot, name, start, width, end):

@@ -142,3 +142,10 @@ def test_the_main_times_of_a_collection_are_its_own(open_memory: OpenMemory) -> 
     memory.learn("simulated", observed_at=12 * SECOND, collection="simulation")
     assert memory.density(collection="simulation").main == (12 * SECOND, 12 * SECOND, 0, 0)
     assert memory.density(collection="house").main == (NOW - 39 * SECOND, NOW, 0, 0)
+
+
+def test_the_last_moment_of_64_bits_breaks_no_count(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    memory.save_perception("a cup", observed_at=5)
+    memory.save_perception("a cup of the far future", observed_at=2**63 - 1)
+    assert sum(map(sum, memory.density(bins=10).counts.values())) == 1

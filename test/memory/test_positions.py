@@ -82,7 +82,7 @@ def test_two_large_numbers_elsewhere_in_a_context_are_data_and_no_position(memor
     (found,) = memory.recall(context_filter={"calibration.window": {"$exists": True}})
     assert found.memory.context == {"calibration": {"window": window}}
     assert (
-        "no memory has a 'calibration.window'"
+        "'calibration.window' is no position in any memory"
         in memory.recall(spatial_sort={"field": "calibration.window", "target": [0.0, 0.0]}).reason
     )
 

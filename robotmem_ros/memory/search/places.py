@@ -15,6 +15,7 @@ from ..conditions.places import POSE_NAMES, POSITION, Field, Place, Point, conte
 from ..config.parameters import Parameters
 from ..context_path import in_context
 from ..errors import InvalidFieldError, did_you_mean
+from ..storage import value_rows
 from ..storage.position_rows import fields, find_space
 from ..storage.snapshot import Snapshot
 
@@ -89,7 +90,7 @@ def _numbers(text: str) -> object:
 
 
 def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
-    """Say that no memory has a field, and name near ones, or that its positions in other frames were not compared."""
+    """Say that no memory has a position in a field, and name near fields, or that other frames were not compared."""
     space = find_space(snapshot, field)
     if space.other_frames:
         yield f"positions in {', '.join(map(repr, space.other_frames))} were not compared"
@@ -97,7 +98,10 @@ def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
         return
     all_fields = fields(snapshot)
     if field.name not in all_fields:
-        yield f"no memory has a {field.name!r}{did_you_mean(field.name, all_fields)}"
+        problem = f"no memory has a {field.name!r}"
+        if value_rows.path_id(snapshot, field.name) is not None:
+            problem = f"{field.name!r} is no position in any memory"
+        yield f"{problem}{did_you_mean(field.name, all_fields)}"
 
 
 def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:

@@ -244,6 +244,9 @@ def _polygons(field: str, value: object) -> dict[str, object]:
 
 
 _FLAG = _whole(0, 1)
+_MOST = 2**31
+"""Counts are added up, which must fit into 64 bits."""
+_COUNT = _whole(0, _MOST)
 _SHARE = _number(0.0, 1.0)
 _COORDINATE = _number(-validation.MAX_COORDINATE, validation.MAX_COORDINATE)
 _PART_OF_UNIT = _number(-1.001, 1.001)
@@ -282,17 +285,17 @@ _POINT: Mapping[str, Check] = {
     "frame_id": _frame, "map_id": _name, "collection": _collection, "session_id": _name,
 }  # fmt: skip
 _OBJECT: Mapping[str, Check] = {
-    "votes": _by_name(_name, _whole(), required=True),
+    "votes": _by_name(_name, _COUNT, required=True),
     **dict.fromkeys(("vxx", "vyy", "vzz"), _VARIANCE),
     **dict.fromkeys(("vxy", "vxz", "vyz"), _COVARIANCE),
-    "first_seen": _time, "last_seen": _time, "times_seen": _whole(1), "hits": _number(), "misses": _number(),
+    "first_seen": _time, "last_seen": _time, "times_seen": _whole(1, _MOST), "hits": _number(), "misses": _number(),
     "missed": _number(), "last_hit": _time, "last_missed": _time, "confirmed": _FLAG, "told": _FLAG, "last_kept": _time,
-    "subsampled": _whole(), "sources": _by_name(_text(_TEXT), _text(_TEXT)), "described_at": _time,
+    "subsampled": _COUNT, "sources": _by_name(_text(_TEXT), _text(_TEXT)), "described_at": _time,
     "described_in": _name,
 }  # fmt: skip
 _SIGHTING: Mapping[str, Check] = {
     "observed_at": _time, **dict.fromkeys("xyz", _COORDINATE), "confidence": _SHARE, "label": _name,
-    "subsampled": _whole(), "session_id": _name,
+    "subsampled": _COUNT, "session_id": _name,
 }  # fmt: skip
 _CHANGE: Mapping[str, Check] = {"changed_at": _stamp, "change": _required_name, "reason": _text(_TEXT), "before": _json}
 _LEARNING: Mapping[str, Check] = {
@@ -306,18 +309,18 @@ _MEMORY: Mapping[str, Check] = {
     "tags": _by_name(_required_name, _one_of("auto", "user")), "label": _name,
     "perception_type": _or_none(_one_of(*(item.value for item in PerceptionType))), "category": _name,
     "scope_files": _text((MAX_NAME + 1) * MAX_TAGS), "scope_entities": _text((MAX_NAME + 1) * MAX_TAGS),
-    "times_learned": _whole(), "confidence": _SHARE, "decay_rate": _or_none(_SHARE),
+    "times_learned": _COUNT, "confidence": _SHARE, "decay_rate": _or_none(_SHARE),
     "status": _one_of("active", "superseded", "invalidated"), "status_reason": _text(_TEXT),
     "superseded_at": _or_none(_stamp), "observed_at": _time, "received_at": _time, "frame_id": _frame, "map_id": _name,
     **dict.fromkeys("xyz", _or_none(_COORDINATE)), **dict.fromkeys(_QUATERNION, _or_none(_PART_OF_UNIT)),
-    "access_count": _whole(), "return_count": _whole(), "last_accessed": _or_none(_stamp), "recalled_at": _time,
+    "access_count": _COUNT, "return_count": _COUNT, "last_accessed": _or_none(_stamp), "recalled_at": _time,
     "created_at": _stamp, "updated_at": _changed, "decisions": _or_none(_DECISIONS),
     "perception_metadata": _or_none(_json), "perception_data": _or_none(_data),
     "evidence_age": _whole(-(2**31), 2**31), "replacement": _or_none(uuid), "group": _or_none(uuid),
     "object": _at_most_one(_fields(_OBJECT)), "sightings": _list(_fields(_SIGHTING)),
     "history": _list(_fields(_CHANGE)), "contributions": _list(_fields(_LEARNING)),
     "outcomes": _at_most_one(_fields({"total": _number(), "weight": _number()})),
-    "neighbours": _list(_fields({"uuid": uuid, "together": _whole(), "alone": _whole()})),
+    "neighbours": _list(_fields({"uuid": uuid, "together": _COUNT, "alone": _COUNT})),
     "contradictions": _list(_fields({"uuid": uuid, "reason": _text(_TEXT)})),
     "similar": _list(_fields({"uuid": uuid, "method": _one_of(*_METHODS), "similarity": _number(-1.0, 1.0 + 1e-6)})),
 }  # fmt: skip
@@ -365,6 +368,8 @@ def _check_memory(row: Row) -> None:
         covariance = Covariance(*(thing[f"v{axes}"] for axes in Covariance._fields))
         if not _is_invertible(covariance):
             raise InvalidFieldError("object[0].vxx to vzz", [*covariance], "must be a covariance that can be inverted")
+    if row["access_count"] and row["last_accessed"] is None:
+        raise InvalidFieldError("last_accessed", None, "is missing from a memory that was recalled")
     for outcome in row["outcomes"]:
         if outcome["total"] > outcome["weight"] * (1 + 1e-9):
             raise InvalidFieldError("outcomes[0].total", outcome["total"], "is more than its weight")

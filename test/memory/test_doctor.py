@@ -253,6 +253,12 @@ UNREADABLE = (
     "UPDATE objects SET times_seen = 'many' WHERE memory_id = (SELECT max(memory_id) FROM objects)",
     "UPDATE memories SET created_at = '' WHERE id = 1",
     "UPDATE memories SET context = '{' WHERE id = 5",
+    "UPDATE memories SET access_count = 1, last_accessed = NULL WHERE id = 2",
+    "UPDATE memories SET last_accessed = 'x' WHERE id = 3",
+    """UPDATE memories SET decisions = '[["category", "rule"]]' WHERE id = 4""",
+    "UPDATE memories SET decisions = '[1]' WHERE id = 4",
+    'UPDATE objects SET votes = \'{"mug": "x"}\'',
+    "UPDATE objects SET votes = json_object('mug', 1 << 62)",
     "UPDATE memories SET tags = '[1]' WHERE id = 7",
     "UPDATE memories SET observed_at = 'x' WHERE id = 9",
     "UPDATE memories SET x = NULL WHERE id = 10",
@@ -289,6 +295,8 @@ def test_what_breaks_reading_is_named_and_set_aside(
     memory.recall("hold mug red", n=100, collection="*", include_unconfirmed=True)
     memory.timeline(n=100)
     memory.objects(include_unconfirmed=True)
+    memory.recalls()
+    memory.density()
     memory.save_perception("a mug", label="mug", pose=(0, 2, 1))
     cursor = BEGINNING
     while batch := memory.changes_since(cursor, 1000):

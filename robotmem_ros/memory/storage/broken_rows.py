@@ -21,7 +21,19 @@ _OWNERS = {
 """Tables whose rows are looked at, and the column that says which memory or unit a row belongs to."""
 _CLASSES = {"INTEGER": "integer", "REAL": "real", "TEXT": "text", "BLOB": "blob"}
 _NO_OBJECT = "CASE WHEN json_valid({0}) THEN json_type({0}) <> 'object' ELSE 1 END"
-_NO_LIST = "CASE WHEN json_valid({0}) THEN json_type({0}) <> 'array' ELSE 1 END"
+_NO_COUNT = "{0} NOT BETWEEN 0 AND 1 << 40"
+_NO_VOTES = (
+    "CASE WHEN json_valid({0}) THEN json_type({0}) <> 'object' OR EXISTS (SELECT 1 FROM json_each({0}) AS j "
+    f"WHERE j.type <> 'integer' OR {_NO_COUNT.format('j.value')}) ELSE 1 END"
+)
+_NO_DECISION = (
+    "CASE j.type WHEN 'array' THEN json_array_length(j.value) <> 3 "
+    "OR EXISTS (SELECT 1 FROM json_each(j.value) AS part WHERE part.type <> 'text') ELSE 1 END"
+)
+_NO_DECISIONS = (
+    "{0} IS NOT NULL AND CASE WHEN json_valid({0}) THEN json_type({0}) <> 'array' "
+    f"OR EXISTS (SELECT 1 FROM json_each({{0}}) AS j WHERE {_NO_DECISION}) ELSE 1 END"
+)
 _NO_SHARE, _NEGATIVE, _FAR = "{0} NOT BETWEEN 0 AND 1", "{0} < 0", "abs({0}) > 1e8"
 _NO_VARIANCE = "{0} <= 0 OR {0} > 1e18"
 _NO_STAMP = (
@@ -29,20 +41,27 @@ _NO_STAMP = (
     "OR strftime('%s', {0}) IS NULL"
 )
 _NO_CHANGE = f"{{0}} <> '' AND ({_NO_STAMP})"
+_NO_ACCESS = f"iif({{0}} IS NULL, access_count > 0, {_NO_STAMP})"
 _HALF_A_POSE = "(x IS NULL) + (y IS NULL) + (z IS NULL) + (qx IS NULL) + (qy IS NULL) + (qz IS NULL) + (qw IS NULL)"
 _WRONG: Mapping[str, Mapping[str, str]] = {
     "memories": {
-        "context": _NO_OBJECT, "tags": _NO_OBJECT, "decisions": f"{{0}} IS NOT NULL AND {_NO_LIST}",
+        "context": _NO_OBJECT, "tags": _NO_OBJECT, "decisions": _NO_DECISIONS,
         "perception_metadata": f"{{0}} IS NOT NULL AND {_NO_OBJECT}", "confidence": _NO_SHARE, "decay_rate": _NO_SHARE,
         "observed_at": _NEGATIVE, "received_at": _NEGATIVE, "created_at": _NO_STAMP, "updated_at": _NO_CHANGE,
+        "last_accessed": _NO_ACCESS, "access_count": _NO_COUNT, "return_count": _NO_COUNT, "times_learned": _NO_COUNT,
+        "type": "{0} NOT IN ('fact', 'perception', 'note')",
+        "status": "{0} NOT IN ('active', 'superseded', 'invalidated')",
         "x": f"{_FAR} OR {_HALF_A_POSE} NOT IN (0, 7)", "y": _FAR, "z": _FAR,
     },
     "objects": {
-        "votes": _NO_OBJECT, "sources": _NO_OBJECT, "vxx": _NO_VARIANCE, "vyy": _NO_VARIANCE, "vzz": _NO_VARIANCE,
+        "votes": _NO_VOTES, "sources": _NO_OBJECT, "vxx": _NO_VARIANCE, "vyy": _NO_VARIANCE, "vzz": _NO_VARIANCE,
         "vxy": "{0} * {0} > vxx * vyy", "vxz": "{0} * {0} > vxx * vzz", "vyz": "{0} * {0} > vyy * vzz",
         "first_seen": _NEGATIVE, "last_seen": _NEGATIVE, "hits": _NEGATIVE, "misses": _NEGATIVE, "missed": _NEGATIVE,
+        "times_seen": _NO_COUNT, "subsampled": _NO_COUNT,
     },
-    "sightings": {"observed_at": _NEGATIVE, "confidence": _NO_SHARE, "x": _FAR, "y": _FAR, "z": _FAR},
+    "sightings": {
+        "observed_at": _NEGATIVE, "subsampled": _NO_COUNT, "confidence": _NO_SHARE, "x": _FAR, "y": _FAR, "z": _FAR,
+    },
     "memory_history": {"before": _NO_OBJECT, "changed_at": _NO_STAMP},
     "contributions": {"fact": _NO_OBJECT, "learned_at": _NO_STAMP},
     "memory_outcomes": {"total": _NEGATIVE, "weight": _NEGATIVE},

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.batch import BEGINNING, Batch
 from robotmem_ros.memory.doctor.finding import Severity
@@ -36,6 +38,8 @@ TOGETHER = {
     "object",
     "label",
     "outcomes",
+    "access_count",
+    "last_accessed",
     "width",
     "height",
     "cells",
@@ -114,6 +118,7 @@ def reads(memory: RobotMemory) -> list[Callable[[], object]]:
         lambda: memory.timeline(n=100, collection="*"),
         lambda: memory.objects(include_unconfirmed=True),
         memory.status,
+        memory.recalls,
         lambda: [memory.counts(field) for field in ("labels", "tags", "kinds")],
         lambda: [memory.get_memories(memory_id, include_forgotten=True) for memory_id in ids],
         lambda: [memory.history(memory_id) for memory_id in ids],
@@ -197,3 +202,26 @@ def test_a_hostile_row_is_refused_by_its_field_or_breaks_no_reading(
         read()
     assert victim.get_memories(own)[0].memory.content == "my own fact"
     assert not [finding for finding in victim.doctor() if finding.severity is Severity.ERROR]
+
+
+def test_counts_whose_sum_no_integer_holds_are_refused(
+    memory: RobotMemory, open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    batch = lived(memory, tmp_path)
+    thing = next(row for row in batch.rows if row.get("object"))
+    (label,) = thing["object"][0]["votes"]
+    victim = open_memory(tmp_path / "victim.db")
+    for path in (("object", 0, "votes", label), ("object", 0, "times_seen"), ("access_count",)):
+        with pytest.raises(InvalidFieldError, match=re.escape(path[0])):
+            victim.apply(replace(batch, rows=(changed(thing, path, 2**62),)))
+
+
+def test_a_memory_that_was_recalled_at_no_time_is_refused(
+    memory: RobotMemory, open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    batch = lived(memory, tmp_path)
+    fact = next(row for row in batch.rows if row.get("type") == "fact")
+    with pytest.raises(InvalidFieldError, match="last_accessed"):
+        open_memory(tmp_path / "victim.db").apply(
+            replace(batch, rows=({**fact, "access_count": 1, "last_accessed": None},))
+        )

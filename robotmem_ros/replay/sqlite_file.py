@@ -67,7 +67,9 @@ class SqliteFile:
             (*by_id, *after, stop_ns),
         )
         for receipt_ns, number, topic_id, data in rows:
-            yield (receipt_ns, number), Received(receipt_ns, by_id[topic_id], bytes(data))
+            # One bit makes text of bytes, or nothing.
+            raw = data if isinstance(data, bytes) else b""
+            yield (receipt_ns, number), Received(receipt_ns, by_id[topic_id], raw)
 
     def _with_log(self) -> Path:
         """Return the file, or a copy with what its write-ahead log holds: the recorder was not closed."""

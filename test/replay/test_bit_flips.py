@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,24 @@ def test_a_message_that_is_none_any_more_is_counted_and_named(
     assert "1 undecodable" in said.out
     assert "NoneType" not in said.out + said.err
     assert contents(stored(db)) == [*texts[:7], *texts[8:]]
+
+
+@pytest.mark.parametrize("wrong", ["x", None])
+def test_bytes_that_became_a_text_or_nothing_are_damage_of_one_message(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str],
+    *, wrong: str | None,
+) -> None:  # fmt: skip
+    content = [("/caption", START + n * SECOND, messages.string(f"caption {n}")) for n in range(3)]
+    bag = write_bag(tmp_path / "bag", messages, content, storage="sqlite3")
+    (file,) = bag.glob("*.db3")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = 1")
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'BLOB NOT NULL', 'BLOB')")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE messages SET data = ? WHERE id = 2", (wrong,))
+    assert imported(bag) == 1
+    assert "is damaged: a message of /caption, 1.000 s after the start" in capsys.readouterr().err
+    assert contents(stored(db)) == ["caption 0", "caption 2"]
 
 
 def test_behind_a_damaged_chunk_the_rest_is_stored(

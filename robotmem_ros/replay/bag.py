@@ -19,7 +19,7 @@ from ..memory.validation import expanded_path
 from .definitions import OTHER_VERSION, RECORDING, Definitions
 from .errors import BagError, MissingPackageError
 from .mcap_file import McapFile, zstd
-from .recorded_file import END_OF_TIME, Channel, RecordedFile, merged
+from .recorded_file import END_OF_TIME, Channel, DefinitionText, RecordedFile, merged
 from .recording_folder import FORMATS, METADATA, Metadata, decompressed, format_of, read_metadata, recorded_files
 from .ros1_file import Ros1File
 from .sqlite_file import SqliteFile
@@ -41,6 +41,8 @@ class RecordedMessage(NamedTuple):
     raw: bytes
     encoding: str = "cdr"
     """Serialisation: cdr or ros1."""
+    definition: DefinitionText | None = None
+    """Definition that was recorded with it."""
 
 
 class RecordedTopic(NamedTuple):
@@ -121,7 +123,7 @@ class Bag:
         Raises:
             UnknownTypeError: nothing defines the type, or a part of it.
         """
-        definition = self.types.of(message.type_name)
+        definition = self.types.of(message.type_name, message.definition)
         try:
             return definition.decoded(message.raw, message.encoding)
         except Exception:
@@ -183,9 +185,9 @@ class Bag:
             damage = self.damage
             raise BagError(self.path, f"{damage}; no message in it is whole" if damage else "holds no messages")
 
-    def _samples(self, type_name: str) -> Iterator[tuple[bytes, str]]:
-        """Yield the messages of a type, with their encoding."""
-        messages = self._messages(lambda channel: channel.type_name == type_name, 0, END_OF_TIME)
+    def _samples(self, channels: Collection[Channel]) -> Iterator[tuple[bytes, str]]:
+        """Yield the messages of channels, with their encoding."""
+        messages = self._messages(lambda channel: channel in channels, 0, END_OF_TIME)
         return ((message.raw, message.encoding) for message in messages)
 
     def _messages(self, wants: Callable[[Channel], bool], start_ns: int, stop_ns: int) -> Iterator[RecordedMessage]:
@@ -198,7 +200,9 @@ class Bag:
         for receipt_ns, channel, raw in merged(sources):
             content = self._decompressed(channel, raw) if raw.startswith(_ZSTD_START) else raw
             if content is not None:
-                yield RecordedMessage(channel.topic, channel.type_name, receipt_ns, content, channel.encoding)
+                yield RecordedMessage(
+                    channel.topic, channel.type_name, receipt_ns, content, channel.encoding, channel.definition
+                )
 
     def _decompressed(self, channel: Channel, raw: bytes) -> bytes | None:
         if channel.encoding != "cdr":

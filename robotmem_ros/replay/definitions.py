@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -30,6 +30,8 @@ from .recorded_file import Channel, DefinitionText
 Entry = tuple[Any, Any]
 """Constants and fields of a type, as rosbags has them."""
 Entries = Mapping[str, Entry]
+_Key = tuple[str, DefinitionText | None]
+"""A type, and which of its recorded definitions is meant, if there are several."""
 _MESSAGE, _IDL = frozenset({"ros2msg", "ros1msg"}), frozenset({"ros2idl", "omgidl"})
 _RULE = "=" * 80 + "\n"
 _DDS = re.compile(r"/dds_/(\w+)_\Z")
@@ -100,7 +102,7 @@ class Definition(NamedTuple):
 class Definitions(TypeDescription):
     """Definitions of the types of a recording, chosen when first asked for.
 
-    `samples` yields the serialised messages of a type, with their encoding. `folder` has `.msg` and `.idl` files.
+    `samples` yields the serialised messages of channels, with their encoding. `folder` has `.msg` and `.idl` files.
 
     Raises:
         InvalidFieldError: the folder has none.
@@ -110,7 +112,7 @@ class Definitions(TypeDescription):
         self,
         channels: Sequence[Channel],
         distro: str,
-        samples: Callable[[str], Iterable[tuple[bytes, str]]],
+        samples: Callable[[Collection[Channel]], Iterable[tuple[bytes, str]]],
         folder: Path | str | None = None,
     ) -> None:
         super().__init__()
@@ -118,33 +120,38 @@ class Definitions(TypeDescription):
         self._distro = distro
         self._samples = samples
         self._folder = None if folder is None else _Folder(folder)
-        self._chosen: dict[str, Definition] = {}
+        self._chosen: dict[_Key, Definition] = {}
+        self._texts: dict[str, set[DefinitionText]] = {}
+        for channel in channels:
+            if channel.definition:
+                self._texts.setdefault(channel.type_name, set()).add(channel.definition)
 
     @property
     def chosen(self) -> tuple[Definition, ...]:
         """The definitions that were chosen so far."""
         return tuple(self._chosen.values())
 
-    def of(self, type_name: str) -> Definition:
-        """Return the definition of a recorded type.
+    def of(self, type_name: str, text: DefinitionText | None = None) -> Definition:
+        """Return the definition of a recorded type; where several are recorded, that of the channels with a `text`.
 
         Raises:
             UnknownTypeError: nothing defines it, or a part of it.
         """
-        if type_name not in self._chosen:
-            self._chosen[type_name] = self._choose(type_name)
-        return self._chosen[type_name]
+        key = type_name, text if len(self._texts.get(type_name, ())) > 1 else None
+        if key not in self._chosen:
+            self._chosen[key] = self._choose(*key)
+        return self._chosen[key]
 
     def _fields(self, type_name: str) -> Mapping[str, FieldType]:
         # A part is described as the type defines it that has it.
-        stores = [self._chosen[type_name]] if type_name in self._chosen else self.chosen
-        for definition in stores:
+        own = self._chosen.get((type_name, None))
+        for definition in self.chosen if own is None else [own]:
             if type_name in definition.store.fielddefs:
                 return definition.types.fields(type_name)
         return self.of(type_name).types.fields(type_name)
 
-    def _choose(self, type_name: str) -> Definition:
-        channels = [channel for channel in self._channels if channel.type_name == type_name]
+    def _choose(self, type_name: str, text: DefinitionText | None) -> Definition:
+        channels = [one for one in self._channels if one.type_name == type_name and text in {None, one.definition}]
         texts = dict.fromkeys(channel.definition for channel in channels if channel.definition)
         recorded = [_Recorded(text, type_name, self._channels) for text in texts]
         sources = [*recorded, *self._known(is_ros1=any(channel.encoding == "ros1" for channel in channels))]
@@ -152,7 +159,7 @@ class Definitions(TypeDescription):
         found, problem = _definitions(type_name, sources, hashes)
         if not found:
             raise UnknownTypeError(type_name, problem)
-        return next((one for one in found if one.fits), None) or self._most_decoding(found)
+        return next((one for one in found if one.fits), None) or self._most_decoding(found, channels)
 
     def _known(self, *, is_ros1: bool) -> list[Source]:
         if is_ros1:
@@ -162,13 +169,13 @@ class Definitions(TypeDescription):
             known = [_Machine(), *(_Distro("ROS2", name) for name in distros)]
         return known if self._folder is None else [*known, self._folder]
 
-    def _most_decoding(self, found: Sequence[Definition]) -> Definition:
+    def _most_decoding(self, found: Sequence[Definition], channels: Collection[Channel]) -> Definition:
         if len(found) == 1:
             return found[0]
         counts = [0] * len(found)
         # Messages of one length mostly have the same parts: an empty array tells nothing of its elements.
         seen: set[int] = set()
-        different = (one for one in self._samples(found[0].type_name) if len(one[0]) not in seen)
+        different = (one for one in self._samples(channels) if len(one[0]) not in seen)
         for raw, encoding in islice(different, _SAMPLES):
             seen.add(len(raw))
             for number, definition in enumerate(found):

@@ -187,6 +187,25 @@ def test_the_hash_in_a_recording_decides_between_definitions(tmp_path: Path, mes
         assert bag.deserialised(message).a == 1.0
 
 
+def test_each_message_is_read_by_the_definition_of_its_own_channel(
+    tmp_path: Path, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As after an update of a package, or of robots that have two versions of it.
+    head = b"\x00\x01\x00\x00"
+    old = head + struct.pack("<I4si", 4, b"mug", 7)
+    new = head + struct.pack("<iI4s", 7, 4, b"cup")
+    channels = [
+        Written("/things", "my_msgs/msg/Thing", "string name\nint32 number", [old]),
+        Written("/things", "my_msgs/msg/Thing", "int32 number\nstring name", [new]),
+        Written("/others", "my_msgs/msg/Thing", "int32 number\nstring name", [new]),
+    ]
+    both = THINGS.replace("[things]", "[things, others]")
+    both += 'others: {topic: /others, type: my_msgs/msg/Thing, description: "other {name} {number}"}\n'
+    assert imported(write_mcap(tmp_path / "a.mcap", channels), config=both) == 0
+    assert sorted(contents(stored(db))) == ["cup", "mug", "other cup 7"]
+    assert "damaged" not in capsys.readouterr().err
+
+
 def test_messages_of_another_type_on_a_configured_topic_are_told(
     tmp_path: Path, imported: Import, db: Path, captions: list[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:

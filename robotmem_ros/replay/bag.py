@@ -146,7 +146,7 @@ class Bag:
                 raise BagError(self.path, _not_a_recording("it is none"))
             return Metadata(), [self.path]
         has_metadata = (self.path / METADATA).exists()
-        metadata = read_metadata(self.path) if has_metadata else Metadata()
+        metadata = read_metadata(self.path) if has_metadata else Metadata(problem=f"there is no {METADATA}")
         paths, self._others = recorded_files(self.path, metadata.files)
         if not paths:
             known = f"Storage plugin {metadata.storage!r} not supported" if metadata.storage else "it has no such file"
@@ -154,7 +154,7 @@ class Bag:
         missing = sorted(set(metadata.files) - {path.name for path in paths} - {*self._others})
         if missing:
             self._damage = f"is damaged: {', '.join(missing)} is missing or empty"
-        elif not has_metadata and any(format_of(path) != ".bag" for path in paths):
+        elif not has_metadata and any(format_of(path) == ".db3" for path in paths):  # the others have an end
             self._damage = f"has no {METADATA}; it was not closed"
         return metadata, paths
 

@@ -69,7 +69,7 @@ def test_of_a_recording_that_was_cut_in_its_only_chunk_the_whole_messages_are_st
 def test_a_recording_that_was_not_closed_is_read_without_its_metadata(
     tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bag = write_bag(tmp_path / "bag", messages, drive(messages))
+    bag = write_bag(tmp_path / "bag", messages, drive(messages), storage="sqlite3")
     (bag / "metadata.yaml").unlink()
     assert imported(bag) == 1
     assert "has no metadata.yaml; it was not closed" in capsys.readouterr().err

@@ -270,6 +270,16 @@ def test_what_a_recorder_left_in_its_log_is_read(
     assert len(stored(db)) == 60
 
 
+def test_a_file_that_says_its_end_needs_no_metadata(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag = write_bag(tmp_path / "bag", messages, [("/caption", START, messages.string("a mug"))])
+    (bag / "metadata.yaml").unlink()
+    assert imported(bag, config=CAPTIONS) == 0
+    assert contents(stored(db)) == ["a mug"]
+    assert "there is no metadata.yaml; the files are read" in capsys.readouterr().out
+
+
 def test_files_that_metadata_does_not_list_are_read_and_copies_are_not(
     tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,7 +20,7 @@ from .definitions import OTHER_VERSION, RECORDING, Definitions
 from .errors import BagError, MissingPackageError
 from .mcap_file import McapFile, zstd
 from .recorded_file import END_OF_TIME, Channel, DefinitionText, RecordedFile, merged
-from .recording_folder import FORMATS, METADATA, Metadata, decompressed, format_of, read_metadata, recorded_files
+from .recording_folder import FORMATS, METADATA, ZSTD, Metadata, decompressed, format_of, read_metadata, recorded_files
 from .ros1_file import Ros1File
 from .sqlite_file import SqliteFile
 
@@ -74,8 +74,12 @@ class Bag:
         self._damage = ""
         self._stack = ExitStack()
         try:
-            metadata, paths = self._find()
+            metadata, paths, missing = self._find()
             self._files = [file for name in paths if (file := self._opened(name)) is not None]
+            channels = [channel for file in self._files for channel in file.channels]
+            # Files may have been renamed: nothing is missing where all messages are there.
+            if missing and metadata.messages != sum(channel.messages for channel in channels):
+                self._damage = self._damage or f"is damaged: {', '.join(missing)} is missing or empty"
             self._check(paths)
             self.notes = [] if self.damage else metadata.differences(self._files)
             """Where the files and metadata.yaml differ, as sentences."""
@@ -83,7 +87,6 @@ class Bag:
                 self.notes.append(f"{metadata.problem}; the files are read")
             self.notes += [f"{name} is not read: it is a copy in another format" for name in self._others]
             distro = next(filter(None, (file.distro for file in self._files)), metadata.distro)
-            channels = [channel for file in self._files for channel in file.channels]
             self.types = Definitions(channels, distro, self._samples, definitions)
             self.topics = _topics(channels)
             whole = [file for file in self._files if file.end_ns]
@@ -136,27 +139,26 @@ class Bag:
             self._damage = self._damage or problem
             return None
 
-    def _find(self) -> tuple[Metadata, list[Path]]:
-        """Return what metadata.yaml says, and the files."""
+    def _find(self) -> tuple[Metadata, list[Path], list[str]]:
+        """Return what metadata.yaml says, the files, and the names of those that it lists and are not there."""
         self._others: list[str] = []
         if not self.path.exists():
             raise BagError(self.path, "does not exist")
         if not self.path.is_dir():
             if not format_of(self.path):
                 raise BagError(self.path, _not_a_recording("it is none"))
-            return Metadata(), [self.path]
+            return Metadata(), [self.path], []
         has_metadata = (self.path / METADATA).exists()
         metadata = read_metadata(self.path) if has_metadata else Metadata(problem=f"there is no {METADATA}")
         paths, self._others = recorded_files(self.path, metadata.files)
         if not paths:
             known = f"Storage plugin {metadata.storage!r} not supported" if metadata.storage else "it has no such file"
             raise BagError(self.path, _not_a_recording(known))
-        missing = sorted(set(metadata.files) - {path.name for path in paths} - {*self._others})
-        if missing:
-            self._damage = f"is damaged: {', '.join(missing)} is missing or empty"
-        elif not has_metadata and any(format_of(path) == ".db3" for path in paths):  # the others have an end
+        there = {name.removesuffix(ZSTD) for name in (*(path.name for path in paths), *self._others)}
+        missing = sorted(name for name in metadata.files if name.removesuffix(ZSTD) not in there)
+        if not has_metadata and any(format_of(path) == ".db3" for path in paths):  # the others have an end
             self._damage = f"has no {METADATA}; it was not closed"
-        return metadata, paths
+        return metadata, paths, missing
 
     def _opened(self, path: Path) -> RecordedFile | None:
         """Open a file; return None if it cannot be read, which sets `damage`."""

@@ -280,6 +280,26 @@ def test_a_file_that_says_its_end_needs_no_metadata(
     assert "there is no metadata.yaml; the files are read" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("listed", "there"), [("bag.mcap.zstd", "bag.mcap"), ("bag.mcap", "drive.mcap")])
+def test_files_that_were_decompressed_or_renamed_are_not_missing(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str],
+    *, listed: str, there: str,
+) -> None:  # fmt: skip
+    bag = write_bag(tmp_path / "bag", messages, [("/caption", START, messages.string("a mug"))])
+    (bag / "bag.mcap").rename(bag / there)
+    metadata = bag / "metadata.yaml"
+    metadata.write_text(metadata.read_text().replace("- bag.mcap", f"- {listed}"))
+    assert imported(bag, config=CAPTIONS) == 0
+    assert contents(stored(db)) == ["a mug"]
+    metadata.write_text(
+        metadata.read_text()
+        .replace(f"- {listed}", f"- {listed}\n    - bag_1.mcap")
+        .replace("message_count: 1", "message_count: 2")
+    )
+    assert imported(bag, config=CAPTIONS) == 1
+    assert "bag_1.mcap is missing or empty" in capsys.readouterr().err
+
+
 def test_files_that_metadata_does_not_list_are_read_and_copies_are_not(
     tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,7 +30,7 @@ from .bag import READ_ENCODINGS, Bag, RecordedMessage
 from .config import ReplayConfig
 from .errors import EncodingError, TopicTypeError
 from .recorded_file import END_OF_TIME
-from .robots import Robot, recorded_tf_topics, shared_out
+from .robots import TF_TYPES, Robot, recorded_tf_topics, shared_out
 
 T = TypeVar("T")
 _NS = 1_000_000_000
@@ -319,13 +319,15 @@ class Replay:
         is_named = (message.topic, message.type_name) in self._names
         if is_named or message.topic in self._camera_topics or message.topic == localisation:
             self._ahead.put(message, self._newest_ns)
-        if self._map is not None and message.topic == self._map.topic:
+        if self._map is not None and (message.topic, message.type_name) == (self._map.topic, MAP_TYPE):
             self._map.latest = message
 
     def _recording(self, topic: str, configuration: str) -> Recording:
         return Recording(self._bag.digest, topic, configuration, str(self._bag.path))
 
     def _receive_tf(self, message: RecordedMessage, *, static: bool) -> None:
+        if message.type_name not in TF_TYPES:  # a topic may have been recorded with two
+            return
         transforms = self._bag.deserialised(message)
         if transforms is None:
             self._unusable_transforms += 1

@@ -10,7 +10,7 @@ from ..frames import TF_TYPE, FrameOwners, TimeJumps, TransformBuffer, Transform
 from ..perception import Intake, TopicConfig
 from .bag import Bag
 
-_TF_TYPES = frozenset({TF_TYPE, "tf/msg/tfMessage"})
+TF_TYPES = frozenset({TF_TYPE, "tf/msg/tfMessage"})
 """The second is of the first years of ROS 1, and the same."""
 
 
@@ -32,7 +32,7 @@ class Robot:
 
 def recorded_tf_topics(bag: Bag) -> frozenset[str]:
     """Return the topics of a recording that have transforms."""
-    return frozenset(name for name, topic in bag.topics.items() if not _TF_TYPES.isdisjoint(topic.types))
+    return frozenset(name for name, topic in bag.topics.items() if not TF_TYPES.isdisjoint(topic.types))
 
 
 def shared_out(

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from robotmem_ros.frames import TF_TYPE
+from robotmem_ros.perception.occupancy import MAP_TYPE
 from robotmem_ros.replay import Bag
 
 from ..support.bags import SECOND, START, STRING, Messages, contents, stored, write_bag
@@ -138,6 +140,21 @@ def test_parts_that_a_definition_lacks_come_from_elsewhere(tmp_path: Path, impor
     ]
     assert imported(write_mcap(tmp_path / "a.mcap", channels), config=THINGS) == 0
     assert contents(stored(db)) == ["mug"]
+
+
+@pytest.mark.parametrize(("topic", "type_name"), [("/tf", TF_TYPE), ("/tf_static", TF_TYPE), ("/map", MAP_TYPE)])
+@pytest.mark.parametrize("other", [STRING, "my_msgs/msg/Unknown"])
+def test_a_topic_that_has_another_type_as_well_stops_no_import(
+    tmp_path: Path, imported: Import, db: Path, captions: list[bytes], *, topic: str, type_name: str, other: str
+) -> None:
+    empty = b"\x00\x01\x00\x00" + bytes(4)
+    channels = [
+        Written(topic, type_name, "", [empty]),
+        Written(topic, other, "", captions[:2]),
+        Written("/caption", STRING, "string data", captions),
+    ]
+    imported(write_mcap(tmp_path / "a.mcap", channels), config=f"map_topic: map\n{CAPTIONS}")
+    assert len(stored(db)) == 3
 
 
 def test_a_folder_defines_what_nothing_else_does(

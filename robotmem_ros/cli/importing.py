@@ -21,7 +21,7 @@ from .output import write_result
 
 def _import(arguments: argparse.Namespace) -> None:
     total = Applied()
-    if arguments.robot:
+    if arguments.robot is not None:  # an empty one must not make memories of another robot own ones
         robot_name("--robot", arguments.robot)
     try:
         with closing(read_parts(arguments.file)) as parts:
@@ -29,7 +29,7 @@ def _import(arguments: argparse.Namespace) -> None:
             first = next(parts, None)
             with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
                 for part in chain(() if first is None else (first,), parts):
-                    own_part = _of_another(arguments, memory, part) if arguments.robot else part
+                    own_part = _of_another(arguments, memory, part) if arguments.robot is not None else part
                     total = Applied(*map(add, total, _store_part(memory, own_part)))
     except InvalidFieldError as error:
         before = f"what came before it was imported ({total.stored} memories)"
@@ -71,7 +71,7 @@ COMMANDS = (
         (
             option("file", type=Path, metavar="FILE.jsonl", help="file that an export made; - for a pipe"),
             option(
-                "--robot", default="", metavar="NAME",
+                "--robot", metavar="NAME",
                 help="store what another robot of this name knows, as the fleet would bring it",
             ),
             DATABASE,

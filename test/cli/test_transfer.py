@@ -169,3 +169,13 @@ def test_a_line_without_an_end_is_read_up_to_a_bound(
     assert main(["import", str(lines), "--db", str(tmp_path / "new.db")]) == 1
     assert f"line 2 of {lines}: " in (told := capsys.readouterr().err)
     assert "is longer than 10,000 characters" in told
+
+
+def test_an_import_of_a_robot_without_a_name_stores_nothing(
+    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = str(tmp_path / "memories.jsonl")
+    assert main(["export", lines, "--db", str(db)]) == 0
+    assert main(["import", lines, "--robot", "", "--db", str(tmp_path / "new.db")]) == 1
+    assert "--robot: '' must be up to 40 small letters" in capsys.readouterr().err
+    assert not (tmp_path / "new.db").exists()

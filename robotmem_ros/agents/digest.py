@@ -132,7 +132,7 @@ def _place(desk: Desk, request: DigestRequest) -> Place | None:
     radius = validation.number("radius", request.radius, low=0.01, high=1e6)
     if request.place is None:
         return None
-    if isinstance(request.place, str):
+    if isinstance(request.place, str) and not validation.numbers_in(request.place):
         area = validation.name("place", request.place)
         return Place(_in_quotes(area), None, area) if area else None
     rule = "must be 2 or 3 numbers, x, y and z in metres, or the name of an area"

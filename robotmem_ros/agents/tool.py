@@ -139,9 +139,8 @@ _IDS: Schema = {"type": "array", "items": _ID}
 _ONE_OR_MANY = "Iterable[int] | int"
 _TIME: Schema = {"type": ["string", "integer"], "examples": ["3 minutes ago", "yesterday 14:00", "2026-01-31T12:00"]}
 _JSON: Schema = {"type": "object"}
-_POINT: Schema = {
-    "type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 3, "description": "x, y and z in metres",
-}  # fmt: skip
+_NUMBERS: Schema = {"type": ["array", "string"], "items": _NUMBER, "minItems": 2, "maxItems": 3}
+_POINT: Schema = {**_NUMBERS, "description": "x, y and z in metres"}
 _IN_FRAME: Mapping[str, Schema] = {
     "frame_id": {**_NAME, "description": "if it is not the memory frame"},
     "field": {"type": "string", "description": "a path into the context, if it is not `position`"},
@@ -151,9 +150,14 @@ _CIRCLE: Mapping[str, Schema] = {
     "max_distance": {"type": "number", "exclusiveMinimum": 0, "description": "metres"},
     **_IN_FRAME,
 }
-_PLACE = _object(_CIRCLE, ["target"])
-_NEAR = _object(_CIRCLE, ["target", "max_distance"])
-_BOX = _object({"min_corner": _POINT, "max_corner": _POINT, **_IN_FRAME}, ["min_corner", "max_corner"])
+# The memory takes the numbers of a target for a place as well.
+_AS_PLACE: Schema = {**_NUMBERS, "type": ["object", "array", "string"]}
+_PLACE = {**_object(_CIRCLE, ["target"]), **_AS_PLACE}
+_NEAR = {**_object(_CIRCLE, ["target", "max_distance"]), **_AS_PLACE}
+_BOX = {
+    **_object({"min_corner": _POINT, "max_corner": _POINT, **_IN_FRAME}, ["min_corner", "max_corner"]),
+    "examples": [{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}],
+}
 _BY_NAME: Mapping[str, Schema] = {
     "memory_id": _ID,
     "kinds": {"type": "array", "items": {"type": "string", "enum": [kind.value for kind in Kind]}},
@@ -163,9 +167,9 @@ _BY_NAME: Mapping[str, Schema] = {
     "near": _NEAR,
     "since_last_visit": _NEAR,
     "within": _BOX,
-    "pose": {"type": "array", "items": _NUMBER, "minItems": 3, "maxItems": 7},
-    "place": {"type": ["array", "string"], "items": _NUMBER, "minItems": 2, "maxItems": 3},
-    "context_filter": _JSON,
+    "pose": {**_NUMBERS, "minItems": 3, "maxItems": 7, "examples": [[3.0, 1.0, 0.8]]},
+    "place": _NUMBERS,
+    "context_filter": {**_JSON, "examples": [{"task.success": True}]},
 }
 """Shapes of arguments whose names say more than their types in Python."""
 _BY_TYPE: Mapping[str, Schema] = {
@@ -254,12 +258,13 @@ def _sentence(tool: Tool, error: ValidationError) -> str:
             if not absent and part not in parts
         ]
         return "; ".join(sentences)
+    example = f", such as {json.dumps(error.schema['examples'][0])}" if "examples" in error.schema else ""
     if rule == "type":
         kinds = " or ".join(_TYPES[kind] for kind in ([bound] if isinstance(bound, str) else bound))
-        return f"{name}: {shown(value)} must be {kinds}"
+        return f"{name}: {shown(value)} must be {kinds}{example}"
     if rule in {"minimum", "maximum"} and "maximum" in error.schema:
         return f"{name}: {shown(value)} must lie in {error.schema['minimum']:,} to {error.schema['maximum']:,}"
-    return f"{name}: {shown(value)} must {_RULES[rule].format(bound)}"
+    return f"{name}: {shown(value)} must {_RULES[rule].format(bound)}{example}"
 
 
 _TYPES = {

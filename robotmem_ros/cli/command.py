@@ -201,6 +201,15 @@ def request_option(argument: Field[object]) -> Option:
     return option(f"--{argument.name.replace('_', '-')}", help=about, **settings)
 
 
+class _Joined(argparse.Action):
+    """Keep numbers as one text, however they are separated; the memory reads it."""
+
+    def __call__(
+        self, parser: object, namespace: argparse.Namespace, values: Any, option_string: object = None
+    ) -> None:
+        setattr(namespace, self.dest, " ".join(values))
+
+
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "int": {"metavar": "N"},
     "float": {"type": float, "metavar": "NUMBER"},
@@ -213,7 +222,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},
     "Iterable[str]": {"nargs": "+", "metavar": "NAME", "default": ()},
     "Iterable[str] | None": {"nargs": "+", "metavar": "NAME"},
-    "Iterable[float] | None": {"nargs": "+", "type": float, "metavar": "NUMBER"},
+    "Iterable[float] | None": {"nargs": "+", "action": _Joined, "metavar": "NUMBER"},
     "Json": {"metavar": "JSON"},
     "Where": {"metavar": "JSON"},
 }

@@ -245,10 +245,26 @@ def vector(
 def coordinates(
     field: str, value: object, *, sizes: Container[int] = (2, 3), rule: str = "must be two or three numbers in metres"
 ) -> tuple[float, ...]:
-    """Return a position in metres, or a pose that begins with one, that no broken transform gave."""
+    """Return a position in metres, or a pose that begins with one, that no broken transform gave.
+
+    Its numbers may also stand in a text, as `numbers_in` reads it.
+    """
+    if isinstance(value, str):
+        value = numbers_in(value) or value
     numbers = vector(field, value, sizes=sizes, rule=rule)
     check_coordinates(field, numbers[:3])
     return numbers
+
+
+def numbers_in(text: str) -> list[float]:
+    """Read the numbers of a text such as `1, 2`, `1 2` or `[1, 2]`; none if anything else stands in it."""
+    bare = text.strip()
+    if bare.startswith("[") and bare.endswith("]"):
+        bare = bare[1:-1]
+    try:
+        return [float(part) for part in bare.replace(",", " ").split()]
+    except ValueError:
+        return []
 
 
 def check_coordinates(field: str, position: Iterable[float]) -> None:

@@ -16,7 +16,7 @@ from ..memory.bounds import MAX_NAME, MAX_QUERY
 from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import RecallRequest, TimelineRequest
 from ..memory.times import MAX_TIME
-from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE
+from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE, numbers_in
 
 MAX_ENTRIES = 1000
 """Entries of a list."""
@@ -48,10 +48,18 @@ Time = Annotated[
     ),
 ]
 Id = Annotated[int, Field(ge=1, le=2**63 - 1), AS_WHOLE]
-Name = Annotated[str, Field(max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
-KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kind)})s?$")]
+_PRINTED = r"^[^\x00-\x1f\x7f-\x9f]*$"
+Name = Annotated[
+    str, Field(max_length=MAX_NAME, pattern=_PRINTED), _spelled(re.compile(_PRINTED), "without control characters")
+]
+_KINDS = [kind.value for kind in Kind]
+_KIND = f"^({'|'.join(_KINDS)})s?$"
+KindName = Annotated[str, Field(pattern=_KIND), _spelled(re.compile(_KIND), f"one of {', '.join(_KINDS)}")]
 Coordinate = Annotated[float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Numbers = Annotated[
+    list[Finite], BeforeValidator(lambda value: (numbers_in(value) or value) if isinstance(value, str) else value)
+]
 Number = Annotated[float, Field(allow_inf_nan=False), AS_NUMBER]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), AS_NUMBER]
 Limit = Annotated[int, Query(ge=1, le=MAX_ENTRIES, description="Largest number of entries."), AS_WHOLE]
@@ -83,7 +91,7 @@ _IN_BODY: Mapping[str, Any] = {
     "Json": dict[str, Any] | str | None,
     "Iterable[str] | None": list[str] | None,
     "Iterable[str]": list[str],
-    "Iterable[float] | None": list[Finite] | None,
+    "Iterable[float] | None": Numbers | None,
 }
 """Types of fields of a body, by the type of the field of the correction."""
 

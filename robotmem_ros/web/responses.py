@@ -109,10 +109,31 @@ def _answer(
     return SafeJSONResponse(content, status, headers=dict(headers or {}))
 
 
+_RULES = {
+    "missing": "is missing",
+    "extra_forbidden": "is no field here",
+    "list_type": "must be a list",
+    "string_type": "must be a text",
+    "float_type": "must be a number",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "model_attributes_type": "must be a JSON object",
+    "finite_number": "must be a finite number",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "has fewer than {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "must have at most {max_length} entries",
+}
+"""What is wrong with a value, by the name of the rule in Pydantic."""
+
+
 async def _invalid(request: Request, error: RequestValidationError) -> SafeJSONResponse:
     first = error.errors()[0]
     kind, (_, *path), value = first["type"], first["loc"], first.get("input")
-    reason = {"missing": "is missing", "extra_forbidden": "is no field here", SPELLING: first["msg"]}.get(kind, "")
+    reason = _RULES.get(kind, "").format_map(first.get("ctx", {})) or (first["msg"] if kind == SPELLING else "")
     if kind == "json_invalid":
         reason = f"is no JSON: {first['ctx']['error']} at character {path[0]}"
         path, value = [], None

@@ -26,7 +26,14 @@ WRONG: list[tuple[object, object, str]] = [
     ("recall", {}, "query: '' is empty, and there is no condition to go by"),
     ("recall", {"query": "mug", "kinds": ["dream"]}, "kinds: 'dream' is unknown"),
     ("recall", {"query": "mug", "context_filter": {"a": {"$like": 1}}}, "context_filter"),
-    ("recall", {"query": "mug", "context_filter": "{a"}, "context_filter: '{a' must be a JSON object"),
+    (
+        "recall",
+        {"query": "mug", "context_filter": "{a"},
+        "context_filter: '{a' must be a JSON object, such as {\"task.success\": true}",
+    ),
+    ("recall", {"near": "attic"}, "near: 'attic' must be two or three numbers in metres, or an object with `target`"),
+    ("recall", {"within": "1,2"}, "within: '1,2' must be a JSON object, such as {\"min_corner\": [0.0, 0.0], "),
+    ("save_perception", {"description": "x", "pose": "here"}, "pose: 'here' must be 3 numbers (x, y, z) or 7"),
     ("recall", {"spatial_sort": {"target": [1]}}, "spatial_sort.target: [1] must have at least 2 entries"),
     ("recall", {"spatial_sort": {"target": [1, "x"]}}, "spatial_sort.target[1]: 'x' must be a number"),
     (
@@ -95,6 +102,24 @@ def test_a_wrong_argument_is_named(name: object, arguments: object, sentence: st
     assert answer.text.startswith(sentence or "{")
     assert "Traceback" not in answer.text
     assert "\n" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("recall", {"near": "0,0"}),
+        ("recall", {"near": [0, 0]}),
+        ("recall", {"near": {"target": "0 0", "max_distance": 2}}),
+        ("recall", {"spatial_sort": "[0, 0, 0]"}),
+        ("recall", {"within": {"min_corner": "-1,-1", "max_corner": "1,1"}}),
+        ("objects", {"nearest_to": "0,0"}),
+        ("digest", {"place": "0,0"}),
+        ("save_perception", {"description": "a mug", "pose": "0,0,0"}),
+    ],
+)
+def test_a_place_may_be_its_numbers_or_their_text(name: str, arguments: dict[str, object], toolbox: Toolbox) -> None:
+    answer = toolbox.call(name, arguments)
+    assert not answer.is_error, answer.text
 
 
 def test_several_wrong_arguments_are_named_at_once(toolbox: Toolbox) -> None:

@@ -85,6 +85,19 @@ def test_purge_without_a_terminal_requires_the_option_yes(
     assert memories(db) == [2, 3, 4]
 
 
+@pytest.mark.parametrize("pose", [["-1", "2", "3"], ["-1,2,3"], ["[-1, 2, 3]"], ["-1,", "2,", "3"]])
+def test_a_pose_is_given_as_its_numbers(db: Path, pose: list[str]) -> None:
+    assert main(["update", "1", "--pose", *pose, "--db", str(db)]) == 0
+    with RobotMemory(db, embedding_model="") as memory:
+        (seen,) = memory.recall(kinds=["perception"], min_confidence=0.0)
+    assert tuple(seen.memory.pose or ())[:3] == (-1.0, 2.0, 3.0)
+
+
+def test_what_is_no_pose_is_refused_with_what_is(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["update", "1", "--pose", "1", "2", "x", "--db", str(db)]) == 1
+    assert capsys.readouterr().err == "robotmem: pose: '1 2 x' must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)\n"
+
+
 @pytest.mark.parametrize(
     ("choice", "left"),
     [

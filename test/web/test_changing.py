@@ -29,6 +29,14 @@ def test_a_memory_is_corrected_with_a_reason(db: Path) -> None:
         assert cleared.status_code == 200, cleared.text
 
 
+def test_a_pose_may_be_a_text_of_its_numbers(db: Path) -> None:
+    with console(db) as server, server.client() as client:
+        path = f"/api/memory/{client.get('/api/objects').json()['objects'][0]['id']}"
+        response = client.put(path, json={"pose": "1, 2.5, 0"})
+        assert response.status_code == 200, response.text
+        assert client.get(path).json()["memory"]["position"] == [1.0, 2.5, 0.0]
+
+
 def test_a_forgotten_memory_is_found_no_more_until_it_is_restored(db: Path) -> None:
     def ids(client: httpx.Client) -> list[int]:
         return [one["id"] for one in client.get("/api/search", params={"q": "glass 3"}).json()["memories"]]
@@ -55,6 +63,10 @@ def test_a_forgotten_memory_is_found_no_more_until_it_is_restored(db: Path) -> N
         ("PUT memory/2", {"content": "\ud800"}, 400, "content"),
         ("PUT memory/2", {"confidence": 2}, 400, "confidence"),
         ("PUT memory/2", {"content": "x" * 400_000}, 400, "content"),
+        ("PUT memory/2", {"pose": "here"}, 400, "pose"),
+        ("PUT memory/2", {"pose": "1, 2"}, 400, "pose"),
+        ("PUT memory/2", {"pose": [1, "x", 2]}, 400, "pose.1"),
+        ("PUT memory/2", {"tags": "a"}, 400, "tags"),
         ("PUT memory/99", {"content": "x"}, 404, "id"),
         ("PUT memory/2", [], 400, "body"),
         ("DELETE memory/2", {}, 400, "reason"),
@@ -76,6 +88,7 @@ def test_a_bad_change_is_refused_with_field_and_value(
     response = client.request(method, f"/api/{path}", content=content, headers=headers)
     told = response.json()
     assert (response.status_code, told["field"]) == (status, field), told
+    assert " should " not in told["error"]
 
 
 @pytest.mark.parametrize("body", ["{", "[" * 100_000, '{"content": 1e999}', b"\xff", '{"confidence": NaN}', "9" * 5000])

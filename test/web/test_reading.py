@@ -321,6 +321,8 @@ def test_without_a_map_that_is_said(client: httpx.Client) -> None:
         ("memories", {"after": "soon"}, "after", "soon"),
         ("memories", {"cursor": "nonsense"}, "cursor", "nonsense"),
         ("memories", {"type": "feelings"}, "type.0", "feelings"),
+        ("memories", {"collection": "a\x01"}, "collection", "a\x01"),
+        ("memories", {"oldest_first": "perhaps"}, "oldest_first", "perhaps"),
         ("memories", {"confidence": "0.5", "min_confidence": "0.4"}, "confidence", None),
         ("search", {"q": "mug", "min_confidence": "2"}, "min_confidence", "2"),
         ("search", {"q": "mug", "query": "cup"}, "q", "mug"),
@@ -340,6 +342,7 @@ def test_bad_input_is_told_with_field_and_value(
     if value is not None:
         assert told["value"] == value
     assert field in str(told["error"])
+    assert " should " not in str(told["error"])
 
 
 def test_a_search_for_nothing_finds_the_latest(client: httpx.Client) -> None:

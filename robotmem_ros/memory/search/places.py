@@ -43,10 +43,8 @@ def parse_place(argument: str, value: object, parameters: Parameters) -> Place |
     Raises:
         InvalidFieldError: it cannot be used.
     """
-    if isinstance(value, str) and not is_object(value):
-        value = _numbers(value)
-        if isinstance(value, str):
-            raise InvalidFieldError(argument, value, _RULE)
+    if isinstance(value, str) and validation.is_blank(value):
+        return None
     if value is not None and not is_object(value):
         value = {"target": validation.coordinates(argument, value, rule=_RULE)}
     fields = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
@@ -74,19 +72,6 @@ def parse_corners(argument: str, value: object, parameters: Parameters) -> tuple
         problem = f"must have as many numbers as min_corner, {list(min_corner)}, and none of them smaller"
         raise InvalidFieldError(f"{argument}.max_corner", list(max_corner), problem)
     return _field(f"{argument}.frame_id", fields, parameters), min_corner, max_corner
-
-
-def _numbers(text: str) -> object:
-    """Read `1, 2`, `1 2` or `[1, 2]` as numbers; None for a blank text, and a text that is none as it is."""
-    if validation.is_blank(text):
-        return None
-    bare = text.strip()
-    if bare.startswith("[") and bare.endswith("]"):
-        bare = bare[1:-1]
-    try:
-        return [float(part) for part in bare.replace(",", " ").split()]
-    except ValueError:
-        return text
 
 
 def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:

@@ -197,8 +197,7 @@ def test_stamp_frame_position_and_constants_can_be_configured(maker: Maker) -> N
 
 def test_an_array_of_texts_can_be_iterated(maker: Maker) -> None:
     values = {"header": HEADER, "name": ["left", "right"]}
-    found = extract(maker, "sensor_msgs/msg/JointState", values, each="name", description="joint {.}", context={
-        "robot": {"joints": "", "positions": "", "velocities": "", "efforts": ""}}).observations  # fmt: skip
+    found = extract(maker, "sensor_msgs/msg/JointState", values, each="name", description="joint {.}").observations
     assert [(seen.new.content, seen.new.observed_at) for seen in found] == [
         ("joint left", STAMP_NS),
         ("joint right", STAMP_NS),

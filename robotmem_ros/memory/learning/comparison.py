@@ -21,6 +21,7 @@ from ..config.parameters import Parameters
 from ..embedding.calibration import SIMILAR_COSINE
 from ..embedding.embedder import BackgroundEmbedder, ServiceFailedError, UnreadTextError, check_kept_model
 from ..entries import Progress
+from ..errors import MemoryClosedError
 from ..models import NewMemory, Similarity, Vector
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_index, rows
@@ -118,7 +119,7 @@ def _embedded(
     except Exception as error:
         if len(texts) > 1 and not isinstance(error, ServiceFailedError):
             return [vector for text in texts for vector in _embedded(embedder, [text])]
-        if not isinstance(error, UnreadTextError):
+        if not isinstance(error, (UnreadTextError, MemoryClosedError)):
             _LOG.warning("meanings were not compared: %s", error)
         return [error] * len(texts)
 

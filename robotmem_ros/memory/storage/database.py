@@ -274,8 +274,9 @@ class Database:
         if self.read_only:
             check_readable(self.path)
         else:
-            if self.path.is_file() and not self.path.stat().st_size:
-                _LOG.warning("the file %r is empty: a new memory begins in it", str(self.path))
+            with suppress(OSError):  # it is not there, or told by what follows
+                if not self.path.stat().st_size:
+                    _LOG.warning("the file %r is empty: a new memory begins in it", str(self.path))
             create_file(self.path)
         if exposed := exposure(self.path):
             _LOG.warning("%s", exposed)

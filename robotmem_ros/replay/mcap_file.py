@@ -151,7 +151,8 @@ class McapFile:
         footer_at = self._size - len(MAGIC) - _FOOTER_SIZE
         self._file.seek(max(0, footer_at))
         footer = self._file.read()
-        if footer[-len(MAGIC) :] != MAGIC or _HEAD.unpack_from(footer) != (_FOOTER, 20):
+        is_whole = footer_at >= len(MAGIC) and footer[-len(MAGIC) :] == MAGIC
+        if not is_whole or _HEAD.unpack_from(footer) != (_FOOTER, 20):
             self._report("it has no end, so it was cut off or not closed")
             return None
         summary_at = _LONG.unpack_from(footer, _HEAD.size)[0]

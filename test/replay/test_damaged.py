@@ -60,10 +60,11 @@ def test_of_a_recording_that_was_cut_in_its_only_chunk_the_whole_messages_are_st
     found = contents(stored(db))
     assert 0 < len(found) < 300
     assert found == texts[: len(found)]
-    # Not even the first message is whole.
-    file.write_bytes(whole[:600])
-    assert imported(file) == 1
-    assert "no message in it is whole" in capsys.readouterr().err
+    # Not even the first message is whole, nor the start of the file.
+    for size in (600, 8):
+        file.write_bytes(whole[:size])
+        assert imported(file) == 1
+        assert "no message in it is whole" in capsys.readouterr().err
 
 
 def test_a_recording_that_was_not_closed_is_read_without_its_metadata(

@@ -1,6 +1,6 @@
 """Ask a robot to withdraw or correct a memory that it made; the robot carries it out and answers.
 
-Only the robot that made a memory changes it. So whoever else wants that leaves a request in the fleet.
+Only the robot that made a memory changes it. An operator who wants that leaves a request in the fleet.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from uuid import UUID
+
+from psycopg import errors
 
 from ..memory.errors import InvalidFieldError, MemoryNotFoundError
 from ..memory.robot_memory import RobotMemory
@@ -74,7 +76,10 @@ def ask(connection: Connection, robot: str, memory: str, content: str | None, re
         rows = connection.execute(_FIND, {"robot": robot, "memory": uuid, "ending": ending}).fetchall()
         if len(rows) != 1:
             raise InvalidFieldError("memory", memory, f"is none of a robot {robot!r} that this login sees")
-        row = connection.execute(_ASK, (*rows[0], content, reason.strip())).fetchone()
+        try:
+            row = connection.execute(_ASK, (*rows[0], content, reason.strip())).fetchone()
+        except errors.InsufficientPrivilege as cause:
+            raise FleetError("only operators ask a robot to change something, and this login is none") from cause
     assert row is not None
     return int(row[0])
 

@@ -325,14 +325,13 @@ GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
 GRANT INSERT ON deleted TO robotmem_robots;
 GRANT EXECUTE ON FUNCTION add_model, index_models, is_of_another TO robotmem_robots;
 
--- Who asks is whoever is logged in, for a memory that this login sees. The robot that is asked answers.
-GRANT INSERT (robot, memory, content, reason) ON requests TO robotmem_robots, robotmem_operators;
+-- An operator asks, and the robot that is asked answers. A robot asks for nothing: it changes what it made, and no more.
+GRANT INSERT (robot, memory, content, reason) ON requests TO robotmem_operators;
 GRANT UPDATE (state, answer, answered_at) ON requests TO robotmem_robots;
 ALTER TABLE requests ENABLE ROW LEVEL SECURITY;
-CREATE POLICY asked ON requests FOR SELECT TO robotmem_robots
-USING (robot = (SELECT robotmem.me()) OR asked_by = current_user);
+CREATE POLICY asked ON requests FOR SELECT TO robotmem_robots USING (robot = (SELECT robotmem.me()));
 CREATE POLICY answers ON requests FOR UPDATE TO robotmem_robots USING (robot = (SELECT robotmem.me()));
-CREATE POLICY asks ON requests FOR INSERT TO robotmem_robots, robotmem_operators WITH CHECK (EXISTS (
+CREATE POLICY asks ON requests FOR INSERT TO robotmem_operators WITH CHECK (EXISTS (
     SELECT FROM robotmem.memories AS m WHERE m.robot = requests.robot AND m.uuid = memory
 ));
 CREATE POLICY operators ON requests FOR SELECT TO robotmem_operators USING (true);

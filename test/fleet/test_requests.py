@@ -1,4 +1,4 @@
-"""Whoever wants a memory withdrawn or corrected asks its robot, which does that and answers."""
+"""An operator who wants a memory withdrawn or corrected asks its robot, which does that and answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from robotmem_ros.cli.main import main
 from robotmem_ros.fleet import administration
-from robotmem_ros.fleet.connection import connect
+from robotmem_ros.fleet.connection import FleetError, connect
 from robotmem_ros.fleet.pull import Pull
 from robotmem_ros.fleet.requests import Request, ask, carry_out, requests
 from robotmem_ros.memory import RobotMemory
@@ -72,7 +72,7 @@ def test_an_operator_asks_and_the_robot_answers(
     assert main(["fleet", "requests", "--json", *at]) == 0
 
 
-def test_a_robot_asks_for_what_it_may_read_and_answers_for_itself_alone(fleet: Fleet, memory: RobotMemory) -> None:
+def test_a_robot_asks_for_nothing_and_answers_for_itself_alone(fleet: Fleet, memory: RobotMemory) -> None:
     url, other = fleet.add("asked"), fleet.add("other")
     fact = memory.learn("the lab is open").memory_id
     push(memory, url)
@@ -82,7 +82,10 @@ def test_a_robot_asks_for_what_it_may_read_and_answers_for_itself_alone(fleet: F
             ask(connection, "asked", str(fact), None, "it is closed")
         with closing(connect(fleet.url)) as owner:
             administration.grant(owner, "other", "default")
-        ask(connection, "asked", uuid.hex, None, "it is closed")
+        with pytest.raises(FleetError, match="only operators ask a robot"):
+            ask(connection, "asked", uuid.hex, None, "it is closed")
+        with closing(connect(fleet.url)) as owner:
+            ask(owner, "asked", uuid.hex, None, "it is closed")
         answer = "UPDATE robotmem.requests SET state = 'done', answer = 'no'"
         assert connection.execute(answer.encode()).rowcount == 0
         assert carry_out(connection, memory) == 0
@@ -92,10 +95,9 @@ def test_a_robot_asks_for_what_it_may_read_and_answers_for_itself_alone(fleet: F
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement.encode())
-    third = fleet.add("third")
-    assert listed(third) == []
+    assert listed(other) == []
     pull(memory, url)
-    assert [(request.state, request.asked_by) for request in listed(other)] == [("done", "robot_other")]
+    assert [(request.state, request.asked_by) for request in listed(url)] == [("done", "postgres")]
     assert not memory.recall("lab")
 
 

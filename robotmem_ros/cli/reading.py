@@ -201,6 +201,8 @@ def _explanation_lines(explanation: Explanation) -> Iterator[str]:
     yield f"memory {explanation.memory_id}, {explanation.status}, learned {'once' if times == 1 else f'{times} times'}"
     if explanation.reason:
         yield f"  {explanation.status}: {explanation.reason}"
+    if explanation.times_in_doubt:
+        yield "  stored or changed while the robot's clock was in doubt: its times may be wrong"
     decisions = table((), [(field, value, f"by {rule}") for field, value, rule in explanation.decisions])
     yield from (f"  {line}" for line in decisions.splitlines())
     if not explanation.decisions:

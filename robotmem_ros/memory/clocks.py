@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 DAY = 86_400 * 10**9
 """Nanoseconds."""
@@ -47,6 +48,14 @@ def is_later(stamp: int, than: int, *, now: int, is_recorded: bool) -> bool:
 def uptime() -> int:
     """Return nanoseconds that nobody sets; they go on while the machine sleeps, where it tells."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic_ns()
+
+
+def boot() -> str:
+    """Return a name of the time since the machine started, in which `uptime` goes on; empty where there is none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
 
 
 def utc(time_ns: int) -> datetime:

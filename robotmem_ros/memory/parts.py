@@ -34,7 +34,7 @@ from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Episodes
-from .storage import Database, collection_rows, lived_days, model_rows, text_rows
+from .storage import Database, collection_rows, doubtful_times, lived_days, model_rows, text_rows
 from .storage.area_rows import AreaKeeper
 from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
@@ -207,10 +207,14 @@ class Parts:
     def _look_at_clock(self) -> bool:
         with self.database.snapshot() as snapshot:
             doubt = lived_days.doubt(snapshot, self.now())
+            can_put_right = doubtful_times.can_put_right(snapshot, self._clock)
         if doubt and not self._doubt:
             _LOG.warning("%s", doubt)
         self._doubt = doubt
-        return False
+        if can_put_right:
+            work = partial(doubtful_times.put_right, clock=self._clock)
+            self.database.write(work, background=True).result()
+        return can_put_right
 
     def _follow(self, follower: Follower, **rest: float) -> Step:
         return Step(follower.name, partial(feed, self.database, follower), period=10.0, **rest)

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,19 @@ def test_explain_says_what_was_decided_and_what_became_of_it(
     assert f"id {first}, contradicted by 2]" in capsys.readouterr().out
     assert main(["explain", "77", "--db", str(path)]) == 1
     assert capsys.readouterr().err == "robotmem: memory_id: 77 cannot be used, there is no such memory\n"
+
+
+def test_explain_names_the_times_of_a_clock_that_was_in_doubt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.db"
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time_ns", lambda: 5_000_000_000)
+        with RobotMemory(path, embedding_model="", clock=time.time_ns) as memory:
+            memory.save_perception("a red mug")
+    assert main(["explain", "1", "--db", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "\n  stored or changed while the robot's clock was in doubt: its times may be wrong\n" in told
 
 
 def test_data_writes_the_bytes_stored_with_a_perception(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,17 @@ from ..parts import Parts
 from ..purge.purge import finish
 from ..search.result import Mode
 from ..status import missing_packages
-from ..storage import broken_rows, examination, indexing, intake_rows, lived_days, note_rows, purge_rows, vector_rows
+from ..storage import (
+    broken_rows,
+    doubtful_times,
+    examination,
+    indexing,
+    intake_rows,
+    lived_days,
+    note_rows,
+    purge_rows,
+    vector_rows,
+)
 from ..storage.activity import read_activity
 from ..storage.connection import LOG_LIMIT, exposure
 from ..storage.disk_room import reserve_of
@@ -269,14 +279,16 @@ def _clock(patient: Patient) -> Seen:
     with patient.parts.database.snapshot() as snapshot:
         memories, newest, days, future_days = examination.times(snapshot, round(now + _FRESH * 1e9))
         doubt = lived_days.doubt(snapshot, now)
+        marked = doubtful_times.count(snapshot)
+    told = f"; memories stored or changed while it was in doubt: {marked:,}" if marked else ""
     words = f"the robot's clock shows {time_text(now)}, and the memory lived {days:,} day{'' if days == 1 else 's'}"
     if doubt:
-        words = f"{doubt}; {memories:,} memories lie ahead of it"
+        words = f"{doubt}; {memories:,} memories lie ahead of it{told}"
         return Seen(Severity.WARN, words, "set the clock: chrony or another NTP client does, and so does a battery")
     if memories or future_days:
         ahead = f"; {memories:,} memories and {future_days:,} lived days lie ahead of it, the last {time_text(newest)}"
-        return Seen(Severity.WARN, words + ahead, "set the clocks of the robot and of its drivers")
-    return Seen(Severity.OK, words)
+        return Seen(Severity.WARN, words + ahead + told, "set the clocks of the robot and of its drivers")
+    return Seen(Severity.OK, words + told)
 
 
 def _purge(patient: Patient) -> Seen:

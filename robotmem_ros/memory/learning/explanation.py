@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..clocks import nanoseconds
 from ..models import Contradiction, Decision, Repetition, Similarity
-from ..storage import contribution_rows, fact_rows, rows
+from ..storage import contribution_rows, doubtful_times, fact_rows, rows
 from ..storage.snapshot import Snapshot
 from .repetition import fact_versions, given_by_caller
 
@@ -29,6 +29,8 @@ class Explanation:
     """The active facts that are linked as similar, most similar first."""
     reason: str = ""
     """Why it is not active, such as `consolidated, replaced by 7`; empty for an active one."""
+    times_in_doubt: bool = False
+    """Whether it was stored or changed while the robot's clock was in doubt, and nothing put its times right since."""
 
 
 def explain(snapshot: Snapshot, memory_id: int) -> Explanation:
@@ -47,6 +49,7 @@ def explain(snapshot: Snapshot, memory_id: int) -> Explanation:
         fact_rows.contradictions_of(snapshot, memory_id),
         fact_rows.similar_to(snapshot, memory_id),
         reason,
+        doubtful_times.is_marked(snapshot, memory_id),
     )
 
 

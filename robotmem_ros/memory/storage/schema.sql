@@ -108,6 +108,15 @@ CREATE TABLE lived_days (
     day INTEGER NOT NULL UNIQUE  -- whole days since the epoch, by the robot's clock
 );
 
+-- Memories that were stored or changed while the wall clock was wrong: see doubtful_times.py.
+CREATE TABLE doubtful_times (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    boot TEXT NOT NULL,  -- which start of the machine it was; '' where the system does not tell
+    booted_at INTEGER NOT NULL,  -- when that was, by the wrong clock
+    PRIMARY KEY (memory_id, booted_at)
+) WITHOUT ROWID;
+CREATE INDEX idx_doubtful_times_boot ON doubtful_times (boot);
+
 -- The memories with each tag, as `memories.tags` has them: in the form by which tags are compared, see normal_form.py.
 CREATE TABLE memory_tags (
     tag TEXT NOT NULL,

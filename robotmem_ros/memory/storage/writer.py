@@ -26,6 +26,7 @@ from ..errors import MemoryClosedError, RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
 from . import lived_days, revisions
 from .disk_room import DiskRoom, is_full
+from .doubtful_times import Marker
 from .file_guard import FileGuard
 from .snapshot import Transaction
 from .write_queue import Insert, Job, Store, WriteQueue
@@ -48,7 +49,7 @@ class Writer:
 
     A job fails if another process locks the file for `busy_timeout` seconds. New memories are given to `store`, those
     that wait together; `on_insert` is called after their commit. `guard` is None for a database in memory. `clock`
-    is the robot's, for the days that the memory lives.
+    is the robot's, for the days that the memory lives and the marks of what a wrong one stores.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Writer:
         self._transaction = Transaction(connection, f"read the database {str(path)!r}")
         self._has_epoch = False
         self._clock = clock
+        self._marker = Marker(clock)
         self._path = path
         self._room = DiskRoom(connection, path)
         self._lock = lock
@@ -245,6 +247,7 @@ class Writer:
             revisions.begin(self._transaction)
             lived_days.note(self._transaction, self._clock)
             run(jobs)
+            self._marker.mark(self._transaction)
             has_epoch = self._has_epoch or revisions.note_epoch(self._transaction)
             self._connection.execute("COMMIT")
             self._has_epoch = has_epoch

@@ -159,7 +159,9 @@ def test_a_thread_that_ends_takes_what_waits_for_as_long_as_it_may(patience: flo
         until(thread.closing.is_set, "the end")
         gate.set()
         closing.join()
-        assert (ended, len(received) == 200) == ([all_in_time], all_in_time)
+        assert ended == [all_in_time]
+        # Without patience some may be taken all the same.
+        assert not all_in_time or len(received) == 200
 
 
 def info(number: int | None, publisher: bytes = b"one") -> dict[str, Any]:

@@ -37,7 +37,7 @@ _TIMES = {
 }
 """Columns with times of each table, and its column with the id of the memory."""
 _MARK = """
-    INSERT INTO doubtful_times SELECT m.id, ?1, ?2 FROM collections AS c
+    INSERT INTO doubtful_times (memory_id, boot, booted_at) SELECT m.id, ?1, ?2 FROM collections AS c
     CROSS JOIN memories AS m INDEXED BY idx_mem_collection ON m.collection = c.name AND m.revision = ?3
     WHERE m.origin IS NULL
     AND NOT EXISTS (SELECT 1 FROM doubtful_times WHERE memory_id = m.id AND abs(booted_at - ?2) < ?4)

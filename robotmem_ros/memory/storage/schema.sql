@@ -111,9 +111,9 @@ CREATE TABLE lived_days (
 -- Memories that were stored or changed while the wall clock was wrong: see doubtful_times.py.
 CREATE TABLE doubtful_times (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    boot TEXT NOT NULL,  -- which start of the machine it was; '' where the system does not tell
-    booted_at INTEGER NOT NULL,  -- when that was, by the wrong clock
-    PRIMARY KEY (memory_id, booted_at)
+    booted_at INTEGER NOT NULL,  -- when the machine was started, by the wrong clock
+    boot TEXT NOT NULL,  -- which start of the machine that was; '' where the system does not tell
+    PRIMARY KEY (memory_id, booted_at)  -- first, else SQLite 3.40 finds a NULL that is none
 ) WITHOUT ROWID;
 CREATE INDEX idx_doubtful_times_boot ON doubtful_times (boot);
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import RobotMemory, clocks
 
 from ...support.clock import DAY, Clock
 from ...support.clock import live as awake
@@ -28,8 +28,10 @@ def _now() -> int:
 
 def live(memory: RobotMemory, monkeypatch: pytest.MonkeyPatch, right: Callable[[], int], *, days: int) -> None:
     """Let a memory be awake on each day until so many are over."""
+    uptime = clocks.uptime
     for day in range(1, days + 1):
         monkeypatch.setattr(time, "time_ns", lambda day=day: right() + day * DAY)
+        monkeypatch.setattr(clocks, "uptime", lambda day=day: uptime() + day * DAY)
         memory.parts.database.write(lambda transaction: None).result()
 
 

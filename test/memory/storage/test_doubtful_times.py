@@ -281,3 +281,13 @@ def test_nothing_of_a_marked_memory_is_left_after_a_purge(tmp_path: Path, machin
             assert snapshot.rows("SELECT * FROM doubtful_times") == []
         (finding,) = [finding for finding in memory.doctor() if finding.name == "clock"]
         assert finding.severity is Severity.WARN
+
+
+def test_sqlite_finds_a_file_with_marks_whole(tmp_path: Path, machine: Machine) -> None:
+    lived(tmp_path, machine)
+    machine.now = 5 * SECOND
+    with opened(tmp_path, machine) as memory:
+        assert memory.explain(memory.save_perception("a box").memory_id).times_in_doubt
+        assert not [finding for finding in memory.doctor() if finding.severity is Severity.ERROR]
+        with memory.parts.database.snapshot() as snapshot:
+            assert snapshot.row("PRAGMA integrity_check") == ("ok",)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import random
 import shutil
@@ -198,7 +200,9 @@ def make_memory(path: Path) -> None:
 
 
 def _run(*arguments: object) -> None:
-    if run_command(list(map(str, arguments))):
+    with contextlib.redirect_stdout(io.StringIO()):
+        is_refused = run_command(list(map(str, arguments)))
+    if is_refused:
         raise AssertionError(f"robotmem {arguments} failed on what is good")
 
 

@@ -102,7 +102,8 @@ function build() {
   const button = (name, sign, run) => h("button.tool", { type: "button", title: t(name), "aria-label": t(name), onclick: run }, icon(sign));
   parts.chart = h("div.chart");
   parts.lanes = h("div.lanes", { "aria-hidden": "true" });
-  parts.thumb = h("div.moment", { role: "slider", tabindex: 0, "aria-label": t("moment"), "aria-orientation": "horizontal" }, h("output"));
+  const slider = { role: "slider", tabindex: 0, "aria-label": t("moment"), "aria-orientation": "horizontal", "aria-valuenow": 0 };
+  parts.thumb = h("div.moment", slider, h("output")); // its time comes with the first memories
   parts.thumb.addEventListener("keydown", key);
   parts.note = h("span.note");
   parts.far = h("span.far");

@@ -1,4 +1,4 @@
-"""A storm in a fleet: a login in wrong hands stores, claims and deletes what it can, and a robot that reads it."""
+"""Let a login in wrong hands store, claim and delete what it can in a fleet, beside a robot that reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs acknowledged, compared with what a file holds."""
+"""Compare what programs acknowledged with what a file holds."""
 
 from __future__ import annotations
 

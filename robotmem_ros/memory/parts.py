@@ -38,6 +38,7 @@ from .storage import Database, collection_rows, doubtful_times, lived_days, mode
 from .storage.area_rows import AreaKeeper
 from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
+from .table.tables import Tables
 from .text import scripts
 
 _LOG = logging.getLogger(__name__)
@@ -84,6 +85,8 @@ class Parts:
         # What is made later is closed earlier.
         with ExitStack() as stack:
             self.database = Database(at_start, self.maintenance.notify, read_only=read_only, clock=clock)
+            self.tables = Tables(self.database)
+            stack.callback(self.tables.release)
             stack.callback(self.database.close)
             self.sessions = Episodes(self.database, clock)
             self.usage = UsageRecorder(self.database, parameters)
@@ -149,6 +152,8 @@ class Parts:
         self.learning.warm_up()
         catch_up(self.database, self.vectors.matrix)
         catch_up(self.database, self.attributes)
+        with self.tables.reading():
+            pass
         # There may be no model, or none any more.
         with suppress(ModelUnavailableError):
             self.embedders.wait()
@@ -225,6 +230,7 @@ class Parts:
             self._follow(self.texts, rest=0.25),
             self._follow(self.vectors.matrix, rest=0.25),
             self._follow(self.attributes, rest=0.25),
+            Step("follow the table", self.tables.follow, period=10.0, rest=0.25),
             Step("load dictionaries", self._load_dictionaries, period=10.0, rest=1.0),
         ]
         release = Step("release free memory", release_free_memory, period=5.0, rest=5.0)

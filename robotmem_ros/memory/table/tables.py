@@ -24,6 +24,7 @@ class Tables:
         self._lock = threading.Lock()
         self._table = Table.empty()
         self._readers = 0
+        self._is_asked = False
 
     @contextmanager
     def reading(self) -> Iterator[View]:
@@ -33,6 +34,7 @@ class Tables:
             MemoryClosedError: the database was closed.
             StorageError: the database cannot be read.
         """
+        self._is_asked = True
         with ExitStack() as stack:
             snapshot = stack.enter_context(self._database.snapshot())
             view = self._enter(snapshot)
@@ -43,12 +45,32 @@ class Tables:
             stack.callback(self._leave)
             yield view
 
+    def follow(self) -> bool:
+        """Bring in what changed, so that the next query need not; return that nothing is left to do.
+
+        A table that no query has asked for is not read.
+        """
+        if self._is_asked:
+            with self.reading():
+                pass
+        return False
+
+    def release(self) -> None:
+        """Give the table back, until a query asks for it again."""
+        with self._lock:
+            self._table, self._is_asked = Table.empty(), False
+
     def _enter(self, snapshot: Snapshot) -> View | None:
         with self._lock:
             return None if table_rows.is_older(snapshot, self._table.place) else self._follow(snapshot)
 
     def _follow(self, snapshot: Snapshot) -> View:
-        self._table = self._table.follow(snapshot, shared=self._readers > 0)
+        try:
+            self._table = self._table.follow(snapshot, shared=self._readers > 0)
+        except BaseException:
+            if not self._readers:  # some of its columns may have changed in place
+                self._table = Table.empty()
+            raise
         self._readers += 1
         return View(self._table, snapshot)
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -17,16 +18,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory import Parameters, RobotMemory, StorageError
 from robotmem_ros.memory.conditions.attributes import Ids
 from robotmem_ros.memory.models import Pose
-from robotmem_ros.memory.storage import Database, codec, model_rows, revisions, rows, tag_rows, vector_rows
+from robotmem_ros.memory.storage import Database, codec, model_rows, revisions, rows, table_rows, tag_rows, vector_rows
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.table import segment, table, vectors
 from robotmem_ros.memory.table.table import Table
 from robotmem_ros.memory.table.tables import Tables
 
 from ...support import corpus
+from ...support.embedders import WordVectors
 from ...support.tables import LATE, contents
 from ...support.vector_corpus import clustered
 
@@ -294,3 +296,37 @@ def test_what_was_asked_for_once_follows_too(tmp_path: Path) -> None:
             assert {*LATE} <= view.table.late.keys()
             assert [view.late(".task.success").value(row) for row in range(4)] == [False, True, True, 1]
             assert view.late(".task.success").one_of([True]).tolist() == [False, True, True, False]
+
+
+def test_a_change_that_breaks_off_half_way_is_made_whole_by_the_next_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RobotMemory(tmp_path / "memory.db", embedder=WordVectors()) as memory:
+        tables = Tables(memory.parts.database)
+        ids = [memory.save_perception(f"mug {number}").memory_id for number in range(5)]
+        memory.flush()
+        with tables.reading() as view:
+            assert (view.table.linked, len(view.late("content").values)) == (5, 5)
+        memory.update(ids[0], label="mug")
+        with monkeypatch.context() as broken:
+            broken.setattr(table_rows, "values", _fail)
+            with pytest.raises(StorageError), tables.reading():
+                pass
+        with tables.reading() as view:
+            assert (view.table.linked, view.table.vector_places.all.tolist()) == (5, [0, 1, 2, 3, 4])
+
+
+def _fail(*_: object) -> NoReturn:
+    raise StorageError("read the database", OSError("the disk is gone"))
+
+
+def test_maintenance_reads_the_table_once_a_query_has_asked_for_it(tmp_path: Path) -> None:
+    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
+        memory.save_perception("a mug")
+        memory.flush()
+        assert not len(memory.parts.tables._table.ids)
+        memory.warm_up()
+        memory.save_perception("a lamp")
+        memory.flush()
+        assert len(memory.parts.tables._table.ids) == 2
+    assert not len(memory.parts.tables._table.ids)

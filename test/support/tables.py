@@ -69,5 +69,5 @@ def _similarities(table: Table) -> list[float | None]:
     if not size:
         return [None] * len(places)
     query = np.random.default_rng(7).standard_normal(table.vectors.dim).astype(np.float32)
-    near = table.vectors.near(query, None, size, size)
-    return [None if place < 0 else round(float(near.similarities[place]), 5) for place in places.tolist()]
+    similarities = table.vectors.similarities(query, size)
+    return [None if place < 0 else round(float(similarities[place]), 5) for place in places.tolist()]

@@ -154,24 +154,24 @@ def rrf_depth(n: int, k: int, weights: Weights, steps: Sequence[Step]) -> int:
     return math.ceil(sum(weights) / max(weights) * ratio * (k + n)) - k
 
 
-def blend(measures: Measures, weights: Weights, max_score: float) -> Floats:
+def blend(measures: Measures, weights: Weights, max_score: float, nearest: float | None = None) -> Floats:
     """Average what the words and the meaning score, by their weights; both searches should measure each memory.
 
     The words: BM25 over `max_score`, that of a memory of mean length that contains each word of the query once. The
-    meaning: cosine similarity over that of the nearest memory, if it is above zero; what opposes the query gets
-    nothing for it. If a memory has no vector yet, the words count for both.
+    meaning: cosine similarity over `nearest`, that of the nearest memory (by default, of these), if it is above zero;
+    what opposes the query gets nothing for it. If a memory has no vector yet, the words count for both.
     """
     by_words = weights.text / sum(weights)
     has_vector = ~np.isnan(measures.cosine)
     words = measures.bm25 / max_score if max_score > 0 else np.zeros(len(measures.ids))
-    return words * np.where(has_vector, by_words, 1.0) + meaning(measures.cosine, weights)
+    return words * np.where(has_vector, by_words, 1.0) + meaning(measures.cosine, weights, nearest)
 
 
-def meaning(cosine: Floats, weights: Weights) -> Floats:
+def meaning(cosine: Floats, weights: Weights, nearest: float | None = None) -> Floats:
     """Return the part of the meaning in a blend."""
     similarity = np.maximum(np.nan_to_num(cosine, nan=0.0), 0.0)
-    nearest = similarity.max(initial=0.0)
-    return similarity / (nearest or 1.0) * (1.0 - weights.text / sum(weights))
+    greatest = similarity.max(initial=0.0) if nearest is None else nearest
+    return similarity / (greatest or 1.0) * (1.0 - weights.text / sum(weights))
 
 
 def blend_depth(n: int) -> int:

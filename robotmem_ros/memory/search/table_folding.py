@@ -15,8 +15,8 @@ from ..storage import table_rows
 from ..storage.value_rows import points, values_of
 from ..table.column import Rows
 from ..text.normal_form import digest
+from .chosen import Chosen
 from .folding import Group
-from .table_search import Chosen
 
 Point = Sequence[float]
 

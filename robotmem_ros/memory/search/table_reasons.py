@@ -16,10 +16,11 @@ from ..storage import position_rows
 from ..table.column import Mask
 from ..table.view import View
 from ..text.analysis import analyse
+from .chosen import Chosen
 from .hits import Hit
 from .query import Query
 from .result import RecallResult
-from .table_search import Chosen, TableTexts
+from .text_search import TextSearch
 from .visits import last_visit
 
 
@@ -32,7 +33,7 @@ def chosen(view: View, conditions: tuple[Condition, ...], places: Circle | None 
     return Chosen(view, mask)
 
 
-def without_position(query: Query, texts: TableTexts, candidates: Chosen, field: Field) -> Iterator[str]:
+def without_position(query: Query, texts: TextSearch, candidates: Chosen, field: Field) -> Iterator[str]:
     """Say how many candidates match but have no position in the space of a spatial sort."""
     view = candidates.view
     mask = candidates.mask & np.isnan(view.points(field)[0])
@@ -46,7 +47,7 @@ def without_position(query: Query, texts: TableTexts, candidates: Chosen, field:
         yield f"{count} {verb} {description if frame is not None else f'no {field.name!r}'}"
 
 
-def unconfirmed(view: View, query: Query, texts: TableTexts) -> Iterator[str]:
+def unconfirmed(view: View, query: Query, texts: TextSearch) -> Iterator[str]:
     """Say how many objects are left out because they are not confirmed; with words, those that contain one of them."""
     conditions = tuple(condition for condition in query.conditions if not isinstance(condition, ConfirmedObjects))
     if len(conditions) == len(query.conditions):
@@ -66,7 +67,7 @@ def may_have_faded(view: View, query: Query, faded: Query) -> bool:
     return bool(is_faded.any()) and bool((is_faded & ~view.name("kind").one_of([Kind.NOTE])).any())
 
 
-def left_out(view: View, faded: Query, texts: TableTexts, result: RecallResult) -> Iterator[str]:
+def left_out(view: View, faded: Query, texts: TextSearch, result: RecallResult) -> Iterator[str]:
     """Say how many faded memories match as well, with a query of these; there is a result without them."""
     mask = chosen(view, faded.conditions, _circle(faded)).mask
     if faded.text and mask.any():
@@ -76,7 +77,7 @@ def left_out(view: View, faded: Query, texts: TableTexts, result: RecallResult) 
         yield f"{count} matching {noun} left out because faded (min_confidence 0)"
 
 
-def _matches(query: Query, texts: TableTexts, best: Hit) -> Mask:
+def _matches(query: Query, texts: TextSearch, best: Hit) -> Mask:
     # Those with a word that weighs at least half of the words of the best hit; if no word weighs so much, those with
     # all of these words.
     analysis = analyse(query.text)

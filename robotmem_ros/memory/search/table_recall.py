@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from ..conditions.places import POSITION, Place
 from ..conditions.spatial import Circle, distances
@@ -26,10 +27,11 @@ from ..models import Memory
 from ..storage import Database
 from ..storage.overview import overview
 from ..storage.rows import read
-from ..table.column import Floats
+from ..table.column import Floats, Rows, bound
 from ..table.tables import Tables
 from ..table.view import View
 from ..text.analysis import analyse
+from .chosen import Chosen
 from .fading import ALL_FADED, of_faded
 from .failures import Failures
 from .folding import Group
@@ -38,8 +40,8 @@ from .names import check_names, notes
 from .pipeline import MAX_FOLDED_IDS, Pipeline
 from .places import unknown_positions
 from .query import Query
+from .ranking import RankedMemories, Ranking
 from .reasons import why_nothing
-from .relevance import RankedMemories, Relevance
 from .reranking import CANDIDATES, Reranker
 from .result import Mode, RecallResult
 from .scoring import normalise
@@ -47,7 +49,7 @@ from .spatial import EQUAL, NEARLY
 from .stopwatch import Stopwatch
 from .table_folding import TableFolding
 from .table_reasons import chosen, left_out, may_have_faded, unconfirmed, without_position
-from .table_search import Chosen, TableTexts, TableVectors, in_order
+from .text_search import TextSearch
 
 _GROWTH = 4
 """The factor by which each further look goes deeper."""
@@ -96,10 +98,10 @@ class TableRecall:
             query = query.including(summary.others)
             if embedder is not (embedder := self.embedders.of(summary.model)) and embeds:
                 embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
-            texts = TableTexts(view, analyse(query.text), parameters, query.collections)
-            relevance = Relevance[Chosen](
-                view.snapshot, parameters, texts, self.database.tokens_missing, TableVectors(view, texts), embedding,
-                embedder.name, times.lap, self.failures,
+            texts = TextSearch(view, analyse(query.text), parameters, query.collections)
+            relevance = Ranking(
+                view, parameters, texts, self.database.tokens_missing, embedding, embedder.name, times.lap,
+                self.failures,
             )  # fmt: skip
             result = _Recall(view, query, parameters, relevance, texts, times).result()
         if reranks and len(result) > 1:
@@ -119,8 +121,8 @@ class _Recall:
     view: View
     query: Query
     parameters: Parameters
-    relevance: Relevance[Chosen]
-    texts: TableTexts
+    relevance: Ranking
+    texts: TextSearch
     times: Stopwatch
 
     def result(self) -> RecallResult:
@@ -165,19 +167,15 @@ class _Recall:
 
     def _by_relevance(self, candidates: Chosen) -> RecallResult:
         depth, n = self.relevance.depth(self.query.n), self.query.n
-        batch = ranking = self._judged(self._rank(candidates, depth))
+        ranking = self._judged(self._rank(candidates, depth))
         if not ranking.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
             return self._read(recent, self._judged(ranking.with_all(group.best for group in recent)))
         if not (ranking.is_relevant or self.query.takes_best):
             return self._read((), ranking)
         groups = self._fold(self._best_first(ranking), candidates)
-        # What is folded leaves places: look further until they are taken, and rank the best of each text together.
-        while self.query.fold and len(groups) < n and len(batch.scores) >= depth:
+        while len(groups) < n and not ranking.are_all:  # what is folded leaves places
             depth *= _GROWTH
-            members = {key for group in groups for key in (group.newest, *group.rest)}
-            batch = self._rank(candidates.without({*ranking.scores, *members}), depth)
-            hits = {*ranking.scores, *batch.scores}
-            ranking = ranking.replaced_by(self._rank(candidates.only(hits), len(hits)))
+            ranking = self._judged(self._rank(candidates, depth))
             groups = self._fold(self._best_first(ranking), candidates)
         self.times.lap("folding")
         return self._read(groups, ranking)
@@ -189,7 +187,7 @@ class _Recall:
         if self.query.text:
             matches, match_ranking = self._matching(near)
         rows = matches.rows
-        order = in_order(rows, self.query.n, metres[rows], -self.view.observed_at[rows], -rows)
+        order = _in_order(rows, self.query.n, metres[rows], -self.view.observed_at[rows], -rows)
         groups = self._fold(order, matches)
         ids = [group.best for group in groups]
         self.times.lap("distance")
@@ -215,7 +213,7 @@ class _Recall:
         subject, phrases = analyse(self.query.text).subject, analyse(self.query.text).phrases
         with suppress(StorageError):  # the ranking says so
             for terms in (*subject, *phrases), subject, [word for word in subject if len(word) > 1]:
-                if self.relevance.has_text and (whole := candidates.and_(self.texts.holding(terms))).has_any:
+                if self.relevance.has_text and (whole := candidates.and_(self.texts.holding(terms))).count:
                     return whole, None
         depth = self.relevance.depth(self.query.n)
         ranking = self._rank(candidates, depth)
@@ -244,7 +242,7 @@ class _Recall:
 
     def _most_recent(self, candidates: Chosen) -> list[Group]:
         rows = candidates.rows
-        groups = self._fold(in_order(rows, self.query.n, -self.view.observed_at[rows], -rows), candidates)
+        groups = self._fold(_in_order(rows, self.query.n, -self.view.observed_at[rows], -rows), candidates)
         self.times.lap("time")
         return groups
 
@@ -294,3 +292,10 @@ class _Recall:
 
 def _unranked(ids: Sequence[int]) -> RankedMemories:
     return RankedMemories(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
+
+
+def _in_order(rows: Rows, n: int, *keys: npt.NDArray[np.number]) -> Iterator[int]:
+    # Rows in the order of keys, which these rows have: the first few are sorted by themselves.
+    is_first = np.asarray(keys[0] <= bound(keys[0], 2 * n))
+    for part in (np.flatnonzero(is_first), np.flatnonzero(~is_first)):
+        yield from rows[part[np.lexsort([key[part] for key in reversed(keys)])]].tolist()

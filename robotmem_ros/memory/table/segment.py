@@ -46,6 +46,10 @@ class Postings(NamedTuple):
         else:
             sums += weight * self.mask
 
+    def hold(self, docs: Docs) -> Mask:
+        """Tell which of some docs hold it."""
+        return are_among(docs, self.docs) if self.mask is None else self.mask[docs]
+
     def only(self, docs: Mask) -> Postings:
         """Return those of some docs."""
         is_repeated = docs[self.repeats]

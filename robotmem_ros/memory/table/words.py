@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,16 @@ class _Part(NamedTuple):
         postings = self.segment.postings(term)
         return postings if self.current is None else postings.only(self.current)
 
+    def docs_of(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Return the current docs of those of some rows, ascending, that it has, and where these stand among them."""
+        own = self.segment.rows
+        first, last = np.searchsorted(rows, (own[0], own[-1] + 1)) if len(own) else (0, 0)
+        docs = np.searchsorted(own, rows[first:last])
+        is_here = own.take(docs, mode="clip") == rows[first:last]
+        if self.current is not None:
+            is_here &= self.current.take(docs, mode="clip")
+        return docs[is_here], first + np.flatnonzero(is_here)
+
     def without(self, rows: Rows) -> _Part:
         """Return it without some rows."""
         docs = np.flatnonzero(are_among(self.segment.rows, rows))
@@ -49,6 +59,10 @@ class Found:
 
     def __init__(self, parts: Sequence[tuple[Rows, Postings]]) -> None:
         self._parts = parts
+
+    def postings(self, number: int) -> Postings:
+        """Return those of a part."""
+        return self._parts[number][1]
 
     def count(self, searched: Mask | None) -> int:
         """Count them: all, or those of a mask."""
@@ -117,6 +131,15 @@ class Words:
             result[part.segment.rows[docs]] = True
         return result
 
+    def held(self, terms: Sequence[Found], rows: Rows) -> Mask:
+        """Tell which of some terms each of some rows, ascending, holds: shape (rows, terms)."""
+        held = np.zeros((len(rows), len(terms)), bool)
+        for number, part in enumerate(self._parts):
+            docs, at = part.docs_of(rows)
+            for column, term in enumerate(terms if len(docs) else ()):
+                held[at, column] = term.postings(number).hold(docs)
+        return held
+
     def weigh(
         self, words: Iterable[tuple[Found, float]], compounds: Iterable[tuple[Found, float]]
     ) -> tuple[Floats, list[Repeats]]:
@@ -135,20 +158,11 @@ class Words:
     def counts(self, terms: Sequence[Sequence[str]], rows: Rows) -> npt.NDArray[np.int64]:
         """Count how often the words of each term stand one behind the other, by row, in each of some rows."""
         result = np.zeros((len(terms), len(rows)), np.int64)
-        for segment, docs, at in self._docs_of(rows) if terms else ():
-            result[:, at] = segment.counts(terms, docs)
+        for part in self._parts if terms else ():
+            docs, at = part.docs_of(rows)
+            if len(docs):
+                result[:, at] = part.segment.counts(terms, docs)
         return result
-
-    def _docs_of(self, rows: Rows) -> Iterator[tuple[Segment, Rows, Rows]]:
-        for part in self._parts:
-            of_part = part.segment.rows
-            first, last = np.searchsorted(rows, (of_part[0], of_part[-1] + 1)) if len(of_part) else (0, 0)
-            docs = np.searchsorted(of_part, rows[first:last])
-            is_here = of_part.take(docs, mode="clip") == rows[first:last]
-            if part.current is not None:
-                is_here &= part.current.take(docs, mode="clip")
-            if is_here.any():
-                yield part.segment, docs[is_here], first + np.flatnonzero(is_here)
 
 
 def _with_part(parts: tuple[_Part, ...], new: _Part) -> tuple[_Part, ...]:

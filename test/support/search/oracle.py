@@ -116,15 +116,15 @@ class Oracle:
     def _by_relevance(
         self, query: Query, candidates: list[ReferenceMemory], scores: Scores
     ) -> tuple[list[Group], Scores]:
-        # While groups are missing, what else there is, ranked together with what was found before.
-        depth, found = max(50, 5 * query.n), scores
+        # While groups are missing, deeper ones.
+        depth = max(50, 5 * query.n)
         folded = self._groups(query, self._best(scores, query), candidates)
-        while query.fold and len(folded) < query.n and len(found) >= depth:
+        found = len(
+            {*self._bm25(query.text, candidates), *(self._meaning(query.text, candidates) if self._embed else ())}
+        )
+        while len(folded) < query.n and depth < found:
             depth *= 4
-            known = {*scores, *(member.id for group in folded for member in group.members)}
-            found = self._fused(query.text, [one for one in candidates if one.id not in known], depth)
-            hits = [self._by_id[memory_id] for memory_id in sorted({*scores, *found})]
-            scores = self._fused(query.text, hits, len(hits))
+            scores = self._fused(query.text, candidates, depth)
             folded = self._groups(query, self._best(scores, query), candidates)
         return folded, scores
 
@@ -221,18 +221,18 @@ class Oracle:
     def _fused(self, query: str, candidates: Sequence[ReferenceMemory], depth: int) -> Scores:
         by_text = self._bm25(query, candidates)
         by_meaning = self._meaning(query, candidates) if self._embed else {}
-        blended: set[int] = set()
-        for found in (by_text, by_meaning):
-            blended |= set(sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:depth])
-        first = self._blend(query, blended, by_text, by_meaning)
+        nearest = 1 - min(by_meaning.values(), default=1.0)
+        first = self._blend(query, {*by_text, *by_meaning}, by_text, by_meaning, nearest)
         best = sorted(first, key=lambda memory_id: (-first[memory_id], -memory_id))
-        if len(best) > _JOINED and 1e-12 < first[best[_JOINED - 1]] - first[best[_JOINED]] < _NEAR_SCORES:
-            raise UndecidedError
+        for last in (_JOINED, depth):
+            if len(best) > last and 1e-12 < first[best[last - 1]] - first[best[last]] < _NEAR_SCORES:
+                raise UndecidedError
         beside = {other for one in best[:_JOINED] for other, _ in self._sessions.neighbors(one)}
-        blended |= {memory.id for memory in candidates if memory.id in beside}
+        blended = {*best[:depth]} | {memory.id for memory in candidates if memory.id in beside}
         if self._embed:
             by_meaning = self._sessions.distances(self._embed(query), blended & by_meaning.keys())
-        own = self._blend(query, blended, by_text, by_meaning)
+        nearest = max(nearest, 1 - min(by_meaning.values(), default=1.0))
+        own = self._blend(query, blended, by_text, by_meaning, nearest)
         scores = {memory_id: score + self._sessions.gain(memory_id, own) for memory_id, score in own.items()}
         real = {memory.id for memory in candidates if at_path(memory.context, "env.sim_or_real") == "real"}
         weights = {memory.id: memory.weight * (_REAL_WEIGHT if memory.id in real else 1) for memory in candidates}
@@ -245,9 +245,8 @@ class Oracle:
         other = self._by_id[other_id]
         return other.active and (other.new.observed_at, other.id) > (memory.new.observed_at, memory.id)
 
-    def _blend(self, query: str, ids: set[int], by_text: Scores, by_meaning: Scores) -> Scores:
+    def _blend(self, query: str, ids: set[int], by_text: Scores, by_meaning: Scores, nearest: float) -> Scores:
         marks = sum(self._weight(word) for word in query_words(query, STOP_WORDS - {SPATIAL_WORD})) or 1.0
-        nearest = 1 - min((by_meaning.get(memory_id, 1.0) for memory_id in ids), default=1.0)
         if 0 < nearest < _LEAST_NEARNESS:
             raise UndecidedError
         return {

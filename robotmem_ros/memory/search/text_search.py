@@ -1,0 +1,190 @@
+"""The words of one query: what the rows of a table score by BM25, and which of the words they hold.
+
+A score is what it would be if each term stood once, and what terms that stand more often add to that. It is summed in
+the same order for all rows and for a few alone, so both give the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..conditions.attributes import Collections
+from ..config.parameters import Parameters
+from ..table.column import Floats, Mask, Rows
+from ..table.view import View
+from ..table.words import Found
+from ..text.analysis import Analysis
+from .chosen import Chosen
+from .text_index.bm25 import Formula, Statistics
+
+
+class _Weighted(NamedTuple):
+    """The words of a query and its compounds, with their weights; a compound counts where a word stands as well."""
+
+    words: Mapping[str, float]
+    compounds: Mapping[str, float]
+    formula: Formula
+
+    @property
+    def terms(self) -> list[list[str]]:
+        """Return the words of each term."""
+        return [[word] for word in self.words] + [compound.split() for compound in self.compounds]
+
+    @property
+    def weights(self) -> list[float]:
+        """Return the weight of each term."""
+        return [*self.words.values(), *self.compounds.values()]
+
+
+class TextSearch:
+    """The search by the words of one query.
+
+    Every row that is searched is in one of `collections`, which give the words their weights; none for all.
+    """
+
+    def __init__(self, view: View, query: Analysis, parameters: Parameters, collections: Collections) -> None:
+        self._view, self._query, self._searched = view, query, collections
+        self._shape = parameters.bm25_k1, parameters.bm25_b
+        self._texts, self._found = view.table.words, dict[str, Found]()
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Return the words of the query, as they are indexed."""
+        return self._query.words
+
+    def scores(self, chosen: Chosen) -> Floats:
+        """Return the BM25 score of each chosen row, by row; 0 of one that contains no word of the query.
+
+        The words are joined by OR; compounds such as `grip_force` or `12.5` count once more if they stand together.
+
+        Raises:
+            StorageError: the texts cannot be read.
+        """
+        self._check()
+        if not self.words:
+            return np.zeros(chosen.count)
+        scores: Floats = self._scores_of(chosen.rows) if chosen.are_few else chosen.of(self._scores)
+        return scores
+
+    def held(self, rows: Rows) -> Mask:
+        """Tell for some rows, ascending, which words of the query each holds: a row of the result for each."""
+        return self._texts.held([self._find(word) for word in self.words], rows)
+
+    def holding(self, terms: Sequence[str]) -> Mask:
+        """Tell which rows contain all of some words and phrases; none without a term.
+
+        Raises:
+            StorageError: the texts cannot be read.
+        """
+        self._check()
+        return self._texts.holding(terms)
+
+    def holding_any(self, words: Iterable[str]) -> Mask:
+        """Tell which rows contain any of some words.
+
+        Raises:
+            StorageError: the texts cannot be read.
+        """
+        mask = np.zeros(len(self._view.ids), bool)
+        for word in words:
+            mask |= self.holding([word])
+        return mask
+
+    def share(self, words: Iterable[str]) -> float:
+        """Return how much of what is asked some words of the query are, in [0, 1], by their rarity."""
+        return sum(self._shares.get(word, 0.0) for word in words)
+
+    def shares(self, held: Mask) -> Floats:
+        """Return the `share` of the words that each row of a mask of words holds."""
+        if not held.any():
+            return np.zeros(len(held))
+        shares: Floats = held @ np.array([self._shares.get(word, 0.0) for word in self.words])
+        return shares
+
+    @property
+    def is_unknown(self) -> bool:
+        """Tell whether no memory of the collections contains a word of what is asked."""
+        return self._statistics.frequencies.keys().isdisjoint(self._query.subject)
+
+    def weights(self) -> Mapping[str, float]:
+        """Return the rarity of each word of the query; 1 for each if nothing was searched by them."""
+        if "_statistics" not in self.__dict__:
+            return dict.fromkeys(self.words, 1.0)
+        return {word: self._statistics.rarity(word) for word in self.words}
+
+    def max_score(self) -> float:
+        """Return the score of a memory of mean length that contains each word of the query once."""
+        return sum(map(self._statistics.weight, self.words))
+
+    def _check(self) -> None:
+        if error := self._view.table.words_error:
+            raise error
+
+    @cached_property
+    def _scores(self) -> Floats:
+        weighted, lengths = self._weighted, self._texts.lengths
+        sums, repeats = self._texts.weigh(
+            [(self._find(word), weight) for word, weight in weighted.words.items()],
+            [(self._find(compound), weight) for compound, weight in weighted.compounds.items()],
+        )
+        once = self._view.once(("part", weighted.formula), lambda: weighted.formula.part(1, lengths))
+        sums *= once
+        for weight, rows, counts in repeats:
+            sums[rows] += weight * (weighted.formula.part(counts, lengths[rows]) - once[rows])
+        return sums
+
+    def _scores_of(self, rows: Rows) -> Floats:
+        weighted, lengths = self._weighted, self._texts.lengths[rows]
+        counts, words = self._texts.counts(weighted.terms, rows), len(weighted.words)
+        sums = np.zeros(len(rows))
+        for at, weight in enumerate(weighted.weights):
+            if at == words:  # only where a word stands
+                counts[words:] *= sums > 0
+            sums += weight * (counts[at] > 0)
+        once = weighted.formula.part(1, lengths)
+        scores = sums * once
+        for weight, times in zip(weighted.weights, counts, strict=True):
+            at_rows = np.flatnonzero(times > 1)
+            scores[at_rows] += weight * (weighted.formula.part(times[at_rows], lengths[at_rows]) - once[at_rows])
+        return scores
+
+    def _find(self, term: str) -> Found:
+        if term not in self._found:
+            self._found[term] = self._texts.find(term.split())
+        return self._found[term]
+
+    @cached_property
+    def _statistics(self) -> Statistics:
+        self._check()
+        memories, total, mask = self._view.once(("searched", self._searched), self._count_searched)
+        words = {*self.words, *(word for compound in self._query.phrases for word in compound.split())}
+        counts = {word: self._find(word).count(mask) for word in words}
+        frequencies = {word: count for word, count in counts.items() if count}
+        return Statistics(memories, total / max(memories, 1), frequencies)
+
+    def _count_searched(self) -> tuple[int, int, Mask | None]:
+        # Memories and words of the collections, and their mask unless they are all.
+        lengths = self._texts.lengths
+        mask = self._searched.mask(self._view) & self._view.table.present.all
+        memories = int(np.count_nonzero(mask))
+        if memories == len(lengths):
+            return memories, int(lengths.sum(dtype=np.int64)), None
+        return memories, int(lengths[mask].sum(dtype=np.int64)), mask
+
+    @cached_property
+    def _shares(self) -> Mapping[str, float]:
+        # The share of each word of the subject.
+        return self._statistics.shares(self._query.subject)
+
+    @cached_property
+    def _weighted(self) -> _Weighted:
+        statistics = self._statistics
+        return _Weighted(
+            {word: statistics.weight(word) for word in self.words},
+            {compound: statistics.weight(*compound.split()) for compound in self._query.phrases},
+            statistics.formula(*self._shape),
+        )

@@ -1,0 +1,82 @@
+"""The meaning of one query: how near the vectors of rows are, by their bytes in RAM, and exactly as they are kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ..embedding import Vector, Vectors
+from ..storage import codec, vector_rows
+from ..table.column import Floats, Rows
+from ..table.vectors import Similarities
+from ..table.view import View
+from .chosen import Chosen
+from .measures import cosines
+
+
+class VectorSearch:
+    """The search by the vector of one query.
+
+    Raises:
+        StorageError: the vectors cannot be read.
+    """
+
+    def __init__(self, view: View, query: Vector) -> None:
+        if view.table.vectors_error:
+            raise view.table.vectors_error
+        self._view, self.query = view, query
+        self._places, self._vectors = view.table.vector_places.all, view.table.vectors
+        self._fits = self._vectors.dim == len(query)
+
+    @property
+    def error(self) -> float:
+        """Return the greatest error of a similarity, since components are rounded."""
+        return self._vectors.error(self.query)
+
+    def similarities(self, chosen: Chosen) -> Similarities:
+        """Return the cosine of each chosen row, not exact, see `error`; minus infinity of one without a vector."""
+        if not self._fits:
+            return np.full(chosen.count, -np.inf, np.float32)
+        similarities: Similarities = self._of(chosen.rows) if chosen.are_few else chosen.of(self._all)
+        return similarities
+
+    def exact(self, rows: Rows) -> Floats:
+        """Return the cosine of some rows, rounded to six digits so that equal ones tie; NaN of one without a vector.
+
+        Raises:
+            StorageError: the vectors cannot be read.
+        """
+        similarities = np.full(len(rows), math.nan)
+        at = np.flatnonzero(self._places[rows] >= 0) if self._fits else rows[:0]
+        vector_ids = self._view.table.vector_ids.all[self._places[rows[at]]]
+        size = codec.size(len(self.query))
+        kept = [row for row in vector_rows.with_ids(self._view.snapshot, np.unique(vector_ids)) if len(row[1]) == size]
+        if kept:
+            ids = np.array([vector_id for vector_id, _ in kept], np.int64)
+            of_ids = cosines(codec.distances([blob for _, blob in kept], self.query))
+            places = np.searchsorted(ids, vector_ids)
+            is_kept = ids.take(places, mode="clip") == vector_ids
+            similarities[at[is_kept]] = of_ids[places[is_kept]]
+        return similarities
+
+    def vectors_of(self, memory_ids: Collection[int]) -> tuple[Sequence[int], Vectors]:
+        """Read the vectors of some memories: which of them have one, and these, of unit length."""
+        dim = len(self.query)
+        rows = vector_rows.of_memories(self._view.snapshot, memory_ids, size=codec.size(dim))
+        return [memory_id for memory_id, _ in rows], codec.decode([blob for _, blob in rows], dim)
+
+    @cached_property
+    def _all(self) -> Similarities:
+        # The place of a row without a vector is -1, the last one.
+        of_vectors = self._vectors.similarities(self.query, self._view.table.vector_ids.size)
+        return np.append(of_vectors, np.float32(-np.inf)).take(self._places)
+
+    def _of(self, rows: Rows) -> Similarities:
+        similarities = np.full(len(rows), -np.inf, np.float32)
+        at = np.flatnonzero(self._places[rows] >= 0)
+        places, back = np.unique(self._places[rows[at]], return_inverse=True)
+        similarities[at] = self._vectors.similarities_of(self.query, places)[back]
+        return similarities

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ..memory.conditions.places import POSITION
 from ..memory.config.parameters import Parameters
-from ..memory.search.pipeline import MAX_FOLDED_IDS
+from ..memory.search.folding import MAX_FOLDED_IDS
 from ..memory.search.query import Query
 from .ask import FROM, NEWEST_FIRST
 from .conditions import Sql, all_of, join, position_at

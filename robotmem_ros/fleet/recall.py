@@ -21,6 +21,7 @@ from ..memory.search.fading import ALL_FADED, of_faded
 from ..memory.search.hits import Hit, ScoreExplanation, ScorePart
 from ..memory.search.query import Query
 from ..memory.search.reasons import not_relevant
+from ..memory.search.recall import EQUAL, NEARLY
 from ..memory.search.result import Mode, RecallResult
 from ..memory.search.scoring import (
     ADD,
@@ -32,7 +33,6 @@ from ..memory.search.scoring import (
     relevance,
     scoring_steps,
 )
-from ..memory.search.spatial import EQUAL, NEARLY
 from ..memory.search.text_index.bm25 import Statistics
 from ..memory.storage.traits import Traits
 from ..memory.text.analysis import Analysis, analyse
@@ -146,7 +146,7 @@ class _Recall:
         return self._first(search, condition)
 
     def _nearest_with_all(self, condition: Sql, place: Place) -> RecallResult | None:
-        # As in search/spatial.py: with all words and phrases, else all words, else all but single letters and digits.
+        # As in search/recall.py: with all words and phrases, else all words, else all but single letters and digits.
         subject = tuple(self._analysis.subject)
         wholes = (*subject, *self._analysis.phrases), subject, tuple(word for word in subject if len(word) > 1)
         for terms in dict.fromkeys(filter(None, wholes)) if self._words else ():
@@ -236,7 +236,7 @@ class _Recall:
         return by_words == self._depth or self._finding == searches.anyof(self._words)
 
     def _scored(self, matches: Sequence[_Match]) -> Sequence[_Match]:
-        # As `search/relevance.py` does for a file.
+        # As `search/ranking.py` does for a file.
         parameters = self.asker.parameters
         fuse = partial(reciprocal_rank_fusion, weights=Weights.of(parameters), k=parameters.rrf_k)
         by_words, by_meaning = map(_positions, _ranks(matches))

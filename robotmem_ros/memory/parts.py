@@ -28,7 +28,7 @@ from .objects.objects import Objects
 from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
 from .search.attributes import AttributeIndex
-from .search.pipeline import Pipeline
+from .search.recall import Recall
 from .search.reranking import Reranker
 from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
@@ -129,15 +129,7 @@ class Parts:
             threads=self.threads,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
-        self.pipeline = Pipeline(
-            self.database,
-            self.embedders,
-            self.texts,
-            self.vectors,
-            self.threads,
-            self.attributes,
-            reranker,
-        )
+        self.recall = Recall(self.database, self.tables, self.embedders, self.threads, reranker)
 
     def now(self) -> int:
         """Return the time of the robot's clock in nanoseconds; 0 while it has none."""

@@ -345,7 +345,7 @@ class RobotMemory:
         caller, start = validation.name("caller", request.caller), time.perf_counter()
         with parts.database.query_priority.query():
             begun = parts.usage.begin() if request.count_usage else 0
-            result = parts.pipeline.run(parsed, self.parameters)
+            result = parts.recall.run(parsed, self.parameters)
         if request.count_usage:
             parts.usage.add(parsed, result, caller, (time.perf_counter() - start) * 1e3, begun)
         return result

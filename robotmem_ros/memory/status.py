@@ -81,8 +81,8 @@ def status(parts: Parts, *trouble: str) -> Status:
         intake = intake_rows.read(snapshot)
         foreign, change = _of_another_model(snapshot, embedder), _change_of_model(snapshot)
         doubt = lived_days.doubt(snapshot, parts.now())
-        no_text = text_rows.failure(snapshot) or parts.pipeline.failures.text
-    no_vectors = parts.pipeline.failures.vector
+        no_text = text_rows.failure(snapshot) or parts.recall.failures.text
+    no_vectors = parts.recall.failures.vector
     has_vectors = embedder.available and not foreign and not no_vectors
     vectors = counts["vector"]
     without_vector = counts["memory"] - vectors

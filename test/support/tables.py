@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.search.table_recall import TableRecall
 from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.table.table import Table
 from robotmem_ros.memory.table.view import View
@@ -39,22 +34,6 @@ def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
         }
         for row in rows.tolist()
     } | {0: {"holding": [_holding(table, term) for term in TERMS], "vectors": table.linked}}
-
-
-@contextmanager
-def from_table(memory: RobotMemory) -> Iterator[None]:
-    """Let a memory recall from its table; other memories, and this one afterwards, from their indexes."""
-    before = memory.parts.pipeline
-    setattr(memory.parts, "pipeline", _recall_of(memory))  # noqa: B010
-    try:
-        yield
-    finally:
-        memory.parts.pipeline = before
-
-
-@cache
-def _recall_of(memory: RobotMemory) -> TableRecall:
-    return TableRecall.like(memory.parts.pipeline)
 
 
 def _holding(table: Table, term: list[str]) -> list[int]:

@@ -12,15 +12,25 @@ and not covered yet. So a group has the rank of its best member, and where place
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import islice
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..conditions.sql import EVERY_MEMORY, Sql
+import numpy as np
+
+from ..conditions.condition import value_at
+from ..conditions.places import AREA_PATH, POSITION, context_field
 from ..config.label_rules import LabelRules
-from ..storage import twin_rows
-from ..storage.candidates import Candidates
-from ..storage.snapshot import Snapshot
+from ..models import Kind
+from ..storage import table_rows
+from ..storage.value_rows import points, values_of
+from ..table.column import Rows
+from ..text.normal_form import digest
+from .chosen import Chosen
+
+Point = Sequence[float]
+MAX_FOLDED_IDS = 100
+"""Folded memories of a hit that are named."""
 
 
 class Group(NamedTuple):
@@ -35,50 +45,102 @@ class Group(NamedTuple):
 
 
 class Folding:
-    """The groups of candidates that also meet a condition; each is looked up once.
+    """The groups of chosen rows. `compared` is the field that places are compared by; empty if they are not."""
 
-    `rules` give metres for a label. `compared` is the field that places are compared by; empty if they are not.
-    """
+    def __init__(self, chosen: Chosen, rules: LabelRules, compared: str) -> None:
+        self._view, self._rules, self._compared = chosen.view, rules, compared
+        self._left = chosen.mask.copy()
+        """The rows that no group covers."""
+        self._texts: dict[int, tuple[str, str]] = {}
+        """Content and context of memories, by id."""
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        candidates: Candidates,
-        rules: LabelRules,
-        compared: str,
-        also: Sql = EVERY_MEMORY,
-    ) -> None:
-        self._snapshot = snapshot
-        self._candidates = candidates
-        self._rules = rules
-        self._compared = compared
-        self._also = also
-        self._members: dict[int, list[int]] = {}
-
-    def groups(self, best_first: Sequence[int], n: int) -> list[Group]:
-        """Fold ranked candidates into at most `n` groups, best first."""
+    def groups(self, best_first: Iterable[int], n: int) -> list[Group]:
+        """Fold ranked rows into at most `n` groups, best first."""
         groups: list[Group] = []
-        covered_ids: set[int] = set()
-        for position, memory_id in enumerate(best_first):
-            if memory_id in covered_ids:
+        for row in best_first:
+            if not self._left[row]:
                 continue
-            if memory_id not in self._members:
-                # Most have no other of the same text: as many are looked up at once as are wanted.
-                rest = islice(best_first, position, None)
-                self._look_up([*islice((other for other in rest if other not in covered_ids), n)])
-            members = [member for member in self._same_as(memory_id) if member not in covered_ids]
-            covered_ids.update(members)
-            groups.append(Group(memory_id, members[0], tuple(members[1:])))
+            rows = self._same_as(row)
+            self._left[rows] = False
+            ids = self._view.ids[rows]
+            ids = ids[np.lexsort((-ids, -self._view.observed_at[rows]))]
+            newest, *rest = ids.tolist()
+            groups.append(Group(int(self._view.ids[row]), newest, tuple(rest)))
             if len(groups) == n:
                 break
         return groups
 
-    def _look_up(self, ids: Sequence[int]) -> None:
-        twins = twin_rows.with_twins(self._snapshot, ids, self._compared, self._rules.greatest_radius)
-        self._members.update({memory_id: [memory_id] for memory_id in ids if memory_id not in twins})
+    def _same_as(self, row: int) -> Rows:
+        table, alone = self._view.table, np.array([row])
+        keys = table.numbers["text_key"].all
+        rows = np.flatnonzero(keys == keys[row])
+        rows = rows[self._left[rows]]
+        if len(rows) < 2 or (self._compared and self._view.confirmed[row] >= 0):
+            return alone
+        for name in ("kind", "collection", "label", "perception_type"):
+            codes = table.names[name].codes
+            rows = rows[codes[rows] == codes[row]]
+        rows = self._of_same_content(row, rows)
+        if table.names["kind"].value(row) is Kind.FACT:
+            spaces = table.names["space"].codes
+            rows = rows[spaces[rows] == spaces[row]]
+            rows = self._only(rows, lambda other: self._text(other)[1] == self._text(row)[1])
+        return self._at_same_place(row, rows) if self._compared and len(rows) > 1 else rows
 
-    def _same_as(self, memory_id: int) -> list[int]:
-        if memory_id not in self._members:
-            alike = twin_rows.alike(self._snapshot, memory_id, self._rules.radius, self._compared, self._also)
-            self._members[memory_id] = self._candidates.filter(self._snapshot, alike) or [memory_id]
-        return self._members[memory_id]
+    def _of_same_content(self, row: int, rows: Rows) -> Rows:
+        # Equal texts have equal keys; of the others one of each key is compared.
+        keys = self._view.table.numbers["content_key"].all[rows]
+        different, first = np.unique(keys, return_index=True)
+        if len(different) == 1:
+            return rows
+        self._read(rows[first])
+        own = digest(self._text(row)[0])
+        same = [digest(self._text(int(other))[0]) == own for other in rows[first]]
+        return rows[np.isin(keys, different[same])]
+
+    def _at_same_place(self, row: int, rows: Rows) -> Rows:
+        rows = rows[self._view.confirmed[rows] < 0]
+        radius = self._rules.radius(self._view.table.names["label"].value(row))
+        if not np.isnan(self._view.pose[0][row]):
+            gaps = [axis[rows] - axis[row] for axis in self._view.pose]
+            rows = rows[sum(gap * gap for gap in gaps) <= radius * radius]
+        spaces = self._view.table.names["space"].codes
+        rows = rows[spaces[rows] == spaces[row]] if self._points(row) else rows
+        self._read(rows)
+        own, area = self._points(row), self._area(row)
+        return self._only(rows, lambda other: other == row or (
+            _are_near(own, self._points(other), radius) and (bool(own) or area == self._area(other))
+        ))  # fmt: skip
+
+    def _only(self, rows: Rows, holds: Callable[[int], bool]) -> Rows:
+        self._read(rows)
+        return rows[[holds(row) for row in rows.tolist()]] if len(rows) else rows
+
+    def _points(self, row: int) -> Mapping[str, Point]:
+        found = {context_field(path): point for path, point in points(values_of(self._text(row)[1]))}
+        places: dict[str, Point] = {
+            name: point for name, point in found.items() if name.startswith("spatial.") or name == self._compared
+        }
+        if not np.isnan(self._view.pose[0][row]):
+            places[POSITION] = [float(axis[row]) for axis in self._view.pose]
+        return places
+
+    def _area(self, row: int) -> object:
+        return value_at(json.loads(self._text(row)[1]), AREA_PATH)
+
+    def _text(self, row: int) -> tuple[str, str]:
+        if row not in self._texts:
+            self._read(np.array([row]))
+        return self._texts[row]
+
+    def _read(self, rows: Rows) -> None:
+        new = sorted({*rows.tolist()} - self._texts.keys())
+        if new:
+            ids = self._view.ids[new]
+            self._texts.update(zip(new, table_rows.contents(self._view.snapshot, ids), strict=True))
+
+
+def _are_near(one: Mapping[str, Point], other: Mapping[str, Point], radius: float) -> bool:
+    return one.keys() == other.keys() and all(
+        sum((a - b) * (a - b) for a, b in zip(one[name], other[name], strict=False)) <= radius * radius for name in one
+    )

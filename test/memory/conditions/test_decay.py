@@ -35,7 +35,7 @@ def look(
 ) -> RecallResult:
     """What there is, without counting as recalled."""
     request = RecallRequest(n=10, min_confidence=min_confidence, context_filter=context_filter, after=0)
-    return memory.parts.pipeline.run(parse_query(memory.parameters, request, decay=memory.decay()), memory.parameters)
+    return memory.parts.recall.run(parse_query(memory.parameters, request, decay=memory.decay()), memory.parameters)
 
 
 def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:

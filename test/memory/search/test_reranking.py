@@ -117,7 +117,7 @@ def test_a_failure_leaves_the_order_and_tells_the_reason(
 def test_a_service_that_failed_is_left_alone(service: EmbeddingService, open_memory: OpenMemory) -> None:
     memory = filled(open_memory(rerank_url=service.url))
     for failure, least in (("500", 50), ("429", 80), ("slow", 50)):
-        memory.parts.pipeline.reranker._cooldown = cooldown = Cooldown()
+        memory.parts.recall.reranker._cooldown = cooldown = Cooldown()
         service.failure = failure
         memory.recall("red mug")
         count = len(service.requests)
@@ -125,7 +125,7 @@ def test_a_service_that_failed_is_left_alone(service: EmbeddingService, open_mem
         assert "the next attempt is in" in memory.recall("red mug").reason
         assert len(service.requests) == count
         assert cooldown.seconds_left > least
-    memory.parts.pipeline.reranker._cooldown = Cooldown()
+    memory.parts.recall.reranker._cooldown = Cooldown()
     assert memory.recall("red mug").reason == ""
 
 
@@ -135,7 +135,7 @@ def test_a_recall_that_took_its_time_already_does_not_wait_for_the_service(
     memory = filled(open_memory(rerank_url=service.url))
     result = memory.recall("red mug", n=5)
     count = len(service.requests)
-    late = memory.parts.pipeline.reranker.rerank("red mug", result, 2, time.monotonic() - 60)
+    late = memory.parts.recall.reranker.rerank("red mug", result, 2, time.monotonic() - 60)
     assert late.hits == result.hits[:2]
     assert late.reason == "not reranked: no time was left"
     assert len(service.requests) == count

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -22,6 +21,9 @@ from robotmem_ros.memory.search.session_context import (
     neighbors_of_best,
     read_places,
 )
+from robotmem_ros.memory.search.vector_search import VectorSearch
+from robotmem_ros.memory.table.table import Table
+from robotmem_ros.memory.table.view import View
 
 from ...support.embedders import WordVectors
 from ..conftest import OpenMemory
@@ -94,7 +96,7 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors_if_it_is_nea
     with memory.parts.database.snapshot() as snapshot:
         before = Measures.of([1, 2, 3, 4], cosine=np.full(4, 0.75))
         places = read_places(snapshot, [1, 2, 3, 4])
-        vectors_of = partial(memory.parts.vectors.vectors_of, snapshot, dim=len(query))
+        vectors_of = VectorSearch(View(Table.empty(), snapshot), query).vectors_of
         measured = measure_in_session(vectors_of, query, before, places, 0.3)
         assert measure_in_session(vectors_of, query, before, places, 0.0) is before
         first_alone = Measures.of([1], cosine=np.array([0.75]))
@@ -120,7 +122,7 @@ def test_equal_sums_of_vectors_are_equally_near(texts: list[tuple[str, str]]) ->
         with memory.parts.database.snapshot() as snapshot:
             ids = list(range(1, len(texts) + 1))
             places = read_places(snapshot, ids)
-            vectors_of = partial(memory.parts.vectors.vectors_of, snapshot, dim=len(query))
+            vectors_of = VectorSearch(View(Table.empty(), snapshot), query).vectors_of
             before = Measures.of(ids, cosine=np.ones(len(ids)))
             measured = measure_in_session(vectors_of, query, before, places, 0.3)
     by_directions: dict[tuple[str, frozenset[tuple[str, Fraction]]], set[float]] = {}

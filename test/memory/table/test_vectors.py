@@ -1,4 +1,4 @@
-"""Vectors in RAM give those that may be the nearest, in blocks, by their signs among very many, and of some alone."""
+"""Vectors in RAM: how near they are to a query, in blocks, all of them and some alone."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from robotmem_ros.memory.models import Vector
 from robotmem_ros.memory.storage import codec
 from robotmem_ros.memory.table import vectors
 from robotmem_ros.memory.table.column import Floats
-from robotmem_ros.memory.table.vectors import Vectors, first_of
+from robotmem_ros.memory.table.vectors import Vectors
 
 from ...support.vector_corpus import clustered
 
-DIM, COUNT, N = 64, 5000, 5
+DIM, COUNT = 64, 5000
 ALL = clustered(COUNT + 20, 3, dim=DIM)
 
 
-@pytest.fixture(params=[1 << 18, 1000], ids=["all compared", "by their signs"])
-def held(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Vectors:
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Vectors:
     """Many vectors, put in pieces, in blocks of which the last one is not full."""
-    monkeypatch.setattr(vectors, "_MANY", request.param)
     monkeypatch.setattr(vectors, "ROWS", 1024)
     made = Vectors(DIM)
     rows = codec.upper_bytes(codec.encode(ALL[:COUNT]), DIM)
@@ -37,30 +36,24 @@ def cosines(query: Vector, places: npt.NDArray[np.intp]) -> Floats:
 
 
 @pytest.mark.parametrize("share", [1.0, 0.6, 0.05])
-def test_the_nearest_are_among_those_that_may_be(held: Vectors, share: float) -> None:
+def test_similarities_are_cosines_but_for_their_error(held: Vectors, share: float) -> None:
     wanted = np.flatnonzero(np.random.default_rng(1).random(COUNT) < share)
-    found = missed = 0
     for query in ALL[COUNT:]:
-        near = held.near(query, None if share == 1 else wanted, COUNT, N)
-        chosen = near.places[first_of(near.similarities, N, near.error)]
-        nearest = wanted[np.argsort(-cosines(query, wanted))[:N]]
-        missed += len({*nearest.tolist()} - {*chosen.tolist()})
-        found += len(nearest)
-        assert np.abs(near.similarities - cosines(query, near.places)).max() <= near.error + 0.01
-        assert np.isin(chosen, wanted).all()
-    assert missed <= found // 50
+        of_wanted = held.similarities_of(query, wanted)
+        assert np.abs(of_wanted - cosines(query, wanted)).max() <= held.error(query)
+        assert held.similarities(query, COUNT)[wanted] == pytest.approx(of_wanted, abs=1e-6)
 
 
 def test_what_is_put_again_counts_as_it_is_now_and_what_is_behind_does_not_count(held: Vectors) -> None:
     query = ALL[7]
     held.put(4000, codec.upper_bytes(codec.encode(ALL[:100]), DIM))
-    near = held.near(query, None, 4100, 2)
-    best = near.places[np.argsort(-near.similarities, kind="stable")[:2]].tolist()
-    assert sorted(best) == [7, 4007]
-    assert held.near(query, None, 4000, 1).places.max() < 4000
+    similarities = held.similarities(query, 4100)
+    assert sorted(np.argsort(-similarities, kind="stable")[:2].tolist()) == [7, 4007]
+    assert len(held.similarities(query, 4000)) == 4000
 
 
 def test_bytes_of_no_vector_are_no_neighbour(held: Vectors) -> None:
     held.put(COUNT, np.zeros((1, DIM), np.int8))
-    near = held.near_of(ALL[0], np.array([0, COUNT]))
-    assert near.places[first_of(near.similarities, 2, near.error)].tolist() == [0]
+    assert held.similarities_of(ALL[0], np.array([0, COUNT]))[1] == -np.inf
+    assert held.similarities(ALL[0], COUNT + 1)[COUNT] == -np.inf
+    assert held.similarities(ALL[0], COUNT).min() > -1.1

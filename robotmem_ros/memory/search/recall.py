@@ -1,8 +1,17 @@
-"""Recall from a table in RAM: conditions are a mask of all rows; words, meaning, distance or time order what is left.
+"""Recall: the whole way from a query to its result, stage by stage.
 
-    query -> mask -> words | meaning -> fusion -> scoring steps -> fold -> read -> normalise
+    query -> mask -> words | meaning -> blend -> scoring steps -> fold -> read -> normalise
 
-What a recall gives is told in `pipeline.py`; the tests hold both to the same results.
+Conditions (collection, session, confidence, kind, window, context filter, distance) are a mask of the rows of the table
+and hold before anything is ranked. With a spatial sort, distance orders those that match the text. Without a text and a
+spatial sort, time orders the rows. If no memory is relevant to the text, the result is empty, unless a condition says
+what, where or when. If the caller names no bound of confidence and nothing fresh matches, all of this is done again
+with what has faded.
+
+Near a place, a memory matches if it contains all words of the query, errand words such as `nearest` apart, and its
+phrases. If none does: all words; if none does: all words but single letters and digits, which tell things of one kind
+apart. Otherwise the most relevant memory, or each of several, tells what is meant: those match that contain the words
+of the query which it contains, or, if it contains none, those that are nearly as relevant.
 """
 
 from __future__ import annotations
@@ -34,10 +43,9 @@ from ..text.analysis import analyse
 from .chosen import Chosen
 from .fading import ALL_FADED, of_faded
 from .failures import Failures
-from .folding import Group
+from .folding import MAX_FOLDED_IDS, Folding, Group
 from .hits import Hit, ScoreExplanation
 from .names import check_names, notes
-from .pipeline import MAX_FOLDED_IDS, Pipeline
 from .places import unknown_positions
 from .query import Query
 from .ranking import RankedMemories, Ranking
@@ -45,21 +53,23 @@ from .reasons import why_nothing
 from .reranking import CANDIDATES, Reranker
 from .result import Mode, RecallResult
 from .scoring import normalise
-from .spatial import EQUAL, NEARLY
 from .stopwatch import Stopwatch
-from .table_folding import TableFolding
 from .table_reasons import chosen, left_out, may_have_faded, unconfirmed, without_position
 from .text_search import TextSearch
 
 _GROWTH = 4
 """The factor by which each further look goes deeper."""
+NEARLY = 0.7
+"""The least relevance that matches, over that of the most relevant memory."""
+EQUAL = 1e-6
+"""Memories whose relevance differs by less are equally relevant."""
 _NO_DISTANCES: Mapping[int, float] = {}
 _UNSCORED = ScoreExplanation(0.0, 0.0, 0, 0, (), 0.0)
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class TableRecall:
+class Recall:
     """Answers queries from the table of a database. Safe to use from several threads."""
 
     database: Database
@@ -68,12 +78,6 @@ class TableRecall:
     threads: Executor
     reranker: Reranker
     failures: Failures = field(default_factory=Failures)
-
-    @classmethod
-    def like(cls, pipeline: Pipeline) -> TableRecall:
-        """Return one for the database of a pipeline, with the same models and threads."""
-        tables = Tables(pipeline.database)
-        return cls(pipeline.database, tables, pipeline.embedders, pipeline.threads, pipeline.reranker)
 
     def run(self, query: Query, parameters: Parameters) -> RecallResult:
         """Run the stages for one query, on one snapshot of the database.
@@ -99,11 +103,11 @@ class TableRecall:
             if embedder is not (embedder := self.embedders.of(summary.model)) and embeds:
                 embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
-            relevance = Ranking(
+            ranking = Ranking(
                 view, parameters, texts, self.database.tokens_missing, embedding, embedder.name, times.lap,
                 self.failures,
             )  # fmt: skip
-            result = _Recall(view, query, parameters, relevance, texts, times).result()
+            result = _Recall(view, query, parameters, ranking, texts, times).result()
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)
             times.lap("reranking")
@@ -121,7 +125,7 @@ class _Recall:
     view: View
     query: Query
     parameters: Parameters
-    relevance: Ranking
+    ranking: Ranking
     texts: TextSearch
     times: Stopwatch
 
@@ -166,7 +170,7 @@ class _Recall:
             return []
 
     def _by_relevance(self, candidates: Chosen) -> RecallResult:
-        depth, n = self.relevance.depth(self.query.n), self.query.n
+        depth, n = self.ranking.depth(self.query.n), self.query.n
         ranking = self._judged(self._rank(candidates, depth))
         if not ranking.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
             return self._read(recent, self._judged(ranking.with_all(group.best for group in recent)))
@@ -198,8 +202,7 @@ class _Recall:
                 return self._read((), match_ranking)
             ranking = match_ranking.replaced_by(ranking)
         reasons = [*unknown_positions(self.view.snapshot, place.field)]
-        if self.query.text or len(ids) < self.query.n:
-            reasons += self._sentences(without_position(self.query, self.texts, candidates, place.field))
+        reasons += self._sentences(without_position(self.query, self.texts, candidates, place.field))
         ranking = replace(ranking, reason="; ".join(filter(None, (ranking.reason, *reasons))))
         return self._read(groups, ranking, self._distances(ids, metres))
 
@@ -209,13 +212,13 @@ class _Recall:
         return dict(zip(sorted_ids.tolist(), of_rows, strict=True))
 
     def _matching(self, candidates: Chosen) -> tuple[Chosen, RankedMemories | None]:
-        # The candidates that match the text, see spatial.py, and the ranking that tells so; None if they contain it.
+        # The candidates that match the text, see above, and the ranking that tells so; None if they contain it.
         subject, phrases = analyse(self.query.text).subject, analyse(self.query.text).phrases
         with suppress(StorageError):  # the ranking says so
             for terms in (*subject, *phrases), subject, [word for word in subject if len(word) > 1]:
-                if self.relevance.has_text and (whole := candidates.and_(self.texts.holding(terms))).count:
+                if self.ranking.has_text and (whole := candidates.and_(self.texts.holding(terms))).count:
                     return whole, None
-        depth = self.relevance.depth(self.query.n)
+        depth = self.ranking.depth(self.query.n)
         ranking = self._rank(candidates, depth)
         if not ranking.evidence:
             return candidates if self.query.takes_best else candidates.only(()), ranking
@@ -259,10 +262,10 @@ class _Recall:
             return [Group(key, key) for key in ids]
         place = self.query.spatial_sort
         compared = (place.field.name if place else POSITION) if self.query.compares_places else ""
-        return TableFolding(candidates, self.parameters.label_rules(), compared).groups(best_first, n)
+        return Folding(candidates, self.parameters.label_rules(), compared).groups(best_first, n)
 
     def _rank(self, candidates: Chosen, depth: int) -> RankedMemories:
-        return self.relevance.rank(candidates, depth, explain=self.query.explain)
+        return self.ranking.rank(candidates, depth, explain=self.query.explain)
 
     def _judged(self, ranking: RankedMemories) -> RankedMemories:
         return ranking.judged(self.query.min_relevance)

@@ -24,8 +24,8 @@ from ..memory.search.counts import MAX_N, Count, CountField, CountQuery, Counts,
 from ..memory.search.query import Query, parse_query
 from ..memory.search.request import DEADLINE, MAX_DEADLINE, RecallRequest, Scope, TimelineRequest
 from ..memory.search.result import Mode, RecallResult
+from ..memory.search.selection import complete
 from ..memory.search.timeline import Position, Timeline, TimelineEntry, parse_timeline
-from ..memory.search.visits import last_visit
 from ..memory.status import Status
 from ..memory.storage import revisions, tag_rows
 from ..memory.storage.overview import overview
@@ -187,9 +187,7 @@ class FleetMemory(RobotMemory):
     def complete(self, conditions: Iterable[Condition]) -> tuple[Condition, ...]:
         """Return conditions with what only the robot's own file tells of them."""
         return tuple(
-            replace(condition, end=self._access.read(last_visit, condition))
-            if isinstance(condition, SinceLastVisit)
-            else condition
+            self._access.ask(complete, condition) if isinstance(condition, SinceLastVisit) else condition
             for condition in conditions
         )
 

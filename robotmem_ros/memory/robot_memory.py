@@ -381,7 +381,7 @@ class RobotMemory:
         request, parts = TimelineRequest(**arguments_in(locals())), self.parts
         _check_scope(request.scope, request.deadline)
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
-        return self._access.query(read_timeline, query)
+        return self._access.ask(read_timeline, query)
 
     def reload_areas(self) -> None:
         """Read `areas_file` again at once, as after a change by this program; others are seen within a second."""
@@ -398,7 +398,7 @@ class RobotMemory:
             InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
         """
         since, until = self._access.window(after, before)
-        return self._access.query(
+        return self._access.ask(
             read_density, self._access.clock(), bins=bins, after=since, before=until, collection=collection
         )
 
@@ -439,7 +439,7 @@ class RobotMemory:
         """
         _check_scope(scope, deadline)
         query = parse_counts(field, collection=collection, n=n)
-        return self._access.query(read_counts, query, self.parameters, self.parts.areas.by_name())
+        return self._access.ask(read_counts, query, self.parameters, self.parts.areas.by_name())
 
     def forget(self, memory_id: int | Iterable[int], reason: str) -> None:
         """Withdraw a memory, or many at once: no recall finds it any more; the row stays, with the reason.

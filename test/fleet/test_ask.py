@@ -19,11 +19,11 @@ from robotmem_ros.fleet.recall import recall
 from robotmem_ros.fleet.searches import SETTINGS
 from robotmem_ros.memory import Kind, RobotMemory
 from robotmem_ros.memory.conditions.condition import Condition
-from robotmem_ros.memory.conditions.spatial import SinceLastVisit, distance
+from robotmem_ros.memory.conditions.spatial import distance
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.search.fading import of_faded
 from robotmem_ros.memory.search.query import Query
-from robotmem_ros.memory.search.visits import last_visit
+from robotmem_ros.memory.search.selection import complete
 
 from ..support.clock import Clock
 from ..support.embedders import WordVectors
@@ -91,13 +91,8 @@ class Asked:
 
     def conditions(self, query: Query) -> tuple[Condition, ...]:
         """Return the conditions of a query, complete by what only the robot's file tells."""
-        with self.world.memory.parts.database.snapshot() as snapshot:
-            return tuple(
-                replace(condition, end=last_visit(snapshot, condition))
-                if isinstance(condition, SinceLastVisit)
-                else condition
-                for condition in query.conditions
-            )
+        with self.world.memory.parts.tables.reading() as view:
+            return tuple(complete(view, condition) for condition in query.conditions)
 
 
 def are_alike(one: ReferenceMemory, other: ReferenceMemory, query: Query) -> bool:

@@ -18,7 +18,7 @@ from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.conditions.comparison import OWN_FIELDS, filter_name
 from robotmem_ros.memory.conditions.condition import value_at
 from robotmem_ros.memory.context_path import join, split
-from robotmem_ros.memory.storage import value_rows
+from robotmem_ros.memory.search.paths import known_paths
 
 KEYS = st.one_of(
     st.sampled_from(
@@ -71,8 +71,8 @@ def test_keys_without_a_dot_need_no_quotes(path: str) -> None:
 def test_every_path_of_any_context_can_be_asked_for(memory: RobotMemory, context: dict[str, Any]) -> None:
     collection = f"c{next(NUMBERS)}"
     memory_id = memory.learn(f"fact {collection}", context, collection=collection).memory_id
-    with memory.parts.database.snapshot() as snapshot:
-        listed = value_rows.paths(snapshot, 1_000_000)
+    with memory.parts.tables.reading() as view:
+        listed = known_paths(view)
     mine = dict(paths_in(context))
     names = {split(path): filter_name(path) for path in listed}
     assert mine.keys() <= names.keys()
@@ -145,4 +145,4 @@ def test_a_file_whose_paths_have_another_form_is_indexed_again(tmp_path: Path) -
         assert len(memory.recall(context_filter={'"a.b"': 1})) == 1
         assert len(memory.recall(spatial_sort={"field": 'spatial."at.goal"', "target": [0, 0]})) == 1
         with memory.parts.database.snapshot() as snapshot:
-            assert "old form" not in value_rows.paths(snapshot, 100)
+            assert ("old form",) not in snapshot.rows("SELECT path FROM json_paths")

@@ -64,11 +64,6 @@ def rows(table: str, test: str, *arguments: object, each_once: bool = True) -> S
     )
 
 
-def behind(observed_at: int, memory_id: int, *, oldest_first: bool) -> Sql:
-    """Require to stand behind a memory in the order of time, in nanoseconds by the robot's clock."""
-    return Sql(f"(m.observed_at, m.id) {'>' if oldest_first else '<'} (?, ?)", (observed_at, memory_id))
-
-
 def in_source(source: Source) -> Sql:
     """Require to be among what a source lists, for what cannot be checked of one memory at a time."""
     return Sql(f"m.id IN ({source.sql})", source.arguments, source)

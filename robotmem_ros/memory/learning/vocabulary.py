@@ -77,7 +77,7 @@ def _key(field: str, tag: str) -> str:
 
 def _check_known(snapshot: Snapshot, field: str, tag: str) -> None:
     if not tag_rows.exists(snapshot, tag):
-        near = did_you_mean(tag, (entry.tag for entry in tag_rows.read(snapshot, "")))
+        near = did_you_mean(tag, tag_rows.names(snapshot))
         raise InvalidFieldError(field, tag, f"is the name of no tag{near}")
 
 

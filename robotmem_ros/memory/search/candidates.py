@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ..conditions.attributes import Collections, Lasting
 from ..conditions.condition import Condition
-from ..conditions.spatial import SinceLastVisit
 from ..conditions.sql import ACTIVE, Sql
 from ..storage.candidates import Candidates
 from ..storage.collection_rows import sizes
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from .attributes import Tests
-from .names import check_names
-from .visits import last_visit
 
 
 def find_candidates(
@@ -25,16 +21,9 @@ def find_candidates(
     include_inactive: bool = False,
     tests: Tests | None = None,
 ) -> Candidates:
-    """Turn conditions into SQL, and into tests by attributes in RAM where there are such.
-
-    Raises:
-        FrameMismatchError: a position is in a frame that cannot be compared.
-        InvalidFieldError: a condition cannot be met in this database.
-    """
-    conditions = tuple(conditions)
-    check_names(snapshot, conditions)
+    """Turn complete conditions into SQL, and into tests by attributes in RAM where there are such."""
     summary = overview(snapshot)
-    limits = [_complete(snapshot, limit) for limit in conditions if limit.leaves_out_any(summary)]
+    limits = [limit for limit in conditions if limit.leaves_out_any(summary)]
     parts = [
         as_sql(snapshot, part, tests) for limit in limits for part in limit.parts() if part.leaves_out_any(summary)
     ]
@@ -45,13 +34,6 @@ def find_candidates(
 def as_sql(snapshot: Snapshot, condition: Condition, tests: Tests | None) -> Sql:
     """Return one part of a condition in SQL, with its test in RAM where there is one."""
     return _sized(snapshot, condition, tests)._replace(test=tests and condition.in_ram(tests))
-
-
-def _complete(snapshot: Snapshot, condition: Condition) -> Condition:
-    # What only all memories together tell.
-    if not isinstance(condition, SinceLastVisit):
-        return condition
-    return replace(condition, end=last_visit(snapshot, condition))
 
 
 def _sized(snapshot: Snapshot, condition: Condition, tests: Tests | None) -> Sql:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
+import numpy as np
+
 from .. import validation
 from ..areas import Area
+from ..conditions.attributes import with_parents
+from ..conditions.places import AREA_PATH
 from ..conditions.spatial import InAreas
 from ..config.parameters import Parameters
-from ..storage import count_rows
-from ..storage.snapshot import Snapshot
+from ..storage import table_rows, tag_rows
+from ..storage.tag_rows import Tag, TagMeta
+from ..table.column import Mask
+from ..table.view import View
 from .places import pose_field
 
 DEFAULT_N = 1000
@@ -28,6 +35,13 @@ class CountField(str, Enum):
     AREAS = "areas"
     SESSIONS = "sessions"
     KINDS = "kinds"
+
+
+_COLUMNS = {
+    CountField.COLLECTIONS: "collection",
+    CountField.CATEGORIES: "category",
+    CountField.SESSIONS: "session_id",
+}
 
 
 class Count(NamedTuple):
@@ -76,33 +90,56 @@ def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_
     )
 
 
-def read_counts(snapshot: Snapshot, query: CountQuery, parameters: Parameters, areas: Mapping[str, Area]) -> Counts:
+def read_counts(view: View, query: CountQuery, parameters: Parameters, areas: Mapping[str, Area]) -> Counts:
     """Count, largest first and then in alphabetical order; what no memory has is left out."""
-    if query.field in {CountField.COLLECTIONS, CountField.KINDS}:
-        counts = _from_table(snapshot, query)
+    here = _active(view, query.collection)
+    if query.field is CountField.TAGS:
+        counts = Counter[str]()
+        for tags, number in view.name("tags").counts(here):
+            counts.update(dict.fromkeys(tags, number))
     elif query.field is CountField.AREAS:
-        counts = [count for count in _of_values(snapshot, query, n=-1) if count.value not in areas]
-        counts += _in_polygons(snapshot, query, parameters, areas)
+        counts = _of_areas(view, here, parameters, areas)
+    elif query.field is CountField.LABELS:
+        counts = _as_written(view, _of_names(view, "label", here))
+    elif query.field is CountField.KINDS:
+        counts = Counter({kind.value: number for kind, number in view.name("kind").counts(here)})
     else:
-        counts = _of_values(snapshot, query, query.n)
-    return Counts.of(counts, query.n)
+        counts = _of_names(view, _COLUMNS[query.field], here)
+    return Counts.of([Count(*one) for one in counts.items()], query.n)
 
 
-def _from_table(snapshot: Snapshot, query: CountQuery) -> list[Count]:
-    rows = count_rows.of_collections(snapshot, query.collection)
-    if query.field is CountField.COLLECTIONS:
-        return [Count(name, sum(counts)) for name, *counts in rows]
-    return [Count(kind.value, sum(row[1 + at] for row in rows)) for at, kind in enumerate(count_rows.KINDS)]
+def read_tags(view: View, collection: str) -> tuple[Tag, ...]:
+    """Return all tags in alphabetical order, with their use in a collection, or in all if it is empty."""
+    metas = {meta.tag: meta for meta in view.snapshot.read_once(tag_rows.metas)}
+    parents, counts = view.parents(), Counter[str]()
+    for tags, number in view.name("tags").counts(_active(view, collection)):
+        counts.update(dict.fromkeys(with_parents(tags, parents), number))
+    names = {*metas, *parents.values(), *counts}
+    found = (metas.get(tag, TagMeta(tag, None, tag)) for tag in sorted(names))
+    return tuple(Tag(tag, parent or "", name, counts[tag]) for tag, parent, name in found)
 
 
-def _of_values(snapshot: Snapshot, query: CountQuery, n: int) -> list[Count]:
-    return [Count(*row) for row in count_rows.of_values(snapshot, query.field.value, query.collection, n)]
+def _active(view: View, collection: str) -> Mask:
+    return view.is_active & view.name("collection").one_of([collection]) if collection else view.is_active
 
 
-def _in_polygons(
-    snapshot: Snapshot, query: CountQuery, parameters: Parameters, polygons: Mapping[str, Area]
-) -> list[Count]:
-    # As the condition `areas` of a recall sees them: an index lists each memory once.
+def _of_names(view: View, name: str, here: Mask) -> Counter[str]:
+    return Counter({value: number for value, number in view.name(name).counts(here) if value})
+
+
+def _of_areas(view: View, here: Mask, parameters: Parameters, polygons: Mapping[str, Area]) -> Counter[str]:
+    # Those with a polygon as the condition `areas` of a recall sees them.
+    named = {area: number for area, number in view.late(f".{AREA_PATH}").counts(here) if isinstance(area, str)}
     field = pose_field("areas", parameters)
-    conditions = {name: InAreas((name,), polygons, field) for name in sorted(polygons)}
-    return [Count(*row) for row in count_rows.of_conditions(snapshot, conditions, query.collection)]
+    inside = {name: InAreas((name,), polygons, field).mask(view) & here for name in polygons}
+    return Counter(named | {name: int(np.count_nonzero(mask)) for name, mask in inside.items()})
+
+
+def _as_written(view: View, counts: Counter[str]) -> Counter[str]:
+    # Labels are counted by their keys; each is given as the oldest memory of all writes it.
+    column, rows = view.name("label"), np.flatnonzero(view.is_present & view.name("label").one_of(counts))
+    codes, first = np.unique(column.codes[rows], return_index=True)
+    order = np.argsort(first)
+    labels = table_rows.values(view.snapshot, "label", view.ids[rows[first[order]]])
+    keys = [column.values[code] for code in codes[order].tolist()]
+    return Counter({label: counts[key] for key, label in zip(keys, labels, strict=True)})

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from .. import validation
+from ..clocks import DAY
 from ..models import Kind
-from ..storage import time_rows
-from ..storage.snapshot import Snapshot
+from ..storage import sighting_rows
+from ..table.view import View
+
+Times = npt.NDArray[np.int64]
+"""In nanoseconds by the robot's clock."""
 
 MAX_BINS = 1000
+_WEEK = 7 * DAY
+_TAIL = 0.05
+"""Share of the memories at each end that the main times ignore at first."""
+_REACH = 10
+"""Least distance of an outlier, in spans of all memories but the tails."""
+
+
+class MainTimes(NamedTuple):
+    """The times of all observations but a few outliers: much older memories, and some from the future."""
+
+    start: int
+    """Time in nanoseconds of the first observation that is no outlier."""
+    end: int
+    """Time of the last observation that is no outlier."""
+    earlier: int
+    """Number of active memories observed before `start`."""
+    later: int
+    """Number of active memories observed after `end`."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +50,8 @@ class Density:
     """When the first thing was observed, in nanoseconds, bins or not; None if there is none."""
     last: int | None
     """When the last one was."""
-    main: time_rows.MainTimes | None
-    """The times in which nearly all was observed; None if there is nothing."""
+    main: MainTimes | None
+    """The times in which nearly all was observed, so that a wrong stamp hides nothing; None if there is nothing."""
     start: int
     """Where the first bin begins, in nanoseconds."""
     width: int
@@ -33,7 +60,7 @@ class Density:
 
 
 def read_density(
-    snapshot: Snapshot, now: int, *, bins: int, after: int | None, before: int | None, collection: str | None
+    view: View, now: int, *, bins: int, after: int | None, before: int | None, collection: str | None
 ) -> Density:
     """Count the active memories of each bin; without a window the bins reach from the oldest to the newest memory.
 
@@ -45,15 +72,41 @@ def read_density(
     bin_count = validation.whole("bins", bins, low=1, high=MAX_BINS)
     since, until = validation.window(after, before)
     name = validation.collection("collection", collection, wildcard="")
-    first, last = time_rows.edges(snapshot, name)
-    main = None
-    if first is not None and last is not None:
-        main = time_rows.main_times(snapshot, name, first, last, now)
+    here = view.is_present & view.name("collection").one_of([name]) if name else view.is_present
+    active = here & view.is_active
+    is_object = active & (view.confirmed >= 0)
+    times, first, last, main = view.observed_at[active], None, None, None
+    if len(times):
+        # A memory of an object has the time of its last sighting alone.
+        firsts = np.concatenate((times, sighting_rows.first_times(view.snapshot, view.ids[is_object])))
+        first, last = int(firsts.min()), int(times.max())
+        main = _main_times(view.observed_at[here], times, firsts, now)
     start = since if since is not None else (first or 0)
     # The last nanosecond of 64 bits has none after it.
     end = until if until is not None else min((start if last is None else last) + 1, validation.LATEST_NS)
     width = max(1, -(-(end - start) // bin_count))
-    counts = {kind: [0] * bin_count for kind in Kind}
-    for place, kind, memories in time_rows.binned(snapshot, name, start, width, end):
-        counts[Kind(kind)][place] += memories
-    return Density(first, last, main, start, width, {kind: tuple(values) for kind, values in counts.items()})
+
+    def binned(times: Times) -> Times:
+        times = times[(times >= start) & (times < end)]
+        return np.bincount((times - start) // width, minlength=bin_count)
+
+    rest = active & ~is_object
+    counts = {kind: binned(view.observed_at[rest & view.name("kind").one_of([kind])]) for kind in Kind}
+    counts[Kind.PERCEPTION] += binned(sighting_rows.times(view.snapshot, view.ids[is_object]))
+    return Density(first, last, main, start, width, {kind: tuple(values.tolist()) for kind, values in counts.items()})
+
+
+def _main_times(all_times: Times, times: Times, firsts: Times, now: int) -> MainTimes:
+    # Of all memories, of the active ones, and of these with the first sightings of objects.
+    first, last = int(firsts.min()), int(times.max())
+    if last - first <= _WEEK:
+        return MainTimes(first, last, 0, 0)
+    ordered = np.sort(all_times)
+    greatest = len(ordered) - 1
+    low, high = int(ordered[math.ceil(_TAIL * greatest)]), int(ordered[math.floor((1 - _TAIL) * greatest)])
+    reach = max(_REACH * (high - low), _WEEK)
+    after, until = firsts[firsts >= low - reach], times[times <= max(high + reach, now)]
+    if not (len(after) and len(until)):  # all memories of the main times were forgotten
+        return MainTimes(first, last, 0, 0)
+    start, end = int(after.min()), int(until.max())
+    return MainTimes(start, end, int(np.count_nonzero(times < start)), int(np.count_nonzero(times > end)))

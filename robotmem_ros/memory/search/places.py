@@ -14,10 +14,9 @@ from ..bounds import MAX_CONTEXT
 from ..conditions.places import POSE_NAMES, POSITION, Field, Place, Point, context_field
 from ..config.parameters import Parameters
 from ..context_path import in_context
-from ..errors import InvalidFieldError, did_you_mean
-from ..storage import value_rows
-from ..storage.position_rows import fields, find_space
-from ..storage.snapshot import Snapshot
+from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
+from ..table.view import View
+from .paths import has_value, known_fields
 
 _PLACE = '{"target": [1.0, 2.0], "max_distance": 5.0}'
 _RULE = (
@@ -74,19 +73,35 @@ def parse_corners(argument: str, value: object, parameters: Parameters) -> tuple
     return _field(f"{argument}.frame_id", fields, parameters), min_corner, max_corner
 
 
-def unknown_positions(snapshot: Snapshot, field: Field) -> Iterable[str]:
+def check_frame(view: View, field: Field) -> None:
+    """Check that positions in the frame of a field can be compared.
+
+    Raises:
+        FrameMismatchError: no memory has a position in the frame, and it is not the frame of the memory.
+    """
+    if field.frame_id != field.memory_frame and field.frame_id not in _frames(view, field):
+        raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
+
+
+def unknown_positions(view: View, field: Field) -> Iterable[str]:
     """Say that no memory has a position in a field, and name near fields, or that other frames were not compared."""
-    space = find_space(snapshot, field)
-    if space.other_frames:
-        yield f"positions in {', '.join(map(repr, space.other_frames))} were not compared"
-    if space.id is not None:
-        return
-    all_fields = fields(snapshot)
-    if field.name not in all_fields:
+    frames = _frames(view, field)
+    if other_frames := sorted(frames - {field.frame_id}):
+        yield f"positions in {', '.join(map(repr, other_frames))} were not compared"
+    if not _spaces(view, field):
         problem = f"no memory has a {field.name!r}"
-        if value_rows.path_id(snapshot, field.name) is not None:
+        if field.name != POSITION and has_value(view, field.name.removeprefix("context.")):
             problem = f"{field.name!r} is no position in any memory"
-        yield f"{problem}{did_you_mean(field.name, all_fields)}"
+        yield f"{problem}{did_you_mean(field.name, known_fields(view))}"
+
+
+def _frames(view: View, field: Field) -> set[str]:
+    return {frame_id for frame_id, map_id in _spaces(view, field) if map_id == field.map_id}
+
+
+def _spaces(view: View, field: Field) -> list[tuple[str, str]]:
+    # Frames and maps in which a memory, withdrawn or not, has a position in the field.
+    return view.once(("spaces", field.name), lambda: [space for space, _ in view.spaces(field.name, view.is_present)])
 
 
 def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:

@@ -25,7 +25,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ..conditions.places import POSITION, Place
 from ..conditions.spatial import Circle, distances
@@ -36,7 +35,7 @@ from ..models import Memory
 from ..storage import Database
 from ..storage.overview import overview
 from ..storage.rows import read
-from ..table.column import Floats, Rows, bound
+from ..table.column import Floats
 from ..table.tables import Tables
 from ..table.view import View
 from ..text.analysis import analyse
@@ -49,12 +48,12 @@ from .names import check_names, notes
 from .places import unknown_positions
 from .query import Query
 from .ranking import RankedMemories, Ranking
-from .reasons import why_nothing
+from .reasons import left_out, may_have_faded, unconfirmed, why_nothing, without_position
 from .reranking import CANDIDATES, Reranker
 from .result import Mode, RecallResult
 from .scoring import normalise
+from .selection import in_order, select
 from .stopwatch import Stopwatch
-from .table_reasons import chosen, left_out, may_have_faded, unconfirmed, without_position
 from .text_search import TextSearch
 
 _GROWTH = 4
@@ -130,15 +129,15 @@ class _Recall:
     times: Stopwatch
 
     def result(self) -> RecallResult:
-        snapshot, place = self.view.snapshot, self.query.spatial_sort
-        check_names(snapshot, (*self.query.conditions, *([Circle(place)] if place else ())))
+        place = self.query.spatial_sort
+        check_names(self.view, (*self.query.conditions, *([Circle(place)] if place else ())))
         result, reasons = self._fresh_or_faded()
         reasons = [self.query.cut, result.reason, *reasons]
-        reasons += notes(snapshot, self.query.conditions)
-        if overview(snapshot).has_unconfirmed:
+        reasons += notes(self.view, self.query.conditions)
+        if overview(self.view.snapshot).has_unconfirmed:
             reasons += self._sentences(unconfirmed(self.view, self.query, self.texts))
         if not result:
-            reasons += why_nothing(snapshot, self.query, result.mode)
+            reasons += why_nothing(self.view, self.query, result.mode)
         return replace(result, reason="; ".join(filter(None, reasons)))
 
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
@@ -155,7 +154,7 @@ class _Recall:
         return result, self._sentences(left_out(self.view, faded, self.texts, result))
 
     def _search(self) -> RecallResult:
-        candidates = chosen(self.view, self.query.conditions)
+        candidates = Chosen(self.view, select(self.view, self.query.conditions))
         self.times.lap("conditions")
         if self.query.spatial_sort is not None:
             return self._by_distance(self.query.spatial_sort, candidates)
@@ -191,7 +190,7 @@ class _Recall:
         if self.query.text:
             matches, match_ranking = self._matching(near)
         rows = matches.rows
-        order = _in_order(rows, self.query.n, metres[rows], -self.view.observed_at[rows], -rows)
+        order = in_order(rows, self.query.n, metres[rows], -self.view.observed_at[rows], -rows)
         groups = self._fold(order, matches)
         ids = [group.best for group in groups]
         self.times.lap("distance")
@@ -201,7 +200,7 @@ class _Recall:
             if not (match_ranking.is_relevant or self.query.takes_best):
                 return self._read((), match_ranking)
             ranking = match_ranking.replaced_by(ranking)
-        reasons = [*unknown_positions(self.view.snapshot, place.field)]
+        reasons = [*unknown_positions(self.view, place.field)]
         reasons += self._sentences(without_position(self.query, self.texts, candidates, place.field))
         ranking = replace(ranking, reason="; ".join(filter(None, (ranking.reason, *reasons))))
         return self._read(groups, ranking, self._distances(ids, metres))
@@ -245,7 +244,7 @@ class _Recall:
 
     def _most_recent(self, candidates: Chosen) -> list[Group]:
         rows = candidates.rows
-        groups = self._fold(_in_order(rows, self.query.n, -self.view.observed_at[rows], -rows), candidates)
+        groups = self._fold(in_order(rows, self.query.n, -self.view.observed_at[rows], -rows), candidates)
         self.times.lap("time")
         return groups
 
@@ -295,10 +294,3 @@ class _Recall:
 
 def _unranked(ids: Sequence[int]) -> RankedMemories:
     return RankedMemories(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
-
-
-def _in_order(rows: Rows, n: int, *keys: npt.NDArray[np.number]) -> Iterator[int]:
-    # Rows in the order of keys, which these rows have: the first few are sorted by themselves.
-    is_first = np.asarray(keys[0] <= bound(keys[0], 2 * n))
-    for part in (np.flatnonzero(is_first), np.flatnonzero(~is_first)):
-        yield from rows[part[np.lexsort([key[part] for key in reversed(keys)])]].tolist()

@@ -12,24 +12,27 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .. import validation
 from ..areas import Area
 from ..conditions.condition import Condition
 from ..conditions.decay import Decay
-from ..conditions.sql import Sql, behind
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind, Memory, Observed, Pose
 from ..storage import time_rows
-from ..storage.candidates import list_if_few
 from ..storage.overview import overview
-from ..storage.snapshot import Snapshot
+from ..table.column import Mask
+from ..table.view import View
 from ..text.graphemes import beginning
-from .candidates import find_candidates
+from .names import check_names
 from .query import Reader, including, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest
+from .selection import in_order, select
 
 DEFAULT_N = 50
 SNIPPET = 100
@@ -96,10 +99,13 @@ class Position(NamedTuple):
         data = _CURSOR.pack(*self)
         return base64.urlsafe_b64encode(data + _CHECK.pack(zlib.crc32(data))).decode("ascii")
 
-    def sql(self) -> Sql:
-        """Require to stand behind it. Of the same time and id, that of the own file has the least UUID, zeros."""
+    def mask(self, view: View) -> Mask:
+        """Tell which rows stand behind it. Of the same time and id, that of the own file has the least UUID, zeros."""
+        times, ids = view.observed_at, view.ids
         is_behind = any(self.uuid) and not self.oldest_first
-        return behind(self.observed_at, self.memory_id + is_behind, oldest_first=self.oldest_first)
+        later = ids > self.memory_id if self.oldest_first else ids < self.memory_id + is_behind
+        beyond = times > self.observed_at if self.oldest_first else times < self.observed_at
+        return np.asarray(beyond | ((times == self.observed_at) & later))
 
 
 @dataclass(frozen=True)
@@ -162,21 +168,22 @@ def _unpack(text: str) -> Position | None:
     return Position(*_CURSOR.unpack(body)) if check == _CHECK.pack(zlib.crc32(body)) else None
 
 
-def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
+def read_timeline(view: View, query: TimelineQuery) -> Timeline:
     """Read one page.
 
     Raises:
         InvalidFieldError: a condition cannot be met in this database.
     """
-    conditions = including(query.conditions, overview(snapshot).others)
-    candidates = find_candidates(snapshot, conditions, include_inactive=query.include_forgotten)
+    conditions = including(query.conditions, overview(view.snapshot).others)
+    check_names(view, conditions)
+    mask = select(view, conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
-        candidates = candidates.and_(query.behind.sql())
-    candidates = list_if_few(snapshot, candidates, query.n)
-    rows = time_rows.page(snapshot, candidates, query.decay, query.n + 1, oldest_first=query.oldest_first, length=_READ)
-    entries = tuple(_entry(row) for row in rows[: query.n])
-    is_last = len(rows) <= query.n
-    return Timeline(entries, "" if is_last else _behind(entries[-1], query))
+        mask &= query.behind.mask(view)
+    rows, sign = np.flatnonzero(mask), 1 if query.oldest_first else -1
+    first = islice(in_order(rows, query.n, sign * view.observed_at[rows], sign * rows), query.n)
+    ids: list[int] = view.ids[[*first]].tolist()
+    entries = tuple(map(_entry, time_rows.entries(view.snapshot, ids, query.decay, length=_READ)))
+    return Timeline(entries, "" if len(rows) <= query.n else _behind(entries[-1], query))
 
 
 def _behind(last: TimelineEntry, query: TimelineQuery) -> str:

@@ -68,12 +68,6 @@ def sizes(snapshot: Snapshot, names: Iterable[str]) -> dict[str, tuple[int, int]
     )
 
 
-def other_names(snapshot: Snapshot, name: str, limit: int) -> list[str]:
-    """Return the names of other collections with active memories."""
-    sql = "SELECT name FROM collections WHERE facts + perceptions + notes > 0 AND name <> ? LIMIT ?"
-    return [collection for (collection,) in snapshot.rows(sql, (name, limit))]
-
-
 def frequencies(
     snapshot: Snapshot, words: Iterable[str], collections: Sequence[str]
 ) -> tuple[int, int, dict[str, int]]:

@@ -141,11 +141,6 @@ def _box(row: IndexedRow) -> Iterator[float]:
         yield from (at - _HALF_BOX, at + _HALF_BOX)
 
 
-def fields(snapshot: Snapshot) -> list[str]:
-    """Return the fields in which any memory has a position."""
-    return [name for (name,) in snapshot.rows("SELECT DISTINCT field FROM spaces")]
-
-
 def find_space(snapshot: Snapshot, field: Field) -> Space:
     """Find the space of a field.
 

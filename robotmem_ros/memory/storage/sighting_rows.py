@@ -6,9 +6,14 @@ import json
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
+
 from ..models import Sighting
 from . import revisions
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
+
+Ids = npt.NDArray[np.int64]
 
 
 def halve(transaction: Transaction, memory_id: int) -> int:
@@ -55,6 +60,26 @@ def labels(snapshot: Snapshot, memory_id: int) -> dict[str, int]:
     """Return how many stored sightings of an object gave each label."""
     sql = "SELECT label, count(*) FROM sightings WHERE memory_id = ? GROUP BY label"
     return dict(snapshot.rows(sql, (memory_id,)))
+
+
+def first_times(snapshot: Snapshot, objects: Ids) -> npt.NDArray[np.int64]:
+    """Return when each of some objects was sighted first, as far as is known, in no order."""
+    sql = "SELECT o.first_seen AS id FROM json_each(?) AS j CROSS JOIN objects AS o ON o.memory_id = j.value"
+    return snapshot.array(sql, (json_array(objects),))
+
+
+def times(snapshot: Snapshot, objects: Ids) -> npt.NDArray[np.int64]:
+    """Return the time of each stored sighting of some objects, in no order."""
+    sql = "SELECT s.observed_at AS id FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.memory_id = j.value"
+    return snapshot.array(sql, (json_array(objects),))
+
+
+def places(snapshot: Snapshot, objects: Ids) -> list[tuple[int, float, float, float]]:
+    """Return the time and the position of each stored sighting of some objects, in no order."""
+    sql = (
+        "SELECT s.observed_at, s.x, s.y, s.z FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.memory_id = j.value"
+    )
+    return snapshot.rows(sql, (json_array(objects),))
 
 
 def histories(snapshot: Snapshot, memory_ids: Sequence[int], n: int) -> dict[int, tuple[Sighting, ...]]:

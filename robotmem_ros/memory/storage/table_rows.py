@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..conditions.condition import ABSENT, value_at
 from ..context_path import split
+from ..errors import StorageError
 from ..models import Kind
 from . import revisions, text_rows, vector_rows
 from .overview import overview
@@ -41,6 +42,7 @@ _MISSING = """
 """
 _LATE = {
     "content": "m.content",
+    "label": "m.label",
     "human_summary": "m.human_summary",
     "scope_files": "m.scope_files",
     "scope_entities": "m.scope_entities",
@@ -108,6 +110,8 @@ def pieces(snapshot: Snapshot, ids: Ids | None = None) -> Iterator[Piece]:
         return
     last = 0
     while rows := snapshot.rows(_ALL, (last, _PIECE)):
+        if rows[-1][0] <= last:  # it would never end
+            raise StorageError("read the memories", ValueError("their ids are not in order"))
         last = rows[-1][0]
         yield _piece(rows)
 

@@ -9,19 +9,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..clocks import iso
-from ..conditions.attributes import UNDER
 from ..models import Decision
-from . import changes, contribution_rows, count_rows, fact_rows, revisions, rows
+from . import changes, contribution_rows, fact_rows, revisions, rows
 from .snapshot import Snapshot, Transaction
 
 _ABOVE = """
     WITH RECURSIVE above (tag) AS (
         VALUES (?) UNION SELECT t.parent FROM tag_meta AS t JOIN above ON t.tag = above.tag WHERE t.parent IS NOT NULL
     ) SELECT tag FROM above
-"""
-_COUNT = f"""
-    SELECT count(*) FROM memories AS m WHERE m.status = 'active' AND ?2 IN ('', m.collection)
-    AND m.id IN (SELECT memory_id FROM memory_tags WHERE tag IN ({UNDER.replace("?", "?1")}))
 """
 _ADD = f"""
     INSERT INTO tag_meta (tag, parent, display_name, updated_at, uuid, revision)
@@ -69,14 +64,15 @@ def set_taxonomy(transaction: Transaction, tags: Collection[TagMeta]) -> None:
         transaction.executemany("INSERT INTO tag_meta (tag, parent, display_name) VALUES (?, ?, ?)", new_rows)
 
 
-def read(snapshot: Snapshot, collection: str) -> list[Tag]:
-    """Return all tags in alphabetical order, with their use in a collection, or in all if it is empty."""
-    metas = {tag: (parent or "", name) for tag, parent, name in snapshot.rows(_ROWS)}
-    counts = dict(count_rows.of_values(snapshot, "tags", collection, -1))
-    parents = {parent for parent, _ in metas.values()}
-    for tag in parents - {""}:
-        (counts[tag],) = snapshot.row(_COUNT, (json.dumps([tag]), collection))
-    return [Tag(tag, *metas.get(tag, ("", tag)), counts.get(tag, 0)) for tag in sorted({*metas, *counts})]
+def metas(snapshot: Snapshot) -> list[TagMeta]:
+    """Return the tags of the tree."""
+    return [TagMeta(*row) for row in snapshot.rows(_ROWS)]
+
+
+def names(snapshot: Snapshot) -> list[str]:
+    """Return all tags in alphabetical order: those of the tree, and those of memories, active or not."""
+    rows = snapshot.rows("SELECT tag FROM tag_meta UNION SELECT tag FROM memory_tags ORDER BY tag")
+    return [tag for (tag,) in rows]
 
 
 def exists(snapshot: Snapshot, tag: str) -> bool:

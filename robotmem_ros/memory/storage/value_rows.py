@@ -9,7 +9,7 @@ from functools import lru_cache
 from ..context_path import quote
 from ..validation import MAX_COORDINATE
 from .indexed_row import Rows
-from .snapshot import Snapshot, Transaction
+from .snapshot import Transaction
 
 _INT64 = 2**63
 _PATH_IDS = "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value"
@@ -125,47 +125,3 @@ def _path_ids(transaction: Transaction, paths: Collection[str]) -> dict[str, int
         "INSERT INTO json_paths (path) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", (paths_json,)
     )
     return dict(transaction.rows(_PATH_IDS, (paths_json,)))
-
-
-def path_id(snapshot: Snapshot, path: str) -> int | None:
-    """Return the id of a path; None if no memory has it."""
-    row = snapshot.row("SELECT id FROM json_paths WHERE path = ?", (path,))
-    return None if row is None else int(row[0])
-
-
-def paths(snapshot: Snapshot, limit: int) -> list[str]:
-    """Return the first `limit` paths that memories have or had."""
-    return [path for (path,) in snapshot.rows("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (limit,))]
-
-
-def path_of_letters(snapshot: Snapshot, path: str) -> str | None:
-    """Return a path that differs from another one by its quotes alone; None if there is none."""
-    sql = "SELECT path FROM json_paths WHERE replace(path, '\"', '') = replace(?, '\"', '') LIMIT 1"
-    row = snapshot.row(sql, (path,))
-    return None if row is None else str(row[0])
-
-
-def has_list(snapshot: Snapshot, path: str) -> bool:
-    """Tell whether a path leads to a list in some memory."""
-    number = path_id(snapshot, path)
-    return snapshot.row("SELECT 1 FROM json_values WHERE path_id = ? AND value = x'5b'", (number,)) is not None
-
-
-def names(snapshot: Snapshot, column: str, limit: int) -> list[str]:
-    """Return the first `limit` names in an indexed column of memories, or their tags for `tag`."""
-    return _distinct(snapshot, "memory_tags" if column == "tag" else "memories", column, f"{column} <> ''", limit)
-
-
-def texts_at(snapshot: Snapshot, path: str, limit: int) -> list[str]:
-    """Return the first `limit` texts at a path of contexts."""
-    return _distinct(snapshot, "json_values", "value", f"path_id = {path_id(snapshot, path) or 0}", limit)
-
-
-def _distinct(snapshot: Snapshot, table: str, column: str, condition: str, limit: int) -> list[str]:
-    next_one = f"SELECT min({column}) FROM {table} WHERE {condition}"
-    rows = snapshot.rows(
-        f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "
-        "WHERE one.value IS NOT NULL) SELECT value FROM one WHERE value IS NOT NULL LIMIT ?",
-        (limit,),
-    )
-    return [value for (value,) in rows if isinstance(value, str)]

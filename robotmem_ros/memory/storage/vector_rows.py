@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conditions.sql import EVERY_MEMORY, Sql
+from ..errors import StorageError
 from ..models import Kind
 from . import codec
 from .indexed_row import Rows
@@ -168,8 +169,10 @@ def known_texts(snapshot: Snapshot, texts: Iterable[str], tables: Tables) -> set
 
 def after(snapshot: Snapshot, low: int, limit: int) -> list[tuple[int, bytes]]:
     """Return the next encoded vectors with an id greater than `low`, in the order of their ids."""
-    sql = "SELECT id, embedding FROM vectors WHERE id > ? ORDER BY id LIMIT ?"
-    return snapshot.rows(sql, (low, limit))
+    rows = snapshot.rows("SELECT id, embedding FROM vectors WHERE id > ? ORDER BY id LIMIT ?", (low, limit))
+    if rows and rows[-1][0] <= low:  # who goes on behind the last one would never end
+        raise StorageError("read the vectors", ValueError("their ids are not in order"))
+    return rows
 
 
 def with_ids(snapshot: Snapshot, ids: Ids) -> list[tuple[int, bytes]]:

@@ -102,6 +102,11 @@ class Column:
         """Tell of which rows something holds, by their values."""
         return self._holding(np.fromiter(map(holds, self.values), bool, len(self.values)))
 
+    def counts(self, rows: Mask) -> list[tuple[Any, int]]:
+        """Count some rows by their values; a value that none of them has is left out."""
+        numbers = np.bincount(self.codes[rows], minlength=len(self.values))
+        return [(self.values[code], int(numbers[code])) for code in np.flatnonzero(numbers).tolist()]
+
     def mapped(self, of: Callable[[Any], Any]) -> Column:
         """Return the column of what follows from each value."""
         numbers: dict[Hashable, int] = {}

@@ -43,6 +43,11 @@ class View:
         return self._number("is_active")
 
     @property
+    def is_present(self) -> Mask:
+        """Tell which rows have a memory, withdrawn or not."""
+        return self.table.present.all
+
+    @property
     def is_represented(self) -> Mask:
         """Tell which rows have a fact that another one represents."""
         return self._number("is_represented")
@@ -111,15 +116,22 @@ class View:
 
     def points(self, field: Field) -> Points:
         """Return x, y, z of each row in a field; NaN in x without one, in z for one in the plane."""
-        space = self.table.names["space"]
-        is_here = space.one_of([(field.frame_id, field.map_id)])
-        path = f".{field.name.removeprefix('context.')}"
-        x, y, z = self.pose if field.name == POSITION else self.late(path).points()
+        is_here = self.table.names["space"].one_of([(field.frame_id, field.map_id)])
+        x, y, z = self._points(field.name)
         return (x if is_here.all() else np.where(is_here, x, np.nan)), y, z
+
+    def spaces(self, field: str, rows: Mask) -> list[tuple[tuple[str, str], int]]:
+        """Count those of some rows that have a position in a field, of whatever frame, by their frame and map."""
+        return self.table.names["space"].counts(rows & ~np.isnan(self._points(field)[0]))
 
     def parents(self) -> Mapping[str, str]:
         """Return the tag above each tag that has one."""
         return {tag: parent for tag, parent in self.snapshot.read_once(tag_rows.parents).items() if parent}
+
+    def _points(self, field: str) -> Points:
+        if field == POSITION:
+            return self.pose
+        return self.once(("points", field), self.late(f".{field.removeprefix('context.')}").points)
 
     def _number(self, name: str) -> Array:
         return self.table.numbers[name].all

@@ -14,6 +14,7 @@ from ..errors import ForkedMemoryError, ReadOnlyError
 from ..parts import Parts
 from ..storage import rows
 from ..storage.snapshot import Snapshot, Transaction
+from ..table.view import View
 from ..times import OtherUnitError, Time, moment
 
 P = ParamSpec("P")
@@ -59,6 +60,12 @@ class Access:
         """Call a function with a snapshot."""
         with self.parts.database.snapshot() as snapshot:
             return work(snapshot, *arguments, **keywords)
+
+    def ask(self, work: Callable[Concatenate[View, P], T], *arguments: P.args, **keywords: P.kwargs) -> T:
+        """Call a function with the table of all memories, while maintenance pauses."""
+        parts = self.parts
+        with parts.database.query_priority.query(), parts.tables.reading() as view:
+            return work(view, *arguments, **keywords)
 
     def query(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **keywords: P.kwargs) -> T:
         """Call a function with a snapshot, while maintenance pauses."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import validation
 from ..learning import vocabulary
 from ..learning.vocabulary import Retagged
-from ..storage import tag_rows
+from ..search.counts import read_tags
 from ..storage.tag_rows import Tag
 from .access import Access
 
@@ -24,7 +24,7 @@ class Tags:
         Raises:
             InvalidFieldError: the name of the collection cannot be used.
         """
-        return tuple(self._access.read(tag_rows.read, validation.collection("collection", collection, wildcard="")))
+        return self._access.ask(read_tags, validation.collection("collection", collection, wildcard=""))
 
     def add(self, tag: str, parent: str = "", display_name: str = "") -> None:
         """Add a tag to the tree under another one, at the top without `parent`; a tag that is there is moved.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from robotmem_ros.memory import Count, InvalidFieldError, RobotMemory
+from robotmem_ros.memory.search.counts import CountField
 from robotmem_ros.memory.text.normal_form import label_key
 
 from ..conftest import OpenMemory
@@ -63,40 +65,70 @@ def test_a_counted_value_is_the_condition_that_finds_as_many(filled: RobotMemory
         assert len(filled.timeline(collection="*", **conditions).entries) == memories
 
 
-def scanned(memory: RobotMemory, collection: str) -> dict[str, Counter[str]]:
+class Kept(NamedTuple):
+    """What a test stored of a memory."""
+
+    collection: str
+    kinds: str
+    categories: str = ""
+    tags: tuple[str, ...] = ()
+    labels: str = ""
+    sessions: str = ""
+    areas: str = ""
+
+
+def scanned(kept: Iterable[Kept], field: str) -> Counter[str]:
     """Count by looking at each memory."""
-    seen: dict[str, Counter[str]] = {name: Counter() for name in ("categories", "tags", "sessions", "labels", "kinds")}
-    for one in memory.timeline(n=1000, collection=collection).entries:
-        seen["categories"][one.category] += 1
-        seen["sessions"][one.session_id] += 1
-        seen["labels"][label_key(one.label)] += 1
-        seen["kinds"][one.kind.value] += 1
-        seen["tags"].update(one.tags)
-    return {name: Counter({value: n for value, n in counts.items() if value}) for name, counts in seen.items()}
+    values = [getattr(one, field) if field != "collections" else one.collection for one in kept]
+    counts = Counter(name for value in values for name in (value if isinstance(value, tuple) else (value,)))
+    del counts[""]
+    return counts
 
 
 @pytest.mark.parametrize("shares", [(1, 0), (8, 1), (1, 1), (1, 8)])
 def test_counts_are_those_of_a_scan(open_memory: OpenMemory, shares: tuple[int, int]) -> None:
     memory = open_memory(embedding_model="")
-    draw = random.Random(shares[0] + 10 * shares[1])
-    for n in range(150):
+    memory.tags.add("letters")
+    for tag in "xy":
+        memory.tags.add(tag, "letters")
+    draw, kept = random.Random(shares[0] + 10 * shares[1]), dict[int, Kept]()
+    for n in range(1, 151):
         where = draw.choices(("default", "lab"), weights=shares)[0]
-        tags, session = draw.choices("xyz", k=draw.randint(0, 2)), draw.choice(("", "s", "t"))
+        tags, session = tuple({*draw.choices("xyz", k=draw.randint(1, 2))}), draw.choice(("", "s", "t"))
         if draw.random() < 0.5:
-            stored = memory.learn(
-                f"fact {n}", category=draw.choice(("grasp", "place")), tags=tags, session_id=session, collection=where
-            ).memory_id
+            area, category = draw.choice(("", "attic", "hall")), draw.choice(("grasp", "place"))
+            fact = memory.learn(
+                f"fact {n}", {"spatial": {"area": area}} if area else {}, category=category, tags=tags,
+                session_id=session, collection=where,
+            )  # fmt: skip
+            assert fact.is_new
+            kept[fact.memory_id] = Kept(where, "fact", category, tags, "", session, area)
         else:
             label = draw.choice(("", "mug", "Mug", "cup"))
-            stored = memory.save_perception("seen", label=label, session_id=session, collection=where).memory_id
+            stored = memory.save_perception("seen", label=label, session_id=session, collection=where)
+            kept[stored.memory_id] = Kept(where, "perception", labels=label_key(label), sessions=session)
         if draw.random() < 0.3:
-            memory.forget(stored, "a test")
+            memory.forget(one := draw.choice([*kept]), "a test")
+            del kept[one]
+        if draw.random() < 0.05:
+            memory.purge(ids=[one := draw.choice([*kept])])
+            del kept[one]
+        if n % 30 == 0:
+            check(memory, [*kept.values()])
+
+
+def check(memory: RobotMemory, kept: Sequence[Kept]) -> None:
+    """Assert that the counts of a memory, and the use of its tags, are those of what was stored in it."""
     for collection in ("*", "default", "lab"):
-        for field, expected in scanned(memory, collection).items():
-            counts = memory.counts(field, collection=collection)
-            found = {label_key(value) if field == "labels" else value: n for value, n in counts}
-            assert found == expected, (collection, field)
-            assert [one.memories for one in counts] == sorted(expected.values(), reverse=True)
+        here = [one for one in kept if collection in {"*", one.collection}]
+        for field in CountField:
+            counts = memory.counts(field.value, collection=collection)
+            found = {label_key(value) if field is CountField.LABELS else value: n for value, n in counts}
+            assert found == scanned(here, field.value), (collection, field)
+            assert [one.memories for one in counts] == sorted(found.values(), reverse=True)
+        used = {tag.tag: tag.memories for tag in memory.tags.all(None if collection == "*" else collection)}
+        assert used["letters"] == sum(bool({*"xy"} & {*one.tags}) for one in here)
+        assert [used.get(tag, 0) for tag in "xyz"] == [sum(tag in one.tags for one in here) for tag in "xyz"]
 
 
 def test_an_empty_memory_has_no_counts(memory: RobotMemory) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -74,6 +75,40 @@ def test_an_object_counts_whenever_it_was_sighted(open_memory: OpenMemory) -> No
     memory.forget(seen.memory_id, "a test")
     assert memory.sighted(0, 9 * 10**9) == ()
     assert memory.density(bins=1).first is None
+
+
+def test_the_bins_are_those_of_a_scan_of_all_observations(open_memory: OpenMemory) -> None:
+    memory, draw = open_memory(embedding_model="", clock=Clock()), random.Random(7)
+    stored: list[tuple[int, str, Kind]] = []
+    for n, ago in enumerate(sorted((draw.randrange(100 * DAY) for _ in range(120)), reverse=True)):
+        collection, at = draw.choice(("lab", "kitchen")), NOW - ago
+        if draw.random() < 0.4:
+            fact = memory.learn(f"learned {n}", observed_at=at, collection=collection)
+            stored.append((fact.memory_id, collection, Kind.FACT))
+            continue
+        x = 100.0 * draw.randrange(20)
+        pose, label = (None, "") if draw.random() < 0.4 else ((x, 0.0, 0.0), "mug")
+        made = memory.save_perception(f"seen {n}", pose=pose, label=label, observed_at=at, collection=collection)
+        stored.append((made.memory_id, collection, Kind.PERCEPTION))
+        if draw.random() < 0.2:
+            memory.forget(made.memory_id, "a test")
+    for collection in ("*", "lab"):
+        seen = [(at, kind) for at, where, kind in _observations(memory, stored) if collection in {"*", where}]
+        for after, before in ((None, None), (NOW - 20 * DAY, None), (NOW - 60 * DAY, NOW - 10 * DAY)):
+            density = memory.density(bins=9, after=after, before=before, collection=collection)
+            assert (density.first, density.last) == (min(seen)[0], max(seen)[0])
+            end = before if before is not None else max(seen)[0] + 1
+            for kind in Kind:
+                bins = [(at - density.start) // density.width for at, of in seen if of is kind and at < end]
+                assert density.counts[kind] == tuple(bins.count(place) for place in range(9)), (collection, after, kind)
+
+
+def _observations(memory: RobotMemory, stored: Iterable[tuple[int, str, Kind]]) -> Iterator[tuple[int, str, Kind]]:
+    # The observations that each memory that is not withdrawn stands for.
+    for memory_id, collection, kind in {one[0]: one for one in stored}.values():
+        for details in memory.get_memories(memory_id):
+            times = [sighting.observed_at for sighting in details.sightings] or [details.memory.observed_at]
+            yield from ((at, collection, kind) for at in times)
 
 
 @pytest.mark.parametrize(("arguments", "field"), [((-1, 5), "after"), ((0, None), "before"), ((0, 5, 0), "n")])

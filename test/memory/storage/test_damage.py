@@ -218,7 +218,9 @@ from robotmem_ros.memory import RobotMemory, StorageError
 
 path, options = sys.argv[1], {"embedding_model": "", "synchronous": "normal"}
 with RobotMemory(path, **options) as memory:
-    memory.learn_many([f"bin {number} holds part {number * number}" for number in range(2000)])
+    # More than SQLite keeps in its cache.
+    data = bytes(9000)
+    memory.save_many([{"description": f"bin {number} holds a part", "data": data} for number in range(2000)])
 with RobotMemory(path, **options) as memory:
     memory.flush()
     memory.recall("bin 7")
@@ -226,7 +228,7 @@ with RobotMemory(path, **options) as memory:
     errors = 0
     for number in range(0, 2000, 100):
         try:
-            memory.recall(f"bin {number}")
+            assert memory.get_memories([hit.id for hit in memory.recall(f"bin {number}")])
         except StorageError:
             errors += 1
 print("some named errors" if errors else "all answered")

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.conditions.attributes import ConfirmedObjects
 from robotmem_ros.memory.conditions.comparison import Compare, compares, number_compares
-from robotmem_ros.memory.conditions.condition import ABSENT, And
+from robotmem_ros.memory.conditions.condition import ABSENT
 from robotmem_ros.memory.conditions.decay import Decay
-from robotmem_ros.memory.conditions.spatial import SinceLastVisit
-from robotmem_ros.memory.search.visits import last_visit
+from robotmem_ros.memory.search.selection import select
 from robotmem_ros.memory.table.tables import Tables
 
 from ...support.clock import Clock
@@ -64,11 +63,7 @@ def test_a_mask_holds_for_the_memories_that_match(
     except InvalidQueryError:
         return
     with tables.reading() as view:
-        conditions = And(tuple(
-            replace(one, end=last_visit(view.snapshot, one)) if isinstance(one, SinceLastVisit) else one
-            for one in query.conditions
-        ))  # fmt: skip
-        found: list[int] = view.ids[view.is_active & conditions.mask(view)].tolist()
+        found: list[int] = view.ids[select(view, query.conditions)].tolist()
     assert found == expected
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.learning.alike import FactIndex
+from robotmem_ros.memory.learning.alike import AlikeFacts
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
 from robotmem_ros.memory.learning.comparison import (
     Neighbours,
@@ -20,8 +20,9 @@ from robotmem_ros.memory.learning.comparison import (
 )
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
-from robotmem_ros.memory.storage import Database, followers
+from robotmem_ros.memory.storage import Database, table_rows, term_rows
 from robotmem_ros.memory.storage.snapshot import Snapshot
+from robotmem_ros.memory.table.facts import Facts, KnownFacts
 from robotmem_ros.memory.text.normal_form import digest
 from robotmem_ros.memory.text.statement import statement
 
@@ -53,19 +54,18 @@ def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
     """Time the stages for each text as if it were learned; nothing is stored."""
     parameters, classifier = Parameters(db_path=str(path)), load_classifier()
     new = [as_fact(text) for text in texts]
-    facts = FactIndex()
     with closing(Database(parameters)) as database, database.snapshot() as snapshot:
-        facts.apply(snapshot, followers.place(snapshot))
+        known = KnownFacts(Facts.of(term_rows.all_facts(snapshot)), table_rows.place(snapshot))
         for fact in new:
             start = time.perf_counter()
             statement(fact.content)
             fact_with_category = classifier.classify(fact)
             read = time.perf_counter()
-            _compare(snapshot, fact_with_category, facts, parameters)
+            _compare(snapshot, fact_with_category, known, parameters)
             yield Times((read - start) * 1e3, (time.perf_counter() - read) * 1e3)
 
 
-def _compare(snapshot: Snapshot, new: NewMemory, facts: FactIndex, parameters: Parameters) -> None:
-    candidates = candidates_of(snapshot, new, Neighbours(), facts.now(snapshot), parameters)
+def _compare(snapshot: Snapshot, new: NewMemory, known: KnownFacts, parameters: Parameters) -> None:
+    candidates = candidates_of(snapshot, new, Neighbours(), AlikeFacts(snapshot, known), parameters)
     similar_among(new, candidates, parameters)
     contradicted_among(0, new, candidates, parameters.similar_jaccard)

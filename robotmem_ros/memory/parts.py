@@ -21,7 +21,6 @@ from .embedding.providers import Choice, choices, former_choice, load_first
 from .entries import Progress
 from .heap import release_free_memory
 from .interrupts import Event, Threads
-from .learning.alike import FactIndex
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .objects.objects import Objects
@@ -107,7 +106,6 @@ class Parts:
             self.attributes = AttributeIndex(lambda: parameters().decay_rate)
             self.vectors = VectorIndex(self.attributes, self.threads)
             self.texts = TextIndex(self.database, _MIN_INDEXED)
-            self.facts = FactIndex()
             self.backfill = Backfill(self.database, self.embedders.configured, self.embedders.release_former)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
@@ -123,8 +121,7 @@ class Parts:
             classifier=classifier,
             areas=self.areas,
             embedders=self.embedders,
-            vectors=self.vectors,
-            facts=self.facts,
+            tables=self.tables,
             parameters=parameters,
             threads=self.threads,
         )
@@ -234,7 +231,6 @@ class Parts:
         return [
             *(Step("embed texts", backfill.update, period=10.0, rest=0.1) for backfill in embedding),
             *indexes,
-            self._follow(self.facts, rest=0.25),
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("look at the clock", self._look_at_clock, period=60.0, rest=1.0),
             Step("keep the areas", self.area_keeper.update, period=1.0, rest=1.0),

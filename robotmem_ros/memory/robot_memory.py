@@ -530,7 +530,7 @@ class RobotMemory:
             return plan(self.parts.database, selection)
         parts = self._access.writable
         parts.usage.write()  # the log of recalls may name what is purged
-        report = purge(parts.database, selection, self.parameters, parts.facts)
+        report = purge(parts.database, selection, self.parameters, parts.tables)
         parts.maintenance.notify()  # facts that stay may have another text
         return report
 

@@ -128,7 +128,7 @@ with RobotMemory(sys.argv[1], embedding_model="", read_only=True):
 
 def test_an_index_is_not_rebuilt_while_another_program_has_the_file_open(db: Path, capsys: Out) -> None:
     with closing(sqlite3.connect(db, isolation_level=None)) as connection:
-        connection.execute("DELETE FROM fact_terms WHERE memory_id = 2")
+        connection.execute("DELETE FROM memory_texts WHERE id = 2")
     command = [sys.executable, "-c", HOLD, str(db)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None

@@ -82,7 +82,6 @@ BROKEN = {
     "trees": "DELETE FROM positions_rtree WHERE id = (SELECT id FROM positions WHERE memory_id = 6)",
     "boxes": "DELETE FROM objects_rtree WHERE id = 6",
     "moved boxes": "UPDATE objects_rtree SET x0 = x0 + 50, x1 = x1 + 50 WHERE id = 6",
-    "facts": "DELETE FROM fact_terms WHERE memory_id = 5",
     "counts": "UPDATE collections SET facts = facts + 1",
     "collections": "DELETE FROM collections",
     "memories": "UPDATE memories SET content = 'a green plate' WHERE id = 6",

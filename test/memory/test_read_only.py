@@ -37,17 +37,13 @@ with RobotMemory(sys.argv[1], embedding_model="", read_only=True) as memory:
     print(memory.recall("mug").reason)
 """
 )
-OPEN_WITHOUT_JIEBA = (
+LEARN_WITHOUT_JIEBA = (
     without("jieba")
     + """
 import sys
-from robotmem_ros.memory import DatabaseUnusableError, RobotMemory
-try:
-    RobotMemory(sys.argv[1], embedding_model="", busy_timeout=0.2).close()
-except DatabaseUnusableError as error:
-    print(error)
-else:
-    print("opened")
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1], embedding_model="", similar_jaccard=0.6) as memory:
+    print(memory.learn(sys.argv[2]).similar_ids)
 """
 )
 READ_AS_NOBODY = f"""
@@ -226,19 +222,22 @@ def test_who_looks_at_words_that_were_cut_in_another_way_is_told_so(open_memory:
         assert "indexed as" not in memory.recall("mug").reason
 
 
-def test_who_writes_without_jieba_is_refused_while_another_has_the_file_open(open_memory: OpenMemory) -> None:
+def test_who_cuts_words_in_another_way_may_not_write_while_another_has_the_file_open(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
     memory.save_perception("机器人在充电站旁边")
     path = memory.path
-    told = output_of(OPEN_WITHOUT_JIEBA, path)
-    assert "is open in another program" in told
-    assert "its statements are indexed as" in told
-    assert "pip install jieba" in told
-    assert [found.id for found in memory.recall("充电站")] == [1]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE settings SET value = 'whole words' WHERE name = 'tokens'")
+    with pytest.raises(DatabaseUnusableError, match="is open in another program, its tokens are indexed as 'whole wor"):
+        RobotMemory(path, embedding_model="", busy_timeout=0.2)
     memory.close()
-    looking = open_memory(path, embedder=None, embedding_model="", read_only=True)
-    assert "is open in another program" in output_of(OPEN_WITHOUT_JIEBA, path)
-    looking.close()
-    # Nobody has it open: the index is rebuilt, and again for the next one who opens it with jieba.
-    assert output_of(OPEN_WITHOUT_JIEBA, path) == "opened\n"
+    # Nobody has it open: the index is rebuilt.
     assert [found.id for found in open_memory(path, embedder=None, embedding_model="").recall("充电站")] == [1]
+
+
+def test_facts_that_were_learned_without_jieba_are_compared_by_its_words(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=None, embedding_model="", similar_jaccard=0.6)
+    first = memory.learn("机器人在充电站旁边等待护士")
+    told = output_of(LEARN_WITHOUT_JIEBA, memory.path, "机器人在充电站旁边等待医生")
+    assert told == f"({first.memory_id},)\n"
+    assert memory.learn("机器人在充电站旁边等待病人").similar_ids == (2, first.memory_id)

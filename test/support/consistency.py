@@ -11,8 +11,8 @@ from typing import Any
 from robotmem_ros.memory.context_path import quote
 from robotmem_ros.memory.storage import collection_rows, text_rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
-from robotmem_ros.memory.storage.fact_index import fact_terms
 from robotmem_ros.memory.storage.snapshot import Transaction
+from robotmem_ros.memory.storage.term_rows import encoded
 from robotmem_ros.memory.text.normal_form import digest, label_key, text_key
 from robotmem_ros.memory.text.tokens import indexed_text
 
@@ -170,9 +170,8 @@ def _check_objects(transaction: Transaction) -> None:
 
 def _check_facts(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
     facts = [row for row in memories if row["type"] == "fact"]
-    rows = transaction.execute("SELECT memory_id, words, claims FROM fact_terms ORDER BY memory_id").fetchall()
-    terms = {row["id"]: fact_terms(row["collection"], row["content"]) for row in facts}
-    assert rows == [(number, of.words.tobytes(), of.claims.tobytes()) for number, of in sorted(terms.items())]
+    terms = {row["id"]: encoded(row["content"]) for row in facts}
+    assert [row["terms"] for row in memories] == [terms.get(row["id"]) for row in memories]
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]
     for table in ("similar_facts", "contradictions"):

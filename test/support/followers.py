@@ -19,7 +19,6 @@ from robotmem_ros.memory.clocks import DAY
 from robotmem_ros.memory.conditions.condition import Attributes
 from robotmem_ros.memory.conditions.decay import DEFAULT_CONFIDENCE, Decay
 from robotmem_ros.memory.errors import StorageError
-from robotmem_ros.memory.learning.alike import FactIndex
 from robotmem_ros.memory.models import Kind, Pose
 from robotmem_ros.memory.search import attributes
 from robotmem_ros.memory.search.attributes import AttributeIndex
@@ -47,12 +46,10 @@ DECAY = Decay(0.5, 0)
 MAKERS: Mapping[str, Callable[[Database], Any]] = {
     "texts": lambda database: TextIndex(database, MINIMUM),
     "vectors": lambda database: VectorIndex(AttributeIndex(lambda: DECAY.rate)),
-    "facts": lambda database: FactIndex(),
     "attributes": lambda database: AttributeIndex(lambda: DECAY.rate),
 }
 """Makers of the attributes of a program that are followers, or have one as `matrix`."""
 _QUERIES = [corpus.TextQuery(query, 12) for query in ("red mug", "grip_force", "zebra 12.5", "lamp")]
-_FACTS = ("red mug", "blue lamp in the hall", "grip_force 12.7 N")
 _VECTORS = clustered(3, 999, dim=DIM)
 
 
@@ -61,7 +58,6 @@ class Program:
 
     texts: TextIndex
     vectors: VectorIndex
-    facts: FactIndex
     attributes: AttributeIndex
 
     def __init__(self, path: Path) -> None:
@@ -191,8 +187,6 @@ class Program:
                 "vectors": [[hits.ids.tolist(), (1.0 - hits.cosine).round(5).tolist()] for hits in
                             (self.vectors.search(snapshot, vector, Candidates(()), 7) for vector in _VECTORS)],
                 "faded": (tests := self.attributes.tests(snapshot)) is None or tests.may_have_faded(DECAY),
-                "facts": [[fact.id for fact in self.facts.now(snapshot).find(snapshot, "default", text, similarity=0.5)]
-                          for text in _FACTS],
                 "attributes": self._attributes(snapshot),
                 "vectors of memories": self._vectors(snapshot),
             }  # fmt: skip

@@ -22,18 +22,22 @@ from ..embedding.calibration import SIMILAR_COSINE
 from ..embedding.embedder import BackgroundEmbedder, ServiceFailedError, UnreadTextError, check_kept_model
 from ..entries import Progress
 from ..errors import MemoryClosedError
-from ..models import NewMemory, Similarity, Vector
-from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_index, rows
-from ..storage.fact_index import Candidate
+from ..models import Kind, NewMemory, Similarity, Vector
+from ..storage import rows, term_rows
 from ..storage.snapshot import Snapshot
+from ..storage.term_rows import Candidate
+from ..table.tables import Tables
+from ..table.vectors import Places
+from ..table.view import View
 from ..text.entities import unit_named
 from ..text.normal_form import digest
-from ..text.statement import Claim, Statement, Values, jaccard, load_terms, statement
+from ..text.statement import Claim, Statement, Values, jaccard, load_terms, same_subject, statement
 from ..validation import compact_json
 from .alike import AlikeFacts
 
 _MAX_NEIGHBOURS = 5_000
+_RARE = 8
+"""Facts are rare among the vectors if there are this many times as many vectors."""
 _ROUNDING = 0.02
 """Greatest difference of a cosine of stored vectors from that of the vectors themselves."""
 _LOG = logging.getLogger(__name__)
@@ -67,16 +71,14 @@ class Compared(NamedTuple):
     """Similarity of the vectors; 0 if unknown."""
 
 
-def find_neighbours(
-    database: Database,
+def embed(
     embedder: BackgroundEmbedder,
-    vectors: VectorIndex,
     texts: Sequence[str],
     progress: Progress | None = None,
     *,
     embedding: Future[Vector] | None = None,
-) -> list[Neighbours]:
-    """Return the vectors of texts that are stored together, and the facts of similar meaning to each.
+) -> list[Vector | str]:
+    """Return the vectors of texts that are stored together, or why one has none.
 
     `embedding` is that of a single text, if it has been started. Does not wait for a model that is still being loaded.
     If the model fails, a fact is learned without it.
@@ -84,34 +86,81 @@ def find_neighbours(
     if embedding is None and not embedder.available:
         if progress is not None:
             progress(len(texts), len(texts))
-        return [Neighbours(reason=f"meanings were not compared: {embedder.why_not}")] * len(texts)
-    embeddings: list[Vector | Exception] = []
+        return [embedder.why_not] * len(texts)
+    vectors: list[Vector | str] = []
     for first in range(0, len(texts), embedder.batch):
-        embeddings += _embedded(embedder, texts[first : first + embedder.batch], embedding)
+        vectors += _embedded(embedder, texts[first : first + embedder.batch], embedding)
         if progress is not None:
-            progress(len(embeddings), len(texts))
-    mates = _mates(embeddings)
-    with database.snapshot() as snapshot:
-        last_id = rows.last_id(snapshot)
+            progress(len(vectors), len(texts))
+    return vectors
 
-        def near(index: int, vector: Vector | Exception) -> Neighbours:
-            if isinstance(vector, Exception):
-                return Neighbours(reason=f"meanings were not compared: {vector}")
-            try:
-                check_kept_model(snapshot, embedder.name)
-                ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
-            except Exception as error:
-                _LOG.warning("meanings were not compared: %s", error)
-                return Neighbours(reason=f"meanings were not compared: {error}")
-            return Neighbours(vector.tobytes(), embedder.name, ids, last_id, mates=mates[index])
 
-        return [near(index, vector) for index, vector in enumerate(embeddings)]
+def find_neighbours(tables: Tables, model: str, vectors: Sequence[Vector | str]) -> list[Neighbours]:
+    """Return the facts of similar meaning to each of some facts that are stored together, by their vectors.
+
+    `model` is what made the vectors. In place of one may stand why a fact has none.
+    """
+    if all(isinstance(vector, str) for vector in vectors):
+        return [_without_vector(vector) for vector in vectors]
+    mates = _mates(vectors)
+    with tables.reading() as view:
+        last_id = rows.last_id(view.snapshot)
+        try:
+            meanings = _Meanings(view, model)
+        except Exception as error:
+            _LOG.warning("meanings were not compared: %s", error)
+            return [_without_vector(error)] * len(vectors)
+        return [
+            _without_vector(vector)
+            if isinstance(vector, str)
+            else Neighbours(vector.tobytes(), model, meanings.near(vector), last_id, mates=near)
+            for vector, near in zip(vectors, mates, strict=True)
+        ]
+
+
+def _without_vector(why: object) -> Neighbours:
+    return Neighbours(reason=f"meanings were not compared: {why}")
+
+
+class _Meanings:
+    """The vectors of the active facts of a table.
+
+    Raises:
+        RobotMemoryError: the vectors of the file are of another model, or cannot be read.
+    """
+
+    def __init__(self, view: View, model: str) -> None:
+        check_kept_model(view.snapshot, model)
+        table = view.table
+        if table.vectors_error is not None:
+            raise table.vectors_error
+        self._vectors, self._size = table.vectors, table.vector_ids.size
+        places = table.vector_places.all
+        is_fact = view.is_active & table.names["kind"].one_of([Kind.FACT]) & (places >= 0)
+        self._ids, places = table.ids[is_fact], places[is_fact]
+        # Each vector once, if they are compared by themselves.
+        are_few = _RARE * len(places) < self._size
+        self._wanted: Places | None = None
+        self._at = places
+        if are_few:
+            self._wanted, self._at = np.unique(places, return_inverse=True)
+
+    def near(self, vector: Vector) -> tuple[int, ...]:
+        """Return the facts that may be similar enough, the newest 5,000 of more."""
+        if not len(self._ids):
+            return ()
+        if self._wanted is None:
+            similarities = self._vectors.similarities(vector, self._size)
+        else:
+            similarities = self._vectors.similarities_of(vector, self._wanted)
+        is_near = similarities[self._at] >= SIMILAR_COSINE - self._vectors.error(vector)
+        return tuple(self._ids[is_near][-_MAX_NEIGHBOURS:].tolist())
 
 
 def _embedded(
     embedder: BackgroundEmbedder, texts: Sequence[str], embedding: Future[Vector] | None = None
-) -> list[Vector | Exception]:
-    # The vector of each text, or why it has none: a text that is refused does not keep the others from theirs.
+) -> list[Vector | str]:
+    # A text that is refused does not keep the others from their vectors.
     try:
         if embedding is not None:
             return [embedding.result()]
@@ -121,14 +170,14 @@ def _embedded(
             return [vector for text in texts for vector in _embedded(embedder, [text])]
         if not isinstance(error, (UnreadTextError, MemoryClosedError)):
             _LOG.warning("meanings were not compared: %s", error)
-        return [error] * len(texts)
+        return [str(error)] * len(texts)
 
 
-def _mates(embeddings: Sequence[Vector | Exception]) -> list[tuple[int, ...]]:
-    # For each text the indices of those before it that may be similar enough; what is stored is rounded.
-    mates: list[tuple[int, ...]] = [()] * len(embeddings)
-    indices = [index for index, vector in enumerate(embeddings) if not isinstance(vector, Exception)]
-    matrix = np.array([embeddings[index] for index in indices])
+def _mates(vectors: Sequence[Vector | str]) -> list[tuple[int, ...]]:
+    # For each vector the indices of those before it that may be similar enough; what is stored is rounded.
+    mates: list[tuple[int, ...]] = [()] * len(vectors)
+    indices = [index for index, vector in enumerate(vectors) if not isinstance(vector, str)]
+    matrix = np.array([vectors[index] for index in indices])
     for position, index in enumerate(indices[1:], 1):
         close = np.flatnonzero(matrix[:position] @ matrix[position] >= SIMILAR_COSINE - _ROUNDING)
         mates[index] = tuple(indices[place] for place in close.tolist())
@@ -142,12 +191,12 @@ def candidates_of(
     counterparts = {
         fact.id: Compared(fact, 0.0)
         for fact in (
-            *fact_index.with_digest(snapshot, new.collection, digest(new.content)),
-            *facts.find(snapshot, new.collection, new.content, similarity=parameters.similar_jaccard, but=but),
+            *term_rows.with_digest(snapshot, new.collection, digest(new.content)),
+            *facts.find(new.collection, new.content, similarity=parameters.similar_jaccard, but=but),
         )
     }
     if near.vector is not None:
-        close = fact_index.near(snapshot, new.collection, {*near.ids}, vector=near.vector, cosine=SIMILAR_COSINE)
+        close = term_rows.near(snapshot, new.collection, {*near.ids}, vector=near.vector, cosine=SIMILAR_COSINE)
         counterparts |= {fact.id: Compared(fact, cosine) for fact, cosine in close}
     counterparts.pop(but, None)
     return counterparts
@@ -210,7 +259,7 @@ def contradiction(older: Statement, newer: Statement, limit: float) -> str:
 
     `limit` is the Jaccard similarity in [0, 1] from which two sets of words have one subject.
     """
-    if older.names != newer.names or not _same_subject(older.words, newer.words, limit):
+    if older.names != newer.names or not same_subject(older.words, newer.words, limit):
         return ""
     was, now = older.claim, newer.claim
     differences = [_other_values(was.values, now.values), _other_polarities(was, now)]
@@ -283,12 +332,6 @@ def _at(context: Mapping[str, object], path: tuple[str, ...]) -> object:
     for name in path:
         value = value.get(name, _ABSENT) if isinstance(value, dict) else _ABSENT
     return value
-
-
-def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> bool:
-    # One has all words of the other, so their Jaccard similarity follows from their sizes.
-    smaller, larger = (left, right) if len(left) <= len(right) else (right, left)
-    return bool(larger) and smaller <= larger and len(smaller) / len(larger) >= limit
 
 
 def _other_polarities(older: Claim, newer: Claim) -> str | None:

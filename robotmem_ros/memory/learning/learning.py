@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..areas import Areas
 from ..config.parameters import Parameters
@@ -16,12 +17,11 @@ from ..embedding.embedders import Embedders
 from ..entries import Progress
 from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
-from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_rows, model_rows, object_rows, rows, tag_rows
-from ..storage.followers import Place, catch_up
 from ..storage.snapshot import Transaction
+from ..table.tables import Tables
 from ..text.statement import statement
-from .alike import AlikeFacts, FactIndex
+from .alike import AlikeFacts
 from .classification import Classifier
 from .comparison import (
     Compared,
@@ -29,6 +29,7 @@ from .comparison import (
     can_merge,
     candidates_of,
     contradicted_among,
+    embed,
     find_neighbours,
     similar_among,
 )
@@ -81,8 +82,7 @@ class Learning:
         classifier: Returns the classifier that fills in what a caller leaves open.
         areas: Tag the facts inside them.
         embedders: Embed texts, if they have a model, to find facts of similar meaning.
-        vectors: The memory's index of vectors.
-        facts: The terms of its facts.
+        tables: The memory's table.
         parameters: Returns the current parameters.
         threads: One of them embeds a fact while it is classified.
     """
@@ -94,8 +94,7 @@ class Learning:
         classifier: Callable[[], Classifier],
         areas: Areas,
         embedders: Embedders,
-        vectors: VectorIndex,
-        facts: FactIndex,
+        tables: Tables,
         parameters: Callable[[], Parameters],
         threads: Executor,
     ) -> None:
@@ -103,16 +102,15 @@ class Learning:
         self._classifier = classifier
         self._areas = areas
         self._embedders = embedders
-        self._vectors = vectors
+        self._tables = tables
         self._parameters = parameters
-        self._facts = facts
         self._threads = threads
         self._knows_taxonomy = False
 
     def warm_up(self) -> None:
         """Load the rules, so that the first fact is as quick as the next."""
         self._classifier()
-        catch_up(self._database, self._facts)
+        self._tables.facts.read()
 
     def learn(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Learned]:
         """Store facts, or reinforce those of the same text, in one transaction. When this returns, they are on disk."""
@@ -125,9 +123,9 @@ class Learning:
             statement(fact.content)
             prepared.append(self._areas.tagged(self._classifier().classify(fact)))
         texts = [fact.content for fact in prepared]
-        near = find_neighbours(self._database, embedder, self._vectors, texts, progress, embedding=embedding)
-        if not self._facts.progress.revision:
-            catch_up(self._database, self._facts)  # all facts are read here, so that the writer need not
+        vectors = embed(embedder, texts, progress, embedding=embedding)
+        near = find_neighbours(self._tables, embedder.name, vectors)
+        self._tables.facts.read()
         results = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
@@ -142,11 +140,12 @@ class Learning:
             MemoryNotFoundError: no active memory has this id.
             InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
         """
-        content = correction.columns.get("content")
-        near = None
-        if isinstance(content, str):
-            (near,) = find_neighbours(self._database, self._embedders.current, self._vectors, [content])
-        self._database.write(lambda transaction: self._correct(transaction, correction, near)).result()
+        content, embedder = correction.columns.get("content"), self._embedders.current
+        vectors = embed(embedder, [content]) if isinstance(content, str) else []
+        near = find_neighbours(self._tables, embedder.name, vectors)
+        self._tables.facts.read()
+        work = partial(self._correct, correction=correction, near=near[0] if near else None)
+        self._database.write(work).result()
 
     def _store(
         self, transaction: Transaction, new: Sequence[NewMemory], neighbours: Sequence[Neighbours]
@@ -155,9 +154,7 @@ class Learning:
             tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
         # What others stored meanwhile is looked up once for all.
         later = rows.behind(transaction, min((near.last_id for near in neighbours), default=0), _MAX_LATER)
-        # What was committed before need not be read again.
-        self._facts.apply(transaction, Place(transaction.revision - 1))
-        facts, results = self._facts.now(transaction), list[Learned]()
+        facts, results = AlikeFacts(transaction, self._tables.facts.before(transaction)), list[Learned]()
         for fact, near in zip(new, neighbours, strict=True):
             mates = (results[index].memory_id for index in near.mates)
             complete = replace(near, ids=(*near.ids, *later, *mates))
@@ -170,7 +167,13 @@ class Learning:
             near = replace(near, ids=(*near.ids, *rows.behind(transaction, near.last_id, _MAX_LATER)))
         if "confidence" in correction.columns:
             object_rows.confirm(transaction, correction.memory_id, self._parameters().object_min_existence)
-        link_again(transaction, correction.memory_id, near, self._facts.now(transaction), self._parameters())
+        link_again(
+            transaction,
+            correction.memory_id,
+            near,
+            AlikeFacts(transaction, self._tables.facts.before(transaction)),
+            self._parameters(),
+        )
 
 
 def store_or_merge(

@@ -11,17 +11,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..config.parameters import Parameters
-from ..learning.alike import FactIndex
+from ..learning.alike import AlikeFacts
 from ..learning.comparison import Neighbours
 from ..learning.learning import link_again
 from ..learning.repetition import COMPARED, fact_versions, given_tags
 from ..storage import contribution_rows, fact_rows, purge_rows, rows, sighting_rows
 from ..storage.purge_rows import Selection
 from ..storage.snapshot import Transaction
+from ..table.facts import FactFeed
 from ..validation import compact_json
 
 
-def delete_parts(transaction: Transaction, selection: Selection, parameters: Parameters, facts: FactIndex) -> None:
+def delete_parts(transaction: Transaction, selection: Selection, parameters: Parameters, facts: FactFeed) -> None:
     """Delete the selected parts of the memories that stay."""
     contributions = selection.parts_in(transaction, "contributions")
     for memory_id, ids in contributions.items():
@@ -34,7 +35,7 @@ def delete_parts(transaction: Transaction, selection: Selection, parameters: Par
 
 
 def _delete_contributions(
-    transaction: Transaction, memory_id: int, part_ids: set[int], parameters: Parameters, facts: FactIndex
+    transaction: Transaction, memory_id: int, part_ids: set[int], parameters: Parameters, facts: FactFeed
 ) -> None:
     current = rows.stored_fact(transaction, memory_id)
     assert current is not None
@@ -54,7 +55,7 @@ def _delete_contributions(
     is_other = (fact.content, fact.context) != (current.content, current.context)
     if is_other and rows.status(transaction, memory_id)[0] == "active":
         near = Neighbours() if fact.content != current.content else None
-        link_again(transaction, memory_id, near, facts.now(transaction), parameters)
+        link_again(transaction, memory_id, near, AlikeFacts(transaction, facts.before(transaction)), parameters)
 
 
 def _delete_sightings(transaction: Transaction, memory_id: int, part_ids: Sequence[int], selection: Selection) -> None:

@@ -14,7 +14,6 @@ from typing import TypeVar
 from .. import validation
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, PurgeUnfinishedError, StorageError
-from ..learning.alike import FactIndex
 from ..storage import Database
 from ..storage.disk_room import is_full
 from ..storage.purge_rows import (
@@ -29,6 +28,7 @@ from ..storage.purge_rows import (
 )
 from ..storage.secure_erase import check_pages, is_read_elsewhere, secure_erase
 from ..storage.snapshot import Transaction
+from ..table.tables import Tables
 from ..times import Time
 from .parts import delete_parts
 
@@ -76,10 +76,10 @@ def plan(database: Database, selection: Selection) -> Purged:
         return preview(snapshot, selection, database.size())
 
 
-def purge(database: Database, selection: Selection, parameters: Parameters, facts: FactIndex) -> Purged:
+def purge(database: Database, selection: Selection, parameters: Parameters, tables: Tables) -> Purged:
     """Delete the selected memories, everything derived from them, and every trace of them in the file.
 
-    What remains of a fact that was learned again is compared with `facts`.
+    What remains of a fact that was learned again is compared with the facts of `tables`.
 
     Raises:
         MemoryNotFoundError: an id is unknown; then nothing is deleted.
@@ -100,7 +100,8 @@ def purge(database: Database, selection: Selection, parameters: Parameters, fact
         if not count:
             break
         memories += count
-    _delete(database, partial(delete_parts, selection=selection, parameters=parameters, facts=facts))
+    tables.facts.read()
+    _delete(database, partial(delete_parts, selection=selection, parameters=parameters, facts=tables.facts))
     sessions = _delete(database, partial(delete_sessions, selection=selection))
     points = 0
     while count := _delete(database, partial(delete_path, selection=selection, limit=_POINTS)):

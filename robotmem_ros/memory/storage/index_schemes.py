@@ -1,8 +1,7 @@
 """Note in the file by which schemes its indexes read texts, and rebuild them for a program with other schemes.
 
-Programs that write to one file must agree on this, or a program does not find the memories of another: the statements
-of Chinese facts are read by jieba only if jieba is installed. So the indexes are rebuilt only while no other program
-has the file open.
+Programs that write to one file must agree on this, or a program does not find the memories of another. So the indexes
+are rebuilt only while no other program has the file open.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 from .. import context_path
 from ..errors import DatabaseUnusableError
-from ..text import scripts, statement, tokens
+from ..text import tokens
 from . import indexing
 from .snapshot import Transaction
 
@@ -33,7 +32,6 @@ class _Scheme(NamedTuple):
 
 _SCHEMES = (
     _Scheme("tokens", tokens.scheme, (indexing.TEXTS,)),
-    _Scheme("statements", statement.scheme, (indexing.FACTS,)),
     _Scheme("paths", context_path.scheme, (indexing.VALUES, indexing.POSITIONS)),
 )
 
@@ -113,8 +111,4 @@ def _in_use(path: Path, connection: sqlite3.Connection) -> DatabaseUnusableError
     scheme = _outdated(connection)[0]
     value = _read_scheme(connection, scheme)
     fault = f"is open in another program, its {scheme.setting} are indexed as {value!r}, here as {scheme.current()!r}"
-    return DatabaseUnusableError(path, fault, f"close that program, or give both the same packages{_advice(value)}")
-
-
-def _advice(value: str | None) -> str:
-    return " (pip install jieba)" if "jieba" in (value or "") and not scripts.has_jieba() else ""
+    return DatabaseUnusableError(path, fault, "close that program, or give both the same version")

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from . import (
     collection_rows,
-    fact_index,
     fact_rows,
     group_rows,
     indexed_row,
@@ -58,9 +57,6 @@ POSITIONS = Index(
     position_rows.exchange,
     position_rows.clear,
     position_rows.ENTRIES,
-)
-FACTS = Index(
-    "facts", attrgetter("type", "collection", "content"), fact_index.exchange, fact_index.clear, fact_index.ENTRIES
 )
 
 
@@ -121,7 +117,6 @@ INDEXES = (
         "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange_boxes,
         position_rows.clear_boxes, position_rows.BOXES,
     ),
-    FACTS,
     Index("links", attrgetter("id"), fact_rows.exchange),
     Index("groups", attrgetter("status", "content"), group_rows.exchange),
 )  # fmt: skip

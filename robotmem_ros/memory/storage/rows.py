@@ -17,6 +17,7 @@ from ..text.normal_form import digest, label_key, text_key
 from . import fact_rows, group_rows, indexed_row, indexing, lived_days, revisions
 from .indexed_row import IndexedRow
 from .snapshot import Snapshot, Transaction, json_array
+from .term_rows import encoded
 from .traits import CONTRADICTED_BY
 
 _ELSEWHERE = frozenset({
@@ -27,13 +28,14 @@ COLUMNS = tuple(field.name for field in fields(NewMemory) if field.name not in _
 """Fields of NewMemory that are columns of `memories`."""
 _column_values = attrgetter(*COLUMNS)
 _OTHER_COLUMNS = (
-    "evidence_day", "type", "text_key", "label_key", "content_hash", "tags", "decisions", *Pose._fields, "created_at",
-    "updated_at", "uuid", "revision",
+    "evidence_day", "type", "text_key", "label_key", "content_hash", "terms", "tags", "decisions", *Pose._fields,
+    "created_at", "updated_at", "uuid", "revision",
 )  # fmt: skip
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_OTHER_COLUMNS))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_OTHER_COLUMNS)))})"
 _ASSIGNED = {
     "content_hash": "iif(type = 'fact', :content_hash, NULL)",
+    "terms": "iif(type = 'fact', :terms, NULL)",
     "received_at": "max(received_at, :received_at)",
 }
 """SQL for columns that are not simply set to the value."""
@@ -319,16 +321,16 @@ def _inactive_reason(status: str, reason: str, replacement: int | None) -> str:
 def _derived(columns: Mapping[str, object]) -> dict[str, object]:
     derived: dict[str, object] = {}
     if isinstance(content := columns.get("content"), str):
-        derived |= {"text_key": text_key(content), "content_hash": digest(content)}
+        derived |= {"text_key": text_key(content), "content_hash": digest(content), "terms": encoded(content)}
     if isinstance(label := columns.get("label"), str):
         derived["label_key"] = label_key(label)
     return derived
 
 
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:
-    content_hash = digest(new.content) if new.kind is Kind.FACT else None
+    of_fact = (digest(new.content), encoded(new.content)) if new.kind is Kind.FACT else (None, None)
     pose = new.pose or _NO_POSE
-    derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash, _new_tags(new)
+    derived = day, new.kind.value, text_key(new.content), label_key(new.label), *of_fact, _new_tags(new)
     return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *pose, now, "")
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,10 +22,6 @@ Ids = npt.NDArray[np.int64]
 UNREAD = b""
 """Vector of a text that the model does not read: such a memory lacks none, and no search by meaning finds it."""
 _TEXT = "SELECT type, human_summary, content, collection FROM memories WHERE id = ? AND status = 'active'"
-_VECTORS_OF_FACTS = """
-    SELECT mv.vector_id AS id FROM memories AS m INDEXED BY idx_mem_hash
-    CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id WHERE m.content_hash IS NOT NULL
-"""
 _VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
 ENTRIES = """
     SELECT v.memory_id, t.digest FROM memories_vec AS v JOIN vectors AS t ON t.id = v.vector_id WHERE v.memory_id {ids}
@@ -196,11 +191,6 @@ def ids_of(snapshot: Snapshot, ids: Iterable[int] | Ids) -> list[Ids]:
     return snapshot.arrays(sql, (json_array(ids),), "memory", "vector")
 
 
-def of_facts(snapshot: Snapshot) -> Ids:
-    """Return the ids of the vectors of all facts."""
-    return snapshot.array(_VECTORS_OF_FACTS)
-
-
 def owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[Ids]:
     """Return positions of vectors in `ids`, ascending, and beside each a memory with it that meets a condition."""
     return _owners(snapshot, ids, check, limit, "")
@@ -239,16 +229,6 @@ def nearest(snapshot: Snapshot, check: Sql, code: bytes, limit: int) -> list[tup
         "ORDER BY distance, mv.memory_id DESC LIMIT ?"
     )
     return snapshot.rows(sql, (len(code), code, *check.arguments, codec.size(len(code)), limit))
-
-
-def facts_of(snapshot: Snapshot, ids: Sequence[int], limit: int) -> list[int]:
-    """Return the facts that have one of these vectors."""
-    rows = snapshot.rows(
-        "SELECT m.id FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.vector_id = j.value "
-        "CROSS JOIN memories AS m ON m.id = mv.memory_id WHERE m.type = 'fact' LIMIT ?",
-        (json.dumps(ids), limit),
-    )
-    return [memory_id for (memory_id,) in rows]
 
 
 def count_all(snapshot: Snapshot) -> int:

@@ -76,11 +76,16 @@ class Segment:
         words = [text.split() for text in texts]
         sizes = np.fromiter(map(len, words), np.int64, len(words))
         codes = np.fromiter(map(code, chain.from_iterable(words)), np.int64, int(sizes.sum()))
+        return cls.of_codes(rows, codes, sizes), sizes - BARS
+
+    @classmethod
+    def of_codes(cls, rows: Rows, codes: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Segment:
+        """Make the segment of some rows, SPAN at most, from the codes of their words, `sizes` of each row."""
         docs = np.repeat(np.arange(len(rows)), sizes)
         offsets = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         is_word = codes != _BAR
         wide = int(sizes.max(initial=0)) >= SPAN
-        return cls._sorted(rows, codes[is_word], docs[is_word], offsets[is_word], wide=wide), sizes - BARS
+        return cls._sorted(rows, codes[is_word], docs[is_word], offsets[is_word], wide=wide)
 
     @classmethod
     def merged(cls, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
@@ -121,6 +126,13 @@ class Segment:
                 self._frequent.clear()
             self._frequent[words[0]] = postings
         return postings
+
+    def count_all(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Count in each doc the places of some words, given by their codes."""
+        at = np.searchsorted(self.codes, codes[are_among(codes, self.codes)])
+        runs = map(slice, self.starts[at].tolist(), self.starts[at + 1].tolist())
+        places = np.concatenate([self.places[:0], *(self.places[run] for run in runs)])
+        return np.bincount(places >> self._bits, minlength=len(self.rows))
 
     def counts(self, terms: Iterable[Sequence[str]], docs: Docs) -> npt.NDArray[np.int64]:
         """Count how often the words of each term stand one behind the other, by row, in each of some docs."""

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from ..storage import Database, table_rows
 from ..storage.snapshot import Snapshot
+from .facts import FactFeed
 from .table import Table
 from .view import View
 
@@ -23,6 +24,7 @@ class Tables:
         self._database = database
         self._lock = threading.Lock()
         self._table = Table.empty()
+        self.facts = FactFeed(database)
         self._readers = 0
         self._is_asked = False
 
@@ -59,6 +61,7 @@ class Tables:
         """Give the table back, until a query asks for it again."""
         with self._lock:
             self._table, self._is_asked = Table.empty(), False
+        self.facts.release()
 
     def _enter(self, snapshot: Snapshot) -> View | None:
         with self._lock:

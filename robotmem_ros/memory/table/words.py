@@ -110,6 +110,16 @@ class Words:
             parts = _with_part(parts, _Part(segment))
         return Words(parts, words._lengths.put(rows, lengths, size, shared=shared))
 
+    def put_codes(self, rows: Rows, codes: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], size: int) -> Words:
+        """Return them with words that are given by their codes: of some rows, one behind the other, as `put` does."""
+        words = self.without(rows[: np.searchsorted(rows, self._lengths.size)], shared=True)
+        parts, ends = words._parts, np.concatenate(([0], np.cumsum(sizes)))
+        for first in range(0, len(rows), SPAN):
+            at = slice(first, first + SPAN)
+            of_rows = codes[ends[first] : ends[min(first + SPAN, len(rows))]]
+            parts = _with_part(parts, _Part(Segment.of_codes(rows[at], of_rows, sizes[at])))
+        return Words(parts, words._lengths.put(rows, sizes.astype(np.uint32), size, shared=True))
+
     def without(self, rows: Rows, *, shared: bool) -> Words:
         """Return them without those of some rows."""
         if not len(rows):
@@ -139,6 +149,17 @@ class Words:
             for column, term in enumerate(terms if len(docs) else ()):
                 held[at, column] = term.postings(number).hold(docs)
         return held
+
+    def count_all(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Count in each row the places of some words, given by their codes."""
+        counts = np.zeros(len(self.lengths), np.int64)
+        for segment, current in self._parts:
+            of_docs = segment.count_all(codes)
+            if current is None:
+                counts[segment.rows] = of_docs
+            else:
+                counts[segment.rows[current]] = of_docs[current]
+        return counts
 
     def weigh(
         self, words: Iterable[tuple[Found, float]], compounds: Iterable[tuple[Found, float]]

@@ -195,9 +195,15 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     return common / (len(first) + len(second) - common) if common else 0.0
 
 
+def same_subject(first: frozenset[str], second: frozenset[str], limit: float) -> bool:
+    """Return whether one set of words has all of the other, and their Jaccard similarity is a limit or more."""
+    smaller, larger = (first, second) if len(first) <= len(second) else (second, first)
+    return bool(larger) and smaller <= larger and len(smaller) / len(larger) >= limit
+
+
 @cache
 def scheme() -> str:
-    """Name the way in which texts are read; an index made by another scheme must be rebuilt."""
+    """Name the way in which texts are read; what another scheme has read must be read again."""
     content = b"".join(file.read_bytes() for file in (STATEMENT_FILE, QUANTITIES_FILE))
     return f"{_VERSION} {'jieba' if has_jieba() else 'pairs'} {hashlib.sha256(content).hexdigest()[:12]}"
 

@@ -1,21 +1,37 @@
-"""Facts with common terms are those of comparing with every fact, however much of the file the index has taken in."""
+"""A fact is compared with all that may say the same or the opposite, as by a look at every fact, whenever they came."""
 
 from __future__ import annotations
 
+import random
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.learning.alike import FactIndex
-from robotmem_ros.memory.storage.fact_index import CANDIDATES
-from robotmem_ros.memory.storage.followers import feed
+from robotmem_ros.memory.learning.alike import AlikeFacts
+from robotmem_ros.memory.learning.comparison import Compared, Neighbours, contradicted_among, similar_among
+from robotmem_ros.memory.learning.learning import _MAX_LINKS, Learned, store_or_merge
+from robotmem_ros.memory.storage import codec, rows, term_rows, vector_rows
+from robotmem_ros.memory.storage.snapshot import Transaction
+from robotmem_ros.memory.storage.table_rows import Place
+from robotmem_ros.memory.storage.term_rows import CANDIDATES
+from robotmem_ros.memory.table.facts import Facts, KnownFacts
 from robotmem_ros.memory.text.statement import jaccard, statement
 
+from ...support.embedders import WordVectors
+from ..conftest import OpenMemory
+
 WORDS = ("mug", "lamp", "shelf", "door", "grip", "12 N", "15 N", "slipped", "worked", "not", "kitchen")
-TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join), min_size=1, max_size=25)
+ONE_TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
+TEXTS = st.lists(ONE_TEXT, min_size=1, max_size=25)
 SIMILARITY = 0.7
+NOTHING = KnownFacts(Facts.of(), Place())
 
 
 def expected(texts: dict[int, str], query: str) -> list[int]:
@@ -33,35 +49,134 @@ def expected(texts: dict[int, str], query: str) -> list[int]:
     return sorted(similar, key=lambda number: (len(asked.terms - statement(texts[number]).terms), -number))
 
 
-def ids(memory: RobotMemory, index: FactIndex, query: str) -> list[int]:
-    """The ids that an index finds."""
-    with memory.parts.database.snapshot() as snapshot:
-        facts = index.now(snapshot).find(snapshot, "default", query, similarity=SIMILARITY)
-    return [fact.id for fact in facts]
+def known_now(memory: RobotMemory) -> KnownFacts:
+    """The facts as they are known now."""
+    memory.parts.tables.facts.read()
+    return memory.parts.database.write(memory.parts.tables.facts.before).result()
+
+
+def ids(memory: RobotMemory, known: KnownFacts, query: str) -> list[int]:
+    """The ids that are found where these facts were known, and all others came later."""
+
+    def work(transaction: Transaction) -> list[int]:
+        return [fact.id for fact in AlikeFacts(transaction, known).find("default", query, similarity=SIMILARITY)]
+
+    return memory.parts.database.write(work).result()
 
 
 @given(TEXTS, TEXTS, st.data())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_as_brute_force_finds_them(first: Sequence[str], then: Sequence[str], data: st.DataObject) -> None:
     with RobotMemory(":memory:", embedding_model="", deduplication="off") as memory:
-        often, once, never = FactIndex(), FactIndex(), FactIndex()
-        texts = {}
+        known, texts = [NOTHING], {}
         for number, text in enumerate((*first, *then)):
+            memory.learn(text, collection="other")
             texts[memory.learn(text).memory_id] = text
-            if data.draw(st.booleans()):
-                feed(memory.parts.database, often)
-            if number == len(first):
-                feed(memory.parts.database, once)
+            if number == len(first) or data.draw(st.booleans()):
+                known.append(known_now(memory))
         for changed in data.draw(st.lists(st.sampled_from(sorted(texts)), unique=True, max_size=5)):
-            if data.draw(st.booleans()):
-                memory.forget(changed, reason="it is not so")
+            step = data.draw(st.sampled_from(("forget", "delete", "update", "restore")))
+            if step == "update":
+                text = texts[changed] = data.draw(ONE_TEXT)
+                memory.update(changed, text)
+            elif step == "delete":
+                memory.parts.database.write(partial(rows.delete, memory_ids=[changed])).result()
                 del texts[changed]
             else:
-                text = texts[changed] = " ".join(data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=7)))
-                memory.update(changed, text)
+                memory.forget(changed, reason="it is not so")
+                if step == "restore":
+                    memory.restore(changed)
+                else:
+                    del texts[changed]
+            known.append(known_now(memory))
         for query in (*first[:3], "mug lamp shelf 12 N"):
             right = expected(texts, query)[:CANDIDATES]
-            assert [ids(memory, index, query) for index in (never, once, often)] == [right] * 3
+            assert [ids(memory, one, query) for one in known] == [right] * len(known)
+
+
+def check(memory: RobotMemory, learned: Sequence[Learned]) -> None:
+    """Compare facts that were learned last with all facts that were there before each."""
+    with memory.parts.database.snapshot() as snapshot:
+        for result in learned:
+            fact = rows.stored_fact(snapshot, result.memory_id)
+            assert fact is not None
+            earlier = [key for key in snapshot.ids("SELECT id FROM memories ORDER BY id") if key < result.memory_id]
+            vectors = dict(vector_rows.of_memories(snapshot, earlier))
+            vector = WordVectors().embed_one(fact.content)
+            cosines = 1.0 - codec.distances([*vectors.values()], vector)
+            near = dict(zip(vectors, cosines.tolist(), strict=True))
+            others = [other for key in earlier for other in term_rows.first_active(snapshot, fact.collection, [key])]
+            compared = {other.id: Compared(other, near.get(other.id, 0.0)) for other in others}
+            similar = similar_among(fact, compared, memory.parameters)[:_MAX_LINKS]
+            against = contradicted_among(result.memory_id, fact, compared, memory.parameters.similar_jaccard)
+            assert result.similar_ids == tuple(link.memory_id for link in similar), fact.content
+            assert result.contradicts == tuple(key for key, _ in against), fact.content
+
+
+def a_fact(draw: random.Random) -> dict[str, Any]:
+    """A fact of few words, with an outcome or without."""
+    context = draw.choice(({}, {}, {"task": {"success": draw.random() < 0.5}}))
+    content = " ".join(draw.choices(WORDS, k=draw.randrange(1, 8)))
+    return {"insight": content, "context": context, "collection": draw.choice(("default", "default", "other"))}
+
+
+def learned_together(memory: RobotMemory, draw: random.Random) -> list[Learned]:
+    """Learn facts in one transaction, by several jobs of which one fails when it has stored its fact."""
+    hold = threading.Event()
+    memory.parts.database.write(lambda transaction: hold.wait(30))
+
+    def fail(transaction: Transaction) -> None:
+        known = AlikeFacts(transaction, NOTHING)
+        fact = rows.stored_fact(transaction, rows.last_id(transaction))
+        if fact is not None:
+            store_or_merge(transaction, fact, Neighbours(), known, memory.parameters)
+        raise ZeroDivisionError
+
+    with ThreadPoolExecutor(5) as threads:
+        learning = [threads.submit(memory.learn_many, [a_fact(draw) for _ in range(3)]) for _ in range(2)]
+        failing = memory.parts.database.write(fail)
+        learning += [threads.submit(memory.learn_many, [a_fact(draw)]) for _ in range(2)]
+        hold.set()
+        with pytest.raises(ZeroDivisionError):
+            failing.result(30)
+        return [result for future in learning for result in future.result(30)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fact_is_compared_with_all_others_whoever_wrote_them_and_when(open_memory: OpenMemory, seed: int) -> None:
+    draw, first = random.Random(seed), open_memory(deduplication="off")
+    programs = [first, open_memory(first.path, deduplication="off")]
+    for program in programs:
+        program.warm_up()
+    for _ in range(25):
+        memory = draw.choice(programs)
+        step = draw.randrange(6)
+        if step < 2:
+            check(memory, [memory.learn(**a_fact(draw))])
+        elif step == 2:
+            check(memory, memory.learn_many([a_fact(draw) for _ in range(draw.randrange(1, 20))]))
+        elif step == 3:
+            check(memory, learned_together(memory, draw))
+        else:
+            with memory.parts.database.snapshot() as snapshot:
+                active = snapshot.ids("SELECT id FROM memories WHERE status = 'active'")
+            for key in draw.sample(active, min(3, len(active))):
+                if step == 4:
+                    memory.forget(key, reason="it is not so")
+                else:
+                    memory.update(key, a_fact(draw)["insight"])
+            memory.flush()  # a new text gets its vector later
+
+
+@pytest.mark.parametrize("perceptions", [0, 60])
+def test_facts_of_similar_meaning_are_found_among_perceptions(memory: RobotMemory, perceptions: int) -> None:
+    memory.save_many([f"saw mug mug mug {number}" for number in range(perceptions)])
+    first = memory.learn("mug mug mug mug mug mug lamp").memory_id
+    memory.learn("a door slams")
+    memory.flush()
+    learned = memory.learn("mug mug mug mug mug mug shelf")
+    assert (learned.similar_ids, learned.method) == ((first,), "cosine")
+    check(memory, [learned])
 
 
 def test_facts_of_one_job_are_compared_with_each_other(memory: RobotMemory) -> None:
@@ -71,11 +186,24 @@ def test_facts_of_one_job_are_compared_with_each_other(memory: RobotMemory) -> N
     assert second.similar_ids == (first.memory_id,)
 
 
+def change_terms(transaction: Transaction, terms: object) -> None:
+    """Let the terms of all facts be others."""
+    transaction.execute("UPDATE memories SET terms = ?", (terms,))
+
+
+def test_a_fact_that_another_program_read_in_another_way_is_read_again(memory: RobotMemory) -> None:
+    first = memory.learn("hold the red mug with 12 N")
+    other = b"\1\2\3\4" + term_rows.encoded("a lamp")[4:]
+    for terms in (other, other[:7], "text", None):
+        memory.parts.database.write(partial(change_terms, terms=terms)).result()
+        memory.parts.tables.release()
+        again = memory.learn("hold the red mug with 15 N")
+        assert again.contradicts == (first.memory_id,)
+        memory.forget(again.memory_id, reason="only to see")
+
+
 def test_entries_of_a_fact_that_is_learned_again_do_not_add_up(memory: RobotMemory) -> None:
-    index, sizes = FactIndex(), []
     for _ in range(40):
         memory.learn("the mug is red")
-        feed(memory.parts.database, index)
-        sizes.append(len(index))
-    assert sizes[0] == 1
-    assert max(sizes) <= 5
+    facts = known_now(memory).facts
+    assert (facts.ids.size, len(facts.terms._parts)) == (1, 1)

@@ -24,8 +24,8 @@ MARK = "qzxjv"
 FRIEND = f"{MARK}friend"
 # What no caller's text can reach: fixed words, times, digests, numbers as text, and what an operator configures.
 NO_TEXT = {
-    "memories": {"type", "perception_type", "status", "content_hash", "last_accessed", "created_at", "updated_at",
-                 "superseded_at", "uuid", "origin"},
+    "memories": {"type", "perception_type", "status", "content_hash", "terms", "last_accessed", "created_at",
+                 "updated_at", "superseded_at", "uuid", "origin"},
     "tag_meta": {"tag", "parent", "display_name", "updated_at", "uuid", "origin"},
     "sessions": {"external_id", "status", "client_type", "end_reason", "uuid", "origin"},
     "session_outcomes": {"session_id"},
@@ -33,7 +33,6 @@ NO_TEXT = {
     "settings": {"name", "value"},
     "text_blocks": {"postings"},  # digests of words, see text_index/test_kept.py
     "subscriptions": {"robot", "scope"},  # parameters
-    "fact_terms": {"words", "claims"},  # digests, and their rows go
     "memory_history": {"changed_at", "change"},
     "removed": {"reason", "kind"},
     "recalls": {"caller", "digest", "mode"},

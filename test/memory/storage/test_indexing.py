@@ -97,7 +97,7 @@ STEPS = st.one_of(
 )
 DERIVED = (
     "memories_fts", "words", "json_values", "positions", "positions_rtree", "objects_rtree", "vectors", "memories_vec",
-    "fact_terms", "similar_facts", "contradictions", "group_members",
+    "similar_facts", "contradictions", "group_members",
 )  # fmt: skip
 
 
@@ -131,8 +131,7 @@ def run(transaction: Transaction, step: tuple[str, object], memory_id: int) -> N
             raise BrokenOffError  # an object has a position
         rows.update(transaction, memory_id, argument)
     elif action == "rebuild":
-        for index in (indexing.TEXTS, indexing.FACTS):
-            indexing.rebuild(transaction, index)
+        indexing.rebuild(transaction, indexing.TEXTS)
     else:
         OTHERS[action](transaction, memory_id)
 
@@ -249,7 +248,7 @@ def test_an_unchanged_index_is_left_alone(database: Database) -> None:
 
 def test_what_is_indexed_is_written_by_the_one_path_alone() -> None:
     """An index would not follow."""
-    followed = {*indexed_row.COLUMNS, "id", "text_key", "label_key", "content_hash"}
+    followed = {*indexed_row.COLUMNS, "id", "text_key", "label_key", "content_hash", "terms"}
     for path in (ROOT / "robotmem_ros").rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         if path.name in ("rows.py", "group_rows.py"):

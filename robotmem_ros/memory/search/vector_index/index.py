@@ -12,13 +12,9 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from ...conditions.attributes import Kinds
-from ...conditions.sql import ACTIVE
 from ...embedding import Vector, Vectors
-from ...models import Kind
 from ...storage import codec, vector_rows
 from ...storage.candidates import Candidates
-from ...storage.overview import overview
 from ...storage.snapshot import Snapshot
 from ...table import products
 from ..attributes import AttributeIndex
@@ -31,11 +27,8 @@ from .walk import NearestFirst, Walk
 
 _WORTHWHILE = 4
 """If there are this many times as many as wanted, upper bytes first tell which may be the nearest."""
-_RARE = 64
-"""Facts are rare among the vectors if there are this many times as many vectors."""
 _SURPLUS, _GROWTH = 16, 4
 """Memories that are ranked beyond those wanted if some may be no candidates, and the growth of each further look."""
-_FACTS = Candidates((ACTIVE, Kinds((Kind.FACT,), suffices=False).sql()))
 
 
 class VectorIndex:
@@ -80,29 +73,6 @@ class VectorIndex:
             if len(hits.ids) == depth or len(ranking.ids) < width:
                 return hits
             width *= _GROWTH
-
-    def facts_within(self, snapshot: Snapshot, query: Vector, distance: float, limit: int) -> list[int]:
-        """Find the facts up to a cosine distance, not in order; some may be a little farther.
-
-        Of more than `limit`, some are left out.
-
-        Raises:
-            VectorsUnreadError: too many vectors are not in RAM yet.
-        """
-        matrix = self.matrix.current(snapshot, len(query))
-        if matrix is None:
-            hits = nearest_in_place(snapshot, query, _FACTS, limit)
-            close: list[int] = hits.ids[hits.cosine >= 1.0 - distance].tolist()
-            return close
-        # Among many perceptions few facts are read from the file sooner than all vectors are compared.
-        if len(matrix) > _RARE * overview(snapshot).counts["fact"]:
-            near = matrix.near_of(query, np.unique(vector_rows.of_facts(snapshot)))
-        else:
-            near = matrix.near(query)
-        ids = near.ids[near.distances <= distance + near.error]
-        if len(ids) > overview(snapshot).counts["fact"]:
-            ids = np.intersect1d(ids, vector_rows.of_facts(snapshot))
-        return vector_rows.facts_of(snapshot, ids.tolist(), limit)
 
     def vectors_of(self, snapshot: Snapshot, memory_ids: Collection[int], dim: int) -> tuple[Sequence[int], Vectors]:
         """Read the vectors of some memories: which of them have one of this length, and these, unit length."""

@@ -10,22 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory.conditions.attributes import Collections
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.calibration import UNKNOWN_DISCOUNT
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.embedding.reading import reads
 from robotmem_ros.memory.search import measures, scoring
-from robotmem_ros.memory.search.attributes import AttributeIndex
-from robotmem_ros.memory.search.candidates import find_candidates
+from robotmem_ros.memory.search.bm25 import Statistics
+from robotmem_ros.memory.search.chosen import Chosen
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
-from robotmem_ros.memory.search.vector_index import VectorIndex
+from robotmem_ros.memory.search.selection import select
+from robotmem_ros.memory.search.text_search import TextSearch
+from robotmem_ros.memory.search.vector_search import VectorSearch
 from robotmem_ros.memory.storage import Database
-from robotmem_ros.memory.storage.candidates import list_if_few
-from robotmem_ros.memory.storage.followers import catch_up
-from robotmem_ros.memory.storage.snapshot import Snapshot
+from robotmem_ros.memory.table.column import Floats, bound
+from robotmem_ros.memory.table.tables import Tables
+from robotmem_ros.memory.table.view import View
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
 from robotmem_ros.memory.text.analysis import analyse
 
@@ -48,8 +50,6 @@ Ranking = list[Hit]
 Scores = measures.Scores
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())
-_UNBOUNDED = 10**9
-_POSTINGS = 1000
 _N = 10
 
 
@@ -58,70 +58,68 @@ class Stages:
 
     @classmethod
     @contextmanager
-    def open(cls, path: Path, *, postings: bool = False) -> Iterator[Stages]:
-        """Open a file; with `postings` in RAM, as a memory has them some seconds after its start."""
+    def open(cls, path: Path) -> Iterator[Stages]:
+        """Open a file."""
         parameters = Parameters(db_path=str(path), embedding_model="")
-        with closing(Database(parameters)) as database:
-            index = TextIndex(database, _POSTINGS)
-            vectors = VectorIndex(AttributeIndex(lambda: 0.0))
-            if postings:
-                catch_up(database, index)
-            with database.snapshot() as snapshot:
-                yield cls(parameters, snapshot, index.blocks if postings else (), vectors)
+        with closing(Database(parameters)) as database, Tables(database).reading() as view:
+            yield cls(parameters, view)
 
-    def __init__(self, parameters: Parameters, snapshot: Snapshot, blocks: Any, vectors: VectorIndex) -> None:
-        self._parameters, self._snapshot, self._blocks, self._vectors = parameters, snapshot, blocks, vectors
-        self._unbounded = parameters.changed(text_candidates=_UNBOUNDED)
+    def __init__(self, parameters: Parameters, view: View) -> None:
+        self._parameters, self._view = parameters, view
         query = parse_query(parameters, RecallRequest("any", _N), decay=Decay(0.0, now=0))
-        self._candidates = find_candidates(snapshot, query.conditions)
+        self._chosen = Chosen(view, select(view, query.conditions))
 
-    def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
-        """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
-        blocks, parameters = (self._blocks, self._parameters) if bounded else ((), self._unbounded)
-        hits = TextReader(self._snapshot, blocks, analyse(query), parameters, ()).search(self._candidates, depth)
-        return [Hit(*hit) for hit in zip(hits.ids.tolist(), (-hits.bm25).tolist(), strict=True)]
-
-    def is_bounded(self, query: str) -> bool:
-        """Tell whether `text` ranks only some of the memories that have a word of the query."""
-        frequencies = bm25.read_statistics(self._snapshot, analyse(query).words, ()).frequencies
-        return not self._blocks and sum(frequencies.values()) > self._parameters.text_candidates
+    def text(self, query: str, depth: int) -> Ranking:
+        """Search the texts."""
+        scores = self._search(query).scores(self._chosen)
+        return [Hit(memory_id, -score) for memory_id, score in _best(self._chosen, scores, depth) if score > 0]
 
     def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
         """Return which share of a query the words of some memories are, by their rarity."""
-        reader = TextReader(self._snapshot, (), analyse(query), self._unbounded, ())
-        hits = reader.rank(memory_ids)
-        shares = dict(zip(hits.ids.tolist(), reader.shares(hits.words).tolist(), strict=True))
-        return [shares.get(memory_id, 0.0) for memory_id in memory_ids]
+        search, ids = self._search(query), np.array(sorted(memory_ids), np.int64)
+        of_ids = dict(
+            zip(ids.tolist(), search.shares(search.held(self._view.table.rows_of(ids))).tolist(), strict=True)
+        )
+        return [of_ids[memory_id] for memory_id in memory_ids]
 
     def is_unknown(self, query: str) -> bool:
         """Tell whether no memory contains a word of a query."""
-        return TextReader(self._snapshot, (), analyse(query), self._unbounded, ()).is_unknown
-
-    def shared_words(self, query: str, memory_id: int) -> int:
-        """Count the words of the query that a memory holds."""
-        row = self._snapshot.row("SELECT content FROM memory_texts WHERE id = ?", (memory_id,))
-        return len(set(tokens.query_words(query)) & set(row[0].split()))
+        return self._search(query).is_unknown
 
     def max_score(self, query: str) -> float:
         """Return the BM25 score of a memory of mean length that holds each word of the query once."""
-        return TextReader(self._snapshot, (), analyse(query), self._unbounded, ()).max_score()
+        return self._search(query).max_score()
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""
-        hits = self._vectors.search(self._snapshot, vector, self._candidates, depth)
-        return [Hit(*hit) for hit in zip(hits.ids.tolist(), (1.0 - hits.cosine).tolist(), strict=True)]
+        return [Hit(memory_id, 1.0 - cosine) for memory_id, cosine in _nearest(self._chosen, vector, depth)]
+
+    def _search(self, query: str) -> TextSearch:
+        return TextSearch(self._view, analyse(query), self._parameters, Collections((), True))
+
+
+def _nearest(among: Chosen, vector: Vector, depth: int) -> list[tuple[int, float]]:
+    search = VectorSearch(among.view, vector)
+    similarities = search.similarities(among)
+    likely = np.flatnonzero(similarities >= -bound(-similarities, depth) - 2 * search.error)
+    exact = np.full(len(similarities), -np.inf)
+    exact[likely] = np.nan_to_num(search.exact(among.rows[likely]), nan=-np.inf)
+    return [(memory_id, cosine) for memory_id, cosine in _best(among, exact, depth) if cosine > -np.inf]
+
+
+def _best(among: Chosen, scores: Floats, depth: int) -> list[tuple[int, float]]:
+    at = np.lexsort((-among.ids, -scores))[:depth]
+    return list(zip(among.ids[at].tolist(), scores[at].tolist(), strict=True))
 
 
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
     request = RecallRequest(**{"n": _N, **arguments})
     vector = memory.parts.embedders.current.embed_one(request.query)
-    with memory.parts.database.snapshot() as snapshot:
+    with memory.parts.tables.reading() as view:
         query = parse_query(memory.parameters, request, decay=memory.decay())
-        candidates = list_if_few(snapshot, find_candidates(snapshot, query.conditions), _N)
-        hits = memory.parts.vectors.search(snapshot, vector, candidates, scoring.blend_depth(request.n))
-    ids: list[int] = hits.ids[: request.n].tolist()
-    return ids
+        hits = _nearest(Chosen(view, select(view, query.conditions)), vector, scoring.blend_depth(request.n))
+    return [memory_id for memory_id, _ in hits[: request.n]]
 
 
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
@@ -162,13 +160,20 @@ def indexed_words(text: str) -> list[str]:
     return tokens.indexed_text(text).split()
 
 
-def text_statistics(
-    path: Path, words: Sequence[str], collections: Iterable[str]
-) -> Iterator[tuple[str, bm25.Statistics]]:
-    """Read what BM25 knows of words in each of some collections of a file; `*` is all of them together."""
-    with closing(Database(Parameters(db_path=str(path)), read_only=True)) as database, database.snapshot() as reader:
+def text_statistics(path: Path, words: Sequence[str], collections: Iterable[str]) -> Iterator[tuple[str, Statistics]]:
+    """Count words in each of some collections of a file, as BM25 knows them; `*` is all of them together."""
+    with (
+        closing(Database(Parameters(db_path=str(path)), read_only=True)) as database,
+        Tables(database).reading() as view,
+    ):
+        texts = view.table.words
         for collection in collections:
-            yield collection, bm25.read_statistics(reader, words, () if collection == "*" else (collection,))
+            names = Collections(() if collection == "*" else (collection,), True)
+            mask = names.mask(view) & view.table.present.all
+            counts = {word: texts.find([word]).count(mask) for word in words}
+            found = {word: count for word, count in counts.items() if count}
+            memories = int(np.count_nonzero(mask))
+            yield collection, Statistics(memories, int(texts.lengths[mask].sum()) / max(memories, 1), found)
 
 
 def load_model(model: str) -> Embedder:

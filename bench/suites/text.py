@@ -1,9 +1,4 @@
-"""Time the text search alone, count how often it was bounded, and compare it with one that ranks every memory.
-
-With postings in RAM no search is bounded; `--fts5` does without them, as a memory does while its postings are built.
-Each world is made once, without vectors, in a separate file. Of the ten best of a search: how often they have the
-same scores as without a bound, and how often the first one holds as many words of the query.
-"""
+"""Time the text search alone. Each world is made once, without vectors, in a separate file."""
 
 from __future__ import annotations
 
@@ -20,7 +15,7 @@ from bench.internals.stages import Stages
 from bench.table import show
 from bench.worlds.text import few_words_memories, few_words_queries, varied_memories, varied_queries
 
-_HEAD = ("world", "memories", "p50, ms", "p95, ms", "max, ms", "bounded", "same ten", "first holds all words")
+_HEAD = ("world", "memories", "p50, ms", "p95, ms", "max, ms")
 _BATCH = 2000
 _DEPTH = 135
 _SAMPLE = 1000
@@ -33,8 +28,6 @@ _WORLDS = {"varied": (varied_memories, varied_queries), "few words": (few_words_
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="numbers of memories")
     parser.add_argument("--queries", type=int, default=200, help="queries on each world")
-    parser.add_argument("--compared", type=int, default=40, help="queries that run without a bound too")
-    parser.add_argument("--fts5", action="store_true", help="without postings")
     parser.add_argument("--folder", type=Path, help="folder to keep the worlds in")
 
 
@@ -48,31 +41,21 @@ def _rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, ...]
         path = folder / f"{name.replace(' ', '_')}_{size}.db"
         fill(path, ((block, None) for block in _blocks(make_memories(size, 1))))
         sample = list(itertools.islice(make_memories(size, 1), _SAMPLE))
-        with Stages.open(path, postings=not options.fts5) as stages:
+        with Stages.open(path) as stages:
             queries = make_queries(sample, options.queries + _WARM_UP, 2)
-            yield name, f"{size:,}", *_measure(stages, queries, options.compared)
+            yield name, f"{size:,}", *_measure(stages, queries)
 
 
-def _measure(stages: Stages, queries: list[str], compared: int) -> tuple[str, ...]:
+def _measure(stages: Stages, queries: list[str]) -> tuple[str, ...]:
     for query in queries[:_WARM_UP]:
         stages.text(query, _DEPTH)
-    times, bounded, same_ten, all_words = [], 0, 0, 0
-    for number, query in enumerate(queries[_WARM_UP:]):
+    times = []
+    for query in queries[_WARM_UP:]:
         start = time.perf_counter()
-        result = stages.text(query, _DEPTH)
+        stages.text(query, _DEPTH)
         times.append(1000 * (time.perf_counter() - start))
-        bounded += stages.is_bounded(query)
-        if number < compared:
-            best = stages.text(query, _DEPTH, bounded=False)
-            same_ten += [hit.measure for hit in best[:10]] == [hit.measure for hit in result[:10]]
-            first, true = (stages.shared_words(query, hits[0].memory_id) for hits in (result, best))
-            all_words += first >= true
     p50, p95 = statistics.median(times), sorted(times)[int(0.95 * len(times))]
-    compared = min(compared, len(times))
-    return (
-        f"{p50:.1f}", f"{p95:.1f}", f"{max(times):.1f}", f"{bounded / len(times):.0%}",
-        f"{same_ten} of {compared}", f"{all_words} of {compared}",
-    )  # fmt: skip
+    return f"{p50:.1f}", f"{p95:.1f}", f"{max(times):.1f}"
 
 
 def _blocks(texts: Iterator[str]) -> Iterator[list[NewMemory]]:

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from ..memory.conditions.places import POSITION, Place
 from ..memory.models import Vector
+from ..memory.search.bm25 import Statistics
 from ..memory.search.fading import ALL_FADED, of_faded
 from ..memory.search.hits import Hit, ScoreExplanation, ScorePart
 from ..memory.search.query import Query
@@ -33,7 +34,6 @@ from ..memory.search.scoring import (
     relevance,
     scoring_steps,
 )
-from ..memory.search.text_index.bm25 import Statistics
 from ..memory.storage.traits import Traits
 from ..memory.text.analysis import Analysis, analyse
 from . import searches

@@ -26,23 +26,17 @@ from .learning.learning import Learning
 from .objects.objects import Objects
 from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
-from .search.attributes import AttributeIndex
 from .search.recall import Recall
 from .search.reranking import Reranker
-from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
-from .search.vector_index import VectorIndex
 from .sessions.sessions import Episodes
 from .storage import Database, collection_rows, doubtful_times, lived_days, model_rows, text_rows
 from .storage.area_rows import AreaKeeper
-from .storage.followers import Follower, catch_up, feed
 from .storage.log_watch import LogWatch
 from .table.tables import Tables
 from .text import scripts
 
 _LOG = logging.getLogger(__name__)
-_MIN_INDEXED = 1000
-"""Number of memories from which words are held in RAM as well; FTS5 ranks fewer as quickly."""
 
 
 class Parts:
@@ -103,9 +97,6 @@ class Parts:
                     embedder, at_start, patience, self.maintenance, self.database, is_closing=self._is_closing
                 )
                 stack.callback(self.embedders.close)
-            self.attributes = AttributeIndex(lambda: parameters().decay_rate)
-            self.vectors = VectorIndex(self.attributes, self.threads)
-            self.texts = TextIndex(self.database, _MIN_INDEXED)
             self.backfill = Backfill(self.database, self.embedders.configured, self.embedders.release_former)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
@@ -139,8 +130,6 @@ class Parts:
         """Load the model, vectors and dictionaries of the texts, so that the first query is as quick as the next."""
         self._load_dictionaries()
         self.learning.warm_up()
-        catch_up(self.database, self.vectors.matrix)
-        catch_up(self.database, self.attributes)
         with self.tables.reading():
             pass
         # There may be no model, or none any more.
@@ -210,15 +199,9 @@ class Parts:
             self.database.write(work, background=True).result()
         return can_put_right
 
-    def _follow(self, follower: Follower, **rest: float) -> Step:
-        return Step(follower.name, partial(feed, self.database, follower), period=10.0, **rest)
-
     def _steps(self, parameters: Parameters) -> list[Step]:
         # In this order, since each may make work for the next. Retention rests long because it scans all memories.
         indexes = [
-            self._follow(self.texts, rest=0.25),
-            self._follow(self.vectors.matrix, rest=0.25),
-            self._follow(self.attributes, rest=0.25),
             Step("follow the table", self.tables.follow, period=10.0, rest=0.25),
             Step("load dictionaries", self._load_dictionaries, period=10.0, rest=1.0),
         ]

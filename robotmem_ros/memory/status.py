@@ -14,6 +14,7 @@ from .storage.connection import exposure
 from .storage.overview import overview
 from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
+from .table.products import HAS_NUMKONG, NUMKONG_MISSING
 from .text import scripts
 
 _MODES = {
@@ -126,7 +127,7 @@ def status(parts: Parts, *trouble: str) -> Status:
 
 def missing_packages(parts: Parts) -> list[str]:
     """Return what is worse without a package, each with its name."""
-    problems = [parts.database.extension_problem, parts.database.tokens_missing, parts.vectors.missing]
+    problems = [parts.database.extension_problem, parts.database.tokens_missing, "" if HAS_NUMKONG else NUMKONG_MISSING]
     if not scripts.has_jieba():
         problems.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     if not scripts.has_icu():

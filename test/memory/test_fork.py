@@ -46,7 +46,7 @@ in_child(lambda: told(
     lambda: memory.purge(ids=[1]),
     memory.flush,
     memory.status,
-    lambda: memory.parts.vectors,
+    lambda: memory.parts.tables,
 ))
 def close():
     with memory:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,10 +11,8 @@ from ..fellow_robots import with_others
 from ..models import Kind
 from ..text.normal_form import label_key
 from .columns import Mask, Table
-from .condition import Columns, Condition, Row
-from .decay import DEFAULT_CONFIDENCE, ENDLESS, LASTING_DAY, LATEST_DAY, Decay
-from .overview import Overview
-from .sql import Source, Sql, Test, all_of, index_test, one_of, rows
+from .condition import Condition, Row
+from .decay import DEFAULT_CONFIDENCE, Decay
 
 
 @dataclass(frozen=True)
@@ -33,14 +29,6 @@ class Collections(Condition):
         """Return them with the collections of other robots that belong to them."""
         return replace(self, names=with_others(self.names, others)) if others and self.names else self
 
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        if not self.of_notes:
-            return index_test(*one_of("m.collection", self.names))
-        test, names = one_of("m.collection", self.names)
-        note_test, note_names = one_of("m.collection", self.of_notes)
-        return index_test(f"({test} OR (m.type = 'note' AND {note_test}))", names, note_names)
-
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is in one of them."""
         return self._has(row.kind, row.collection)
@@ -55,17 +43,9 @@ class Collections(Condition):
         notes = table.name("kind").one_of([Kind.NOTE]) & table.name("collection").one_of(self.of_notes)
         return np.asarray(mask | notes)
 
-    def in_ram(self, columns: Columns) -> Test | None:
-        """Return its test by kinds and collections."""
-        return columns.of(lambda attributes: self._has(attributes.kind, attributes.collection))
-
     def _has(self, kind: Kind, collection: str) -> bool:
         is_note = kind is Kind.NOTE and collection in self.of_notes
         return not self.names or collection in self.names or is_note
-
-    def parts(self) -> Iterable[Condition]:
-        """Return nothing if all are searched."""
-        return (self,) if self.names else ()
 
     def __str__(self) -> str:
         """Return them as part of a sentence, after a noun."""
@@ -81,10 +61,6 @@ class Kinds(Condition):
     suffices: bool
     is_evidence = False
 
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return Sql(f"m.type IN ({', '.join('?' * len(self.kinds))})", tuple(kind.value for kind in self.kinds))
-
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is of one of them."""
         return row.kind in self.kinds
@@ -92,14 +68,6 @@ class Kinds(Condition):
     def mask(self, table: Table) -> Mask:
         """Tell which rows are of one of them."""
         return table.name("kind").one_of(self.kinds)
-
-    def in_ram(self, columns: Columns) -> Test | None:
-        """Return its test by kinds."""
-        return columns.of(lambda attributes: attributes.kind in self.kinds)
-
-    def leaves_out_any(self, overview: Overview) -> bool:
-        """Tell whether there is a memory of another kind."""
-        return any(count for kind, count in overview.counts.items() if Kind(kind) not in self.kinds)
 
 
 @dataclass(frozen=True)
@@ -115,15 +83,6 @@ class OneOf(Condition):
     def column(self) -> str:
         """Return the column that has them."""
         return "label_key" if self.name == "label" else self.name
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        test, values = one_of(f"m.{self.column}", self.values)
-        return index_test(f"{test} AND m.{self.column} <> ''", values)
-
-    def in_ram(self, columns: Columns) -> Test | None:
-        """Return its test by labels."""
-        return columns.of_labels(self.values) if self.name == "label" else None
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one of them."""
@@ -151,12 +110,6 @@ class Tags(Condition):
     tags: tuple[str, ...]
     is_any: bool = False
 
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        if self.is_any or len(self.tags) == 1:
-            return rows("memory_tags", f"tag IN ({UNDER})", json.dumps(self.tags), each_once=False)
-        return all_of([part.sql() for part in self.parts()])
-
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has them."""
         return any(tag in row.tags for tag in self.tags) if self.is_any else set(self.tags) <= {*row.tags}
@@ -166,21 +119,12 @@ class Tags(Condition):
         parents, some = table.parents(), any if self.is_any else all
         return table.name("tags").where(lambda tags: some(map(with_parents(tags, parents).__contains__, self.tags)))
 
-    def parts(self) -> Iterable[Condition]:
-        """Return each tag by itself if all are wanted, so that the rarest may be looked up."""
-        return (self,) if self.is_any else [Tags((tag,), is_any=True) for tag in self.tags]
-
 
 @dataclass(frozen=True)
 class Ids(Condition):
     """Some memories, by their ids."""
 
     ids: tuple[int, ...]
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        ids = "SELECT value AS id FROM json_each(?)"
-        return Sql(f"m.id IN ({ids})", (values := (json.dumps(self.ids),)), Source(ids, values, len(self.ids)))
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is one of them."""
@@ -199,12 +143,6 @@ class Window(Condition):
     """First time that belongs to it."""
     before: int | None
     """First time behind it."""
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        bounds = [("m.observed_at >= ?", self.after), ("m.observed_at < ?", self.before)]
-        tests = [(test, bound) for test, bound in bounds if bound is not None]
-        return index_test(" AND ".join(test for test, _ in tests), *(bound for _, bound in tests))
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory was observed in it."""
@@ -229,14 +167,6 @@ class Confidence(Condition):
     suffices = False
     is_evidence = False
 
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return self.decay.at_least(self.minimum)
-
-    def in_ram(self, columns: Columns) -> Test | None:
-        """Return its test by the last fresh days, if it asks for the default minimum."""
-        return columns.of_fresh(self.decay) if self.minimum == DEFAULT_CONFIDENCE else None
-
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has it."""
         return row.confidence >= self.minimum
@@ -245,45 +175,9 @@ class Confidence(Condition):
         """Tell which rows have it."""
         return np.asarray(table.confidence(self.decay.rate) >= self.minimum)
 
-    def parts(self) -> Iterable[Condition]:
-        """Return what an index knows of the days beside the comparison itself."""
-        days = self.decay.days_above(self.minimum)
-        return (Lasting(math.ceil(days), self), self) if days < ENDLESS else (self,)
-
     def instead(self) -> Condition:
         """Return the condition of the same query for faded memories."""
         return Faded(self.decay) if self.is_default else self
-
-
-@dataclass(frozen=True)
-class Lasting(Condition):
-    """Evidence within so many lived days, or a decay of its own: without both, a memory has surely faded."""
-
-    days: int
-    of: Confidence
-    """The condition that it follows from."""
-    suffices = False
-    is_evidence = False
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return index_test(f"{LASTING_DAY} >= {LATEST_DAY} - ?", self.days)
-
-    def in_ram(self, columns: Columns) -> Test | None:
-        """Return the test of the condition that it follows from."""
-        return self.of.in_ram(columns)
-
-    def matches(self, row: Row) -> bool:
-        """Leave no memory out: `Confidence` leaves out all that this does."""
-        return True
-
-    def mask(self, table: Table) -> Mask:
-        """Leave none out, as `matches` does."""
-        return np.ones(len(table.ids), bool)
-
-    def leaves_out_any(self, overview: Overview) -> bool:
-        """Tell whether the evidence for any memory is older."""
-        return overview.oldest_evidence < overview.lived_days - self.days
 
 
 @dataclass(frozen=True)
@@ -293,14 +187,6 @@ class Faded(Condition):
     decay: Decay
     suffices = False
     is_evidence = False
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return self.decay.has_faded()
-
-    def in_ram(self, columns: Columns) -> Test | None:
-        """Return its test by the last fresh days."""
-        return columns.of_faded(self.decay)
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has faded."""
@@ -319,11 +205,6 @@ class ConfirmedObjects(Condition):
     suffices = False
     is_evidence = False
 
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        unconfirmed = "SELECT 1 FROM objects WHERE memory_id = m.id AND confirmed = 0"
-        return Sql(f"(m.label_key = '' OR NOT EXISTS ({unconfirmed}))")
-
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is a confirmed object, or none."""
         return row.confirmed is not False
@@ -332,10 +213,6 @@ class ConfirmedObjects(Condition):
         """Tell which rows are confirmed objects, or none."""
         return np.asarray(table.confirmed != 0)
 
-    def leaves_out_any(self, overview: Overview) -> bool:
-        """Tell whether any object is not confirmed."""
-        return overview.has_unconfirmed
-
 
 @dataclass(frozen=True)
 class Representatives(Condition):
@@ -343,10 +220,6 @@ class Representatives(Condition):
 
     suffices = False
     is_evidence = False
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return Sql("NOT EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id)")
 
     def matches(self, row: Row) -> bool:
         """Tell whether no other memory represents it."""

@@ -1,24 +1,19 @@
-"""A condition: a value that explains itself to SQL, to columns in RAM, and to Python.
+"""A condition: what must hold of a memory, as a value.
 
-`sql` is an expression over the alias `m` of memories, `in_ram` a test by columns that are in RAM, and `matches` is what
-both mean. The tests hold them together: what a recall may find is `[row for row in rows if condition.matches(row)]`. No
-condition knows a database.
+`mask` tells it of all rows of a table, `matches` of one memory; the tests hold them together. What a recall may find is
+`[row for row in rows if condition.matches(row)]`. No condition knows a database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..context_path import split
 from ..models import Kind
 from .columns import Mask, Table
-from .decay import Decay
-from .overview import Overview
-from .sql import Sql, Test, all_of, any_of
 
 ABSENT = object()
 """The value at a path that a memory does not have."""
@@ -75,32 +70,6 @@ def value_at(context: object, path: str) -> object:
     return value
 
 
-class Attributes(NamedTuple):
-    """What tells most memories apart for the conditions of nearly every query."""
-
-    kind: Kind
-    collection: str
-    is_active: bool
-    frame: tuple[str, str] | None
-    """Frame and map of its position; None without one."""
-
-
-class Columns(Protocol):
-    """Columns in RAM: a test by each, or None where they do not tell it of the snapshot."""
-
-    def of(self, holds: Callable[[Attributes], bool]) -> Test:
-        """Return the test of what holds for some attributes."""
-
-    def of_labels(self, labels: Collection[str]) -> Test | None:
-        """Return the test for one of some labels, by their keys."""
-
-    def of_fresh(self, decay: Decay) -> Test | None:
-        """Return the test for as much confidence as recall asks for by default."""
-
-    def of_faded(self, decay: Decay) -> Test | None:
-        """Return the test for as much confidence once, and less now."""
-
-
 class Condition:
     """What must hold of a memory before anything is ranked."""
 
@@ -108,10 +77,6 @@ class Condition:
     """Whether a query may have it alone, without words and other conditions."""
     is_evidence: bool = True
     """Whether it says what a memory is about, or where or when it was observed, so that what it leaves is an answer."""
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        raise NotImplementedError
 
     def matches(self, row: Row) -> bool:
         """Tell whether it holds for a memory."""
@@ -121,21 +86,9 @@ class Condition:
         """Tell for which rows of a table it holds: as `matches` does, of those with a memory."""
         raise NotImplementedError
 
-    def in_ram(self, columns: Columns) -> Test | None:
-        """Return its test by columns in RAM; None if they do not tell whether it holds."""
-        return None
-
-    def parts(self) -> Iterable[Condition]:
-        """Return it as conditions that all must hold, so that indexes can list the memories under each by itself."""
-        return (self,)
-
     def leaves(self) -> Sequence[Condition]:
         """Return the conditions that it joins, at any depth; itself if it joins none."""
         return (self,)
-
-    def leaves_out_any(self, overview: Overview) -> bool:
-        """Tell whether there may be a memory that it leaves out."""
-        return True
 
 
 @dataclass(frozen=True)
@@ -143,10 +96,6 @@ class And(Condition):
     """All of some conditions."""
 
     conditions: tuple[Condition, ...]
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return all_of([part.sql() for part in self.parts()])
 
     def matches(self, row: Row) -> bool:
         """Tell whether all of them hold."""
@@ -159,10 +108,6 @@ class And(Condition):
             mask &= condition.mask(table)
         return mask
 
-    def parts(self) -> Iterable[Condition]:
-        """Return the parts of each."""
-        return [part for condition in self.conditions for part in condition.parts()]
-
     def leaves(self) -> Sequence[Condition]:
         """Return the leaves of each."""
         return [leaf for condition in self.conditions for leaf in condition.leaves()]
@@ -173,10 +118,6 @@ class Or(Condition):
     """At least one of some conditions."""
 
     conditions: tuple[Condition, ...]
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return any_of([And((condition,)).sql() for condition in self.conditions])
 
     def matches(self, row: Row) -> bool:
         """Tell whether any of them holds."""
@@ -200,11 +141,6 @@ class Not(Condition):
 
     condition: Condition
     is_evidence = False
-
-    def sql(self) -> Sql:
-        """Return it in SQL: what is not known to hold does not."""
-        check, arguments, *_ = And((self.condition,)).sql()
-        return Sql(f"NOT coalesce({check}, 0)", arguments)
 
     def matches(self, row: Row) -> bool:
         """Tell whether the condition does not hold."""

@@ -38,28 +38,11 @@ UNFADING = ("constraint", "hazard", "preference")
 IS_UNFADING = f"m.category IN {UNFADING}"
 IS_PROTECTED = f"coalesce(m.decay_rate = 0, {IS_UNFADING})"
 """Whether a memory does not decay: an SQL expression over the alias `m` of memories."""
-ENDLESS = 1_000_000_000
-"""A day that no memory lives to see."""
-LASTING_DAY = f"CASE WHEN decay_rate IS NULL AND category NOT IN {UNFADING} THEN evidence_day ELSE {ENDLESS} END"
-"""The lived day from which a memory decays by the parameter, far ahead for all others: the expression of an index."""
 _RECENT = 30
 _CONFIDENCE = (
     f"m.confidence * CASE WHEN {IS_PROTECTED} THEN 1.0 "
     f"ELSE pow(1.0 - coalesce(m.decay_rate, ?), {LATEST_DAY} - m.evidence_day) END"
 )
-# The number of days by a logarithm, and one more or less where rounding says so: as the comparison says it of each day.
-_LAST_DAY = f"""(
-    SELECT CASE
-        WHEN m.confidence < {DEFAULT_CONFIDENCE} THEN NULL
-        WHEN {IS_PROTECTED} OR rate <= 0.0 THEN {ENDLESS}
-        WHEN rate >= 1.0 THEN m.evidence_day
-        ELSE coalesce(min((
-            SELECT m.evidence_day + days + (m.confidence * pow(1.0 - rate, days + 1) >= {DEFAULT_CONFIDENCE})
-                - (m.confidence * pow(1.0 - rate, days) < {DEFAULT_CONFIDENCE})
-            FROM (SELECT CAST(ln({DEFAULT_CONFIDENCE} / m.confidence) / ln(1.0 - rate) AS INTEGER) AS days)
-        ), {ENDLESS}), {ENDLESS})
-    END FROM (SELECT coalesce(m.decay_rate, ?) AS rate)
-)"""
 
 
 class Decay(NamedTuple):
@@ -84,16 +67,6 @@ class Decay(NamedTuple):
         share = math.pow(1.0 - self.rate, _RECENT)
         surely = f"m.evidence_day > {LATEST_DAY} - {_RECENT} AND m.confidence * ? >= ? AND m.decay_rate IS NULL"
         return Sql(f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, share, limit, *arguments, limit))
-
-    def days_above(self, limit: float) -> float:
-        """Return on how many days without evidence the surest memory has at least this confidence, by the parameter."""
-        if not self.rate > 0.0 or limit <= 0.0:
-            return math.inf
-        return math.log(limit) / math.log1p(-self.rate) if self.rate < 1.0 else 0.0
-
-    def last_day(self) -> Sql:
-        """Return the last lived day on which a memory has the default minimum of recall; NULL if it never had."""
-        return Sql(_LAST_DAY, (self.rate,))
 
     def has_faded(self) -> Sql:
         """Tell whether a memory has faded: its confidence fell below the default minimum of recall."""

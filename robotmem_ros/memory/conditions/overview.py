@@ -14,12 +14,8 @@ class Overview(NamedTuple):
     """Number of active memories with a vector."""
     model: str | None
     """The model whose vectors these are; None where none ever had one."""
-    last_memory: int
-    """The greatest id of a memory, withdrawn or not; 0 if there is none."""
     lived_days: int
     """Number of days that the memory has lived."""
-    oldest_evidence: int
-    """Lived day of the oldest evidence for a memory that decays by the parameter."""
     others: tuple[str, ...]
     """Collections of other robots."""
     has_sessions: bool

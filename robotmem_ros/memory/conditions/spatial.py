@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..areas import Area
 from ..validation import MAX_COORDINATE
-from .attributes import Collections, Window
+from .attributes import Collections
 from .columns import Floats, Mask, Table
-from .comparison import at_path
-from .condition import Columns, Condition, Row
-from .places import AREA_PATH, POSITION, Field, Place, Point, overlapping, position_condition, within
-from .sql import Source, Sql, Test, all_of, any_of, count_true
+from .condition import Condition, Row
+from .places import AREA_PATH, POSITION, Field, Place, Point
 
 NEVER = -1
 """The end of the last visit to a place where the robot never was."""
@@ -27,10 +25,6 @@ class Circle(Condition):
 
     place: Place
 
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return within(self.place)
-
     def matches(self, row: Row) -> bool:
         """Tell whether a memory has one there."""
         return distance(row, self.place) <= self.place.max_distance
@@ -38,13 +32,6 @@ class Circle(Condition):
     def mask(self, table: Table) -> Mask:
         """Tell which rows have one there."""
         return np.asarray(distances(table, self.place) <= self.place.max_distance)
-
-    def in_ram(self, columns: Columns) -> Test | None:
-        """Return its test by frames, if the radius has no limit."""
-        field = self.place.field
-        if field.name != POSITION or math.isfinite(self.place.max_distance):
-            return None
-        return columns.of(lambda attributes: attributes.frame == (field.frame_id, field.map_id))
 
 
 @dataclass(frozen=True)
@@ -54,15 +41,6 @@ class Box(Condition):
     field: Field
     min_corner: Point
     max_corner: Point
-
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        test = "p.x BETWEEN ? AND ? AND p.y BETWEEN ? AND ?"
-        limits: Point = (self.min_corner[0], self.max_corner[0], self.min_corner[1], self.max_corner[1])
-        if len(self.min_corner) > 2:
-            test += " AND (p.z IS NULL OR p.z BETWEEN ? AND ?)"
-            limits += self.min_corner[2], self.max_corner[2]
-        return position_condition(self.field, test, limits, overlapping(self.field, limits))
 
     def mask(self, table: Table) -> Mask:
         """Tell which rows have one there."""
@@ -88,10 +66,6 @@ class InAreas(Condition):
     field: Field
     """The pose, in the frame of the polygons."""
 
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return any_of([self._in_area(name) for name in self.names])
-
     def matches(self, row: Row) -> bool:
         """Tell whether a memory is there."""
         position = _position(row, self.field)
@@ -107,27 +81,6 @@ class InAreas(Condition):
             if name in self.polygons:
                 inside |= _crosses_odd(x, y, self.polygons[name])
         return inside
-
-    def _in_area(self, name: str) -> Sql:
-        by_name = at_path(AREA_PATH, "value = ?", name)
-        if name not in self.polygons or by_name.source is None:
-            return by_name
-        polygon = self.polygons[name]
-        inside = _inside("m", polygon)
-        frame = Sql("m.frame_id = ? AND m.map_id = ?", (self.field.frame_id, self.field.map_id))
-        return any_of((by_name, all_of((frame, inside))))._replace(source=self._source(by_name.source, polygon))
-
-    def _source(self, by_name: Source, polygon: Area) -> Source:
-        # Those that the context names are left out of the second list, so that each is listed once.
-        x_values, y_values = zip(*polygon.corners, strict=True)
-        box = overlapping(self.field, (min(x_values), max(x_values), min(y_values), max(y_values)))
-        inside = _inside("p", polygon)
-        return Source(
-            f"{by_name.sql} UNION ALL "
-            f"SELECT p.memory_id FROM ({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id "
-            f"WHERE {inside.sql} AND NOT EXISTS ({by_name.sql} AND memory_id = p.memory_id)",
-            (*by_name.arguments, *box.arguments, *inside.arguments, *by_name.arguments),
-        )
 
 
 @dataclass(frozen=True)
@@ -149,10 +102,6 @@ class SinceLastVisit(Condition):
     end: int = NEVER
     """When the last visit ended: what only the memories together tell, see `visits.py`."""
 
-    def sql(self) -> Sql:
-        """Return it in SQL."""
-        return Window(self.end + 1, None).sql()
-
     def matches(self, row: Row) -> bool:
         """Tell whether a memory was observed after it."""
         return row.observed_at > self.end
@@ -160,10 +109,6 @@ class SinceLastVisit(Condition):
     def mask(self, table: Table) -> Mask:
         """Tell which rows were observed after it."""
         return np.asarray(table.observed_at > self.end)
-
-    def parts(self) -> Iterable[Condition]:
-        """Return nothing if there was no visit."""
-        return (self,) if self.end != NEVER else ()
 
 
 def distance(row: Row, place: Place) -> float:
@@ -202,11 +147,3 @@ def _position(row: Row, field: Field) -> Point | None:
         return None
     is_point = all(type(part) in (int, float) and abs(part) <= MAX_COORDINATE for part in value)
     return tuple(map(float, value)) if is_point else None
-
-
-def _inside(row: str, area: Area) -> Sql:
-    # As in Area.holds: whether a ray to the right crosses an odd number of edges.
-    crossed = f"({row}.y < ?) <> ({row}.y < ?) AND {row}.x < ? + ({row}.y - ?) / ? * ?"
-    edges = [Sql(crossed, (ay, by, ax, ay, by - ay, bx - ax)) for (ax, ay), (bx, by) in area.edges() if ay != by]
-    count = count_true(edges)
-    return Sql(f"{row}.x IS NOT NULL AND {count.sql} % 2 = 1", count.arguments)

@@ -72,10 +72,6 @@ class Parameters:
     data_limit: int = parameter(
         4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
     )
-    text_candidates: int = parameter(
-        1000, "Number of memories that text search ranks among those whose words are not in RAM yet.",
-        unit="memories", minimum=100, maximum=1_000_000_000,
-    )  # fmt: skip
     fusion: str = parameter(
         "scores", "Fuse the scores of text and vector search, or their ranks (Reciprocal Rank Fusion).",
         choices=("scores", "rrf"),

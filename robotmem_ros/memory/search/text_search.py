@@ -18,8 +18,8 @@ from ..table.column import Floats, Mask, Rows
 from ..table.view import View
 from ..table.words import Found
 from ..text.analysis import Analysis
+from .bm25 import Formula, Statistics
 from .chosen import Chosen
-from .text_index.bm25 import Formula, Statistics
 
 
 class _Weighted(NamedTuple):

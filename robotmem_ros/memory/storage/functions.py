@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
-from functools import lru_cache
 
 import numpy as np
 
-from ..conditions.comparison import compares
-from ..conditions.condition import value_at
 from ..text.normal_form import digest
 
 _INSTEAD = "without room in RAM, numpy compares vectors"
@@ -19,7 +15,6 @@ _INSTEAD = "without room in RAM, numpy compares vectors"
 def register(connection: sqlite3.Connection) -> None:
     """Register the functions on a connection, and those of sqlite-vec if it can be loaded."""
     connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1, deterministic=True)
-    connection.create_function("context_compares", 4, context_compares, deterministic=True)
     connection.create_function("content_digest", 1, digest, deterministic=True)
     if _lacks_mathematics(connection):
         connection.create_function("pow", 2, math.pow, deterministic=True)
@@ -48,21 +43,11 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     return ""
 
 
-def context_compares(context: str, path: str, operator: str, operand_json: str) -> bool:
-    """Tell whether the value at a path of a context compares with an operand, given as JSON."""
-    return compares(value_at(json.loads(context), path), operator, _parse(operand_json))
-
-
 def cosine_distance(left: bytes, right: bytes) -> float:
     """Return 1 - cosine similarity of two vectors of signed bytes, as sqlite-vec computes it."""
     a, b = np.frombuffer(left, np.int8).astype(np.float32), np.frombuffer(right, np.int8).astype(np.float32)
     lengths = float(np.sqrt((a @ a) * (b @ b)))
     return 1.0 - float(a @ b) / lengths if lengths else 1.0
-
-
-@lru_cache(maxsize=8)  # the same operand for every memory
-def _parse(operand: str) -> object:
-    return json.loads(operand)
 
 
 def _lacks_mathematics(connection: sqlite3.Connection) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 
-from ..conditions.decay import LASTING_DAY
 from ..conditions.overview import Overview
 from ..models import Kind
 from . import collection_rows
@@ -17,9 +16,7 @@ from .snapshot import Snapshot
 _IS_OTHER = OF_OTHERS.format(column="name")
 _READ = f"""
     SELECT (SELECT value FROM settings WHERE name = 'embedding_model'),
-    (SELECT coalesce(max(id), 0) FROM memories),
     (SELECT coalesce(max(n), 0) FROM lived_days),
-    (SELECT coalesce(min({LASTING_DAY}), 0) FROM memories),
     (SELECT json_group_array(name) FROM collections WHERE {_IS_OTHER}),
     EXISTS (SELECT 1 FROM memories WHERE session_id <> ''),
     EXISTS (SELECT 1 FROM objects WHERE confirmed = 0)
@@ -33,6 +30,6 @@ def overview(snapshot: Snapshot) -> Overview:
 
 def _read(snapshot: Snapshot) -> Overview:
     counts = collection_rows.totals(snapshot)
-    model, memory, lived, oldest, others, *has = snapshot.row(_READ)
+    model, lived, others, *has = snapshot.row(_READ)
     kinds = {kind.value: counts[kind.value] for kind in Kind}
-    return Overview(kinds, counts["vector"], model, memory, lived, oldest, tuple(json.loads(others)), *map(bool, has))
+    return Overview(kinds, counts["vector"], model, lived, tuple(json.loads(others)), *map(bool, has))

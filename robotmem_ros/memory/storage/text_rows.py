@@ -8,16 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from ..conditions.sql import Sql
 from ..errors import StorageError
-from ..text import tokens
 from ..text.letters import has_han
 from ..text.tokens import indexed_text
 from . import revisions
@@ -54,17 +48,8 @@ _UNUSED_WORDS = """
     AND word IN (SELECT value FROM json_each(?)) AND memories = 0
 """
 _NOTE_CHANGE = f"UPDATE memories SET text_revision = {revisions.NEXT} WHERE id IN (SELECT value FROM json_each(?))"
-_CHANGED_TEXTS = """
-    SELECT id, text_revision FROM memories INDEXED BY idx_mem_text_revision
-    WHERE text_revision > 0 AND text_revision > ?
-"""
 
 _TEXT = "t.content || ' | ' || t.human_summary || ' | ' || t.scope_files || ' | ' || t.scope_entities AS text"
-_TEXTS = f"""
-    SELECT t.id, {_TEXT}, CASE WHEN m.type = 'perception' THEN json_array(m.collection, m.perception_type, m.label_key)
-    ELSE m.id END AS kind FROM memory_texts AS t CROSS JOIN memories AS m ON m.id = t.id
-    WHERE t.id > ? AND t.id <= ? ORDER BY t.id LIMIT ?
-"""
 _TEXTS_OF = f"SELECT t.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memory_texts AS t ON t.id = j.value"
 _BEHIND = f"FROM memory_texts AS t CROSS JOIN memories AS m ON m.id = t.id WHERE t.id > {_INDEXED}"
 BARS = 3
@@ -74,11 +59,6 @@ _IN_STEP = """
         SELECT 1 FROM memories INDEXED BY idx_mem_text_revision
         WHERE text_revision > 0 AND text_revision > {revision} AND +id > {low} AND +id <= {high}
     )
-"""
-_KEEP = f"""
-    INSERT INTO text_blocks (low, high, revision, memories, postings) SELECT ?1, ?2, ?3, ?4, ?5
-    WHERE {_IN_STEP.format(low="?1", high="?2", revision="?3", memories="?4")}
-    AND NOT EXISTS (SELECT 1 FROM text_blocks WHERE low < ?2 AND high > ?1)
 """
 
 
@@ -174,19 +154,6 @@ def _exchange_indexed(transaction: Transaction, old: Sequence[_Entry], new: Sequ
     )
 
 
-def first_and_last(snapshot: Snapshot) -> tuple[int, int]:
-    """Return the least and the greatest id of a stored memory; both 0 if there is none."""
-    first, last = snapshot.row("SELECT (SELECT min(id) FROM memories), (SELECT max(id) FROM memories)")
-    return first or 0, last or 0
-
-
-def after(snapshot: Snapshot, memory_id: int, count: int) -> int | None:
-    """Return the id up to which there are `count` memories above an id; None if there are fewer."""
-    sql = "SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
-    row = snapshot.row(sql, (memory_id, count - 1))
-    return int(row[0]) if row else None
-
-
 def count(snapshot: Snapshot) -> int:
     """Return how many memories have a text, the withdrawn ones included."""
     return int(snapshot.row("SELECT coalesce(sum(memories), 0) FROM collections")[0])
@@ -206,86 +173,9 @@ def failure(snapshot: Snapshot) -> str:
     return ""
 
 
-class Texts(NamedTuple):
-    """Memories, ascending by id, with their indexed texts."""
-
-    ids: list[int]
-    texts: list[str]
-    kinds: list[Hashable]
-    """Kinds, so that folding tells no two memories of one text and kind apart; each fact has its own."""
-
-
-def texts(snapshot: Snapshot, low: int, high: int, limit: int) -> Texts:
-    """Return the first `limit` memories above the id `low` up to `high`."""
-    return Texts(*snapshot.columns(_TEXTS, (low, high, limit), "id", "text", "kind"))
-
-
 def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:
     """Read the indexed texts of some memories, by memory, ascending; bars between texts keep phrases apart."""
     return dict(zip(*snapshot.columns(_TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
-
-
-def with_all(snapshot: Snapshot, terms: Iterable[str], behind: int) -> npt.NDArray[np.int64]:
-    """Return the memories behind an id that contain all of some words and phrases, ascending."""
-    sql, terms = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?", [*terms]
-    ids, _, texts = waiting(snapshot)
-    hits = [key for key, text in zip(ids, texts, strict=True) if key > behind and tokens.holds_all(terms, text)]
-    return np.concatenate((snapshot.array(sql, (tokens.all_of(terms), behind)), np.array(hits, np.int64)))
-
-
-def newest_with(snapshot: Snapshot, expression: str, behind: int, check: Sql, limit: int) -> list[int]:
-    """Return the newest memories behind an id that meet an expression of FTS5 and a condition, newest first.
-
-    Those whose texts are not indexed yet are returned whatever they say.
-    """
-    sql = f"""
-        SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid
-        WHERE memories_fts MATCH ? AND memories_fts.rowid > ? AND {check.sql} ORDER BY memories_fts.rowid DESC LIMIT ?
-    """
-    late_ids = [memory_id for memory_id in reversed(waiting(snapshot)[0]) if memory_id > behind]
-    late = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql} LIMIT ?"
-    ids = snapshot.ids(late, (json_array(late_ids), *check.arguments, limit)) if late_ids else []
-    return ids + snapshot.ids(sql, (expression, behind, *check.arguments, limit - len(ids)))
-
-
-def text_changes(snapshot: Snapshot, since: int) -> list[tuple[int, int]]:
-    """Return the memories whose texts changed after a revision, each with the revision that changed them last."""
-    return snapshot.rows(_CHANGED_TEXTS, (since,))
-
-
-class KeptBlock(NamedTuple):
-    """Postings in the file, of the memories with ids above `low` up to `high`."""
-
-    low: int
-    high: int
-    revision: int
-    """Last revision before the texts were read."""
-    memories: int
-    """Number of memories in the block."""
-
-
-def kept_blocks(snapshot: Snapshot) -> list[KeptBlock]:
-    """Return the kept blocks, ascending; no two overlap. On a damaged page there are none."""
-    sql = "SELECT low, high, revision, memories FROM text_blocks ORDER BY low"
-    with suppress(StorageError):
-        return [*map(KeptBlock._make, snapshot.rows(sql))]
-    return []
-
-
-def postings(snapshot: Snapshot, block: KeptBlock) -> bytes:
-    """Return the postings of a kept block; empty if the block is gone or on a damaged page."""
-    sql = "SELECT postings FROM text_blocks WHERE (low, high, revision) = (?, ?, ?)"
-    with suppress(StorageError):
-        for (data,) in snapshot.rows(sql, block[:3]):
-            return data if isinstance(data, bytes) else b""
-    return b""
-
-
-def keep(transaction: Transaction, block: KeptBlock, data: bytes) -> None:
-    """Keep a block instead of the blocks that it contains, unless it is outdated or another block overlaps it."""
-    contained = "DELETE FROM text_blocks WHERE low >= ? AND high <= ? AND revision <= ?"
-    transaction.execute(contained, (block.low, block.high, block.revision))
-    transaction.execute(_KEEP, (*block, data))
 
 
 def drop_blocks(transaction: Transaction, *, only_outdated: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..conditions.sql import EVERY_MEMORY, Sql
+from ..conditions.sql import Sql
 from ..errors import StorageError
 from ..models import Kind
 from . import codec
@@ -191,31 +191,6 @@ def ids_of(snapshot: Snapshot, ids: Iterable[int] | Ids) -> list[Ids]:
     return snapshot.arrays(sql, (json_array(ids),), "memory", "vector")
 
 
-def owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[Ids]:
-    """Return positions of vectors in `ids`, ascending, and beside each a memory with it that meets a condition."""
-    return _owners(snapshot, ids, check, limit, "")
-
-
-def newest_owners(snapshot: Snapshot, ids: Ids, *, check: Sql, limit: int) -> list[Ids]:
-    """Return the same of the newest `limit` memories, newest first."""
-    return _owners(snapshot, ids, check, limit, "ORDER BY v.memory_id DESC")
-
-
-def newest_of_each(snapshot: Snapshot, ids: Ids) -> Ids:
-    """Return the newest memory with each of some vectors; 0 for a vector that none has."""
-    newest = "coalesce((SELECT max(memory_id) FROM memories_vec WHERE vector_id = j.value), 0)"
-    return snapshot.array(f"SELECT {newest} AS id FROM json_each(?) AS j", (json_array(ids),))
-
-
-def _owners(snapshot: Snapshot, ids: Ids, check: Sql, limit: int, order: str) -> list[Ids]:
-    memories = "" if check is EVERY_MEMORY else f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql}"
-    sql = (
-        "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
-        f"CROSS JOIN memories_vec AS v ON v.vector_id = j.value {memories} {order} LIMIT ?"
-    )
-    return snapshot.arrays(sql, (json_array(ids), *check.arguments, limit), "position", "memory")
-
-
 def nearest(snapshot: Snapshot, check: Sql, code: bytes, limit: int) -> list[tuple[int, bytes, float]]:
     """Return memories under a condition, nearest first by the upper bytes of their vectors, and equals newest first.
 
@@ -234,12 +209,6 @@ def nearest(snapshot: Snapshot, check: Sql, code: bytes, limit: int) -> list[tup
 def count_all(snapshot: Snapshot) -> int:
     """Return how many vectors there are, counting one by one."""
     return int(snapshot.row("SELECT count(*) FROM vectors")[0])
-
-
-def all_ids(snapshot: Snapshot) -> Ids:
-    """Return the ids of all vectors, ascending."""
-    # The index is a fraction of the table.
-    return np.sort(snapshot.array("SELECT id FROM vectors INDEXED BY sqlite_autoindex_vectors_1", ()))
 
 
 def dimension(snapshot: Snapshot) -> int:

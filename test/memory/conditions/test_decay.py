@@ -11,8 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallResult, RobotMemory
-from robotmem_ros.memory.conditions.attributes import Confidence
-from robotmem_ros.memory.conditions.condition import And
 from robotmem_ros.memory.conditions.decay import UNFADING, Decay
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
@@ -52,10 +50,9 @@ def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:
     category=st.sampled_from(("", "constraint")),
     before=st.integers(0, 3),
     days=st.integers(0, 4000),
-    limit=st.sampled_from((0.0, 0.3, 1.0)) | st.floats(0.0, 1.0),
 )
 def test_confidence_is_its_formula(
-    *, confidence: float, rate: float, own: float | None, category: str, before: int, days: int, limit: float
+    *, confidence: float, rate: float, own: float | None, category: str, before: int, days: int
 ) -> None:
     connection = sqlite3.connect(":memory:")
     register(connection)
@@ -70,7 +67,6 @@ def test_confidence_is_its_formula(
     for expression, expected in (
         (decay.confidence(), now),
         (decay.at_least(0.3), now >= 0.3),
-        (And((Confidence(limit, decay),)).sql(), now >= limit),
         (decay.has_faded(), now < 0.3 <= confidence),
     ):
         found = connection.execute(f"SELECT {expression[0]} FROM memories AS m", expression[1]).fetchone()
@@ -78,12 +74,7 @@ def test_confidence_is_its_formula(
     connection.close()
 
 
-@pytest.mark.parametrize("size", [0, 500], ids=["tested", "listed"])
-def test_a_year_fades_by_the_formula(
-    memory: RobotMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.storage.candidates._LIST_SIZE", size)
-    monkeypatch.setattr("robotmem_ros.memory.storage.candidates._COST", 0)
+def test_a_year_fades_by_the_formula(memory: RobotMemory, clock: Clock) -> None:
     confidences = {}
     for day in range(0, 365, 5):
         confidence = (0.2, 0.5, 0.9, 1.0)[day % 4]

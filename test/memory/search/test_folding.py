@@ -258,7 +258,6 @@ def test_thousands_of_few_texts_are_folded_as_all_of_them_are(
         del by_id[memory_id]
     memory.warm_up()
     memory.flush()
-    assert memory.parts.texts.blocks
     groups: dict[tuple[object, ...], list[int]] = {}
     for memory_id, row in by_id.items():
         if holds(row):

@@ -35,16 +35,6 @@ def test_the_nearest_result_may_be_a_memory_without_a_vector(late: tuple[RobotMe
     assert distances(memory, "shiny mug") == [("blue mug", 1.0), ("red mug", 9.0)]
 
 
-@pytest.mark.parametrize("few", [2000, 0])
-def test_a_memory_without_a_vector_is_found_however_candidates_are_chosen(
-    late: tuple[RobotMemory, HeldVectors], few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory, _ = late
-    monkeypatch.setattr("robotmem_ros.memory.storage.candidates._COST", 0)
-    monkeypatch.setattr("robotmem_ros.memory.storage.candidates._LIST_SIZE", few)
-    assert distances(memory, "shiny mug") == [("blue mug", 1.0), ("red mug", 9.0)]
-
-
 def test_a_memory_without_a_vector_and_without_a_word_of_the_query_does_not_match(
     late: tuple[RobotMemory, HeldVectors],
 ) -> None:

@@ -11,14 +11,11 @@ as much as the rarest of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from ...storage import collection_rows
-from ...storage.snapshot import Snapshot
 
 _COMMON = 4.0
 """Rarity of a word that all memories hold: to be about what most memories are about is something, too."""
@@ -75,9 +72,3 @@ class Statistics(NamedTuple):
         """Return the share that each of some words has in what they ask together."""
         whole = sum(map(self.rarity, words))
         return {word: self.rarity(word) / whole for word in words}
-
-
-def read_statistics(snapshot: Snapshot, words: Iterable[str], collections: Sequence[str]) -> Statistics:
-    """Read the statistics for some words over some collections together; none for all."""
-    memories, total, frequencies = collection_rows.frequencies(snapshot, words, collections)
-    return Statistics(memories, total / max(memories, 1), frequencies)

@@ -12,9 +12,8 @@ import numpy as np
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
-from robotmem_ros.memory.embedding.calibration import UNKNOWN_DISCOUNT
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
-from robotmem_ros.memory.embedding.reading import reads
+from robotmem_ros.memory.embedding.profile import profile_of
 from robotmem_ros.memory.search import measures, scoring
 from robotmem_ros.memory.search.attributes import AttributeIndex
 from robotmem_ros.memory.search.candidates import find_candidates
@@ -30,9 +29,9 @@ from robotmem_ros.memory.text import stemmer, stop_words, tokens
 from robotmem_ros.memory.text.analysis import analyse
 
 __all__ = [
-    "STOP_WORDS", "UNKNOWN_DISCOUNT", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
-    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "reads",
-    "stems", "text_statistics",
+    "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
+    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "passage_vectors",
+    "plainer_words", "profile_of", "query_vector", "stems", "text_statistics",
 ]  # fmt: skip
 
 
@@ -115,7 +114,7 @@ class Stages:
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
     request = RecallRequest(**{"n": _N, **arguments})
-    vector = memory.parts.embedders.current.embed_one(request.query)
+    vector = memory.parts.embedders.current.embed_query(request.query)
     with memory.parts.database.snapshot() as snapshot:
         query = parse_query(memory.parameters, request, decay=memory.decay())
         candidates = list_if_few(snapshot, find_candidates(snapshot, query.conditions), _N)
@@ -174,6 +173,19 @@ def text_statistics(
 def load_model(model: str) -> Embedder:
     """Load an embedding model."""
     return FastEmbedEmbedder(model)
+
+
+def query_vector(embedder: Embedder, query: str) -> Vector:
+    """Return the vector of a query as a memory computes it."""
+    profile = profile_of(embedder.name)
+    vector: Vector = profile.centred(embedder.embed_one(profile.query(query))[np.newaxis])[0]
+    return vector
+
+
+def passage_vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Return the vectors of texts as a memory computes them."""
+    profile = profile_of(embedder.name)
+    return profile.centred(embedder.embed_batch([*map(profile.passage, texts)]))
 
 
 def find_model(name: str) -> str:

@@ -10,29 +10,33 @@ from pathlib import Path
 from ..default_model import fetching
 from ..memory.config.parameters import Parameters
 from ..memory.embedding.fastembed_provider import MODEL_VARIABLE, MODELS_FOLDER
+from ..memory.embedding.profile import Recipe, profile_of
 from .command import Command, option
 from .output import write_notice, write_result
 
 
 def _model(arguments: argparse.Namespace) -> None:
     folder: Path = arguments.folder.expanduser().absolute()
-    if fetching.is_complete(folder):
+    recipe = profile_of(Parameters().embedding_model).recipe
+    if recipe is None:
+        raise fetching.FetchError("the default model has no recipe")
+    if fetching.is_complete(folder, recipe):
         write_result(f"model: {folder} is complete\n")
-    elif fetching.is_somebody_elses(folder):
+    elif fetching.is_somebody_elses(folder, recipe):
         write_result(f"model: {folder} is not the default model; it is left as it is\n")
     else:
-        _fetch(folder)
+        _fetch(folder, recipe)
     if find_spec("onnxruntime") is None:
         write_notice("model: the package onnxruntime, which runs it, is not installed: pip install fastembed numkong\n")
 
 
-def _fetch(folder: Path) -> None:
+def _fetch(folder: Path, recipe: Recipe) -> None:
     ending = ", in place of an older version or a damaged one" if any(folder.glob("*")) else ""
     write_notice(f"model: fetching {Parameters().embedding_model} into {folder}{ending}\n")
     try:
-        fetching.fetch(folder, lambda step: write_notice(f"model: {step}\n"))
+        fetching.fetch(recipe, folder, lambda step: write_notice(f"model: {step}\n"))
     except (fetching.FetchError, OSError) as cause:
-        if not fetching.is_complete(folder):  # else another process was quicker
+        if not fetching.is_complete(folder, recipe):  # else another process was quicker
             raise fetching.FetchError(f"{folder} could not be made: {cause}") from cause
     write_result(f"model: {folder} is complete\n")
 

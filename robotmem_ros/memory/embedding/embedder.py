@@ -21,7 +21,7 @@ from ..models import Vector, Vectors
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from .cooldown import Cooldown
-from .reading import reads
+from .profile import Profile, profile_of
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
 QUERY_TIMEOUT = 2.0
@@ -30,6 +30,8 @@ _LOOK = 0.1
 """Seconds between two looks whether it is a service that is waited for."""
 MODEL_THREAD = "robotmem-model"
 """Name of threads that load models."""
+AsInput = Callable[[Profile, str], str]
+"""`Profile.query` or `Profile.passage`."""
 _CACHE_SIZE = 4096
 _PATIENCE = 2.0
 """Seconds that closing waits for a model that is being loaded, and for calls."""
@@ -175,39 +177,36 @@ class BackgroundEmbedder:
         self._settled.wait(timeout)
         return self.available
 
-    def is_at_hand(self, text: str) -> bool:
-        """Tell whether `embed_one` need not compute anything: it remembers the text, or gives no vector."""
-        return (self.is_settled and not (self.available and self.reads(text))) or self._recollect(text) is not None
-
-    def reads(self, text: str) -> bool:
-        """Tell whether the model reads a text; a cosine with any other text means nothing."""
-        return reads(self.name, text)
+    @property
+    def profile(self) -> Profile:
+        """Profile of the model."""
+        return profile_of(self.name)
 
     def embed_one(self, text: str) -> Vector:
-        """Return the vector of one text.
+        """Return the vector of the text of one memory.
 
         Raises:
             ModelUnavailableError: there is no model, it is still being loaded after `patience` seconds, or what it
                 gives is no vector; an UnreadTextError if it does not read the text.
         """
-        return self._embed([text], lambda model, texts: [model.embed_one(text)])[text]
+        return self._embed_one(Profile.passage, text)
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a query, which some models embed otherwise than what is found by it; raises the same."""
+        return self._embed_one(Profile.query, text)
 
     def start(self, text: str, threads: Executor) -> Future[Vector]:
-        """Embed a text in another thread, unless its vector is at hand."""
-        if not self.is_at_hand(text):
-            with suppress(RuntimeError):  # the memory may be closed, which the database knows
-                return threads.submit(self.embed_one, text)
-        embedding: Future[Vector] = Future()
-        try:
-            embedding.set_result(self.embed_one(text))
-        except Exception as error:
-            embedding.set_exception(error)
-        return embedding
+        """Embed the text of a memory in another thread, unless its vector is at hand."""
+        return self._start(Profile.passage, text, threads)
+
+    def start_query(self, text: str, threads: Executor) -> Future[Vector]:
+        """Embed a query in another thread, unless its vector is at hand."""
+        return self._start(Profile.query, text, threads)
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts in their order; equal texts, and recent ones, are computed once."""
-        vectors = self._embed(texts, lambda model, texts: model.embed_batch(texts))
-        return np.stack([vectors[text] for text in texts]) if texts else np.empty((0, self.dim), np.float32)
+        """Return the vectors of the texts of memories, in order; equal ones, and recent ones, are computed once."""
+        vectors = self._embed(Profile.passage, texts, lambda model, inputs: model.embed_batch(inputs))
+        return np.stack(vectors) if texts else np.empty((0, self.dim), np.float32)
 
     def close(self) -> None:
         """Release the model once all calls are done; what takes seconds, as loading it may, is left to itself.
@@ -255,23 +254,51 @@ class BackgroundEmbedder:
             else:
                 self._model = model
 
+    def _start(self, as_input: AsInput, text: str, threads: Executor) -> Future[Vector]:
+        if not self._is_at_hand(as_input, text):
+            with suppress(RuntimeError):  # the memory may be closed, which the database knows
+                return threads.submit(self._embed_one, as_input, text)
+        embedding: Future[Vector] = Future()
+        try:
+            embedding.set_result(self._embed_one(as_input, text))
+        except Exception as error:
+            embedding.set_exception(error)
+        return embedding
+
+    def _is_at_hand(self, as_input: AsInput, text: str) -> bool:
+        # Whether nothing need be computed: the vector is remembered, or there will be none.
+        profile = self.profile
+        if self.is_settled and not (self.available and profile.reads(text)):
+            return True
+        return self._recollect(as_input(profile, text)) is not None
+
+    def _embed_one(self, as_input: AsInput, text: str) -> Vector:
+        (vector,) = self._embed(as_input, [text], lambda model, inputs: [model.embed_one(inputs[0])])
+        return vector
+
     def _embed(
-        self, texts: Sequence[str], embed: Callable[[Embedder, list[str]], npt.ArrayLike | list[Vector]]
-    ) -> dict[str, Vector]:
-        vectors = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
-        if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
+        self,
+        as_input: AsInput,
+        texts: Sequence[str],
+        embed: Callable[[Embedder, list[str]], npt.ArrayLike | list[Vector]],
+    ) -> list[Vector]:
+        self._wait_for_load()  # whose profile it is depends on which model of a chain can be loaded
+        profile = self.profile
+        inputs = [as_input(profile, text) for text in texts]
+        vectors = {given: vector for given in inputs if (vector := self._recollect(given)) is not None}
+        if new := [given for given in dict.fromkeys(inputs) if given not in vectors]:
             with self._in_use() as model:
-                if not all(reads(model.name, text) for text in new):
+                if not all(map(profile.reads, texts)):
                     raise UnreadTextError(model.name)
-                new_vectors = dict(zip(new, usable_vectors(embed(model, new), len(new), model.dim), strict=True))
+                rows = profile.centred(usable_vectors(embed(model, new), len(new), model.dim))
             self._cooldown.succeed()
+            new_vectors = dict(zip(new, rows, strict=True))
             self._remember(new_vectors)
             vectors |= new_vectors
-        return vectors
+        return [vectors[given] for given in inputs]
 
     @contextmanager
     def _in_use(self) -> Iterator[Embedder]:
-        self._wait_for_load()
         with self._calls.running():
             model = self._model
             if model is None:

@@ -27,6 +27,8 @@ _ALIKE = 1e-4
 MODEL_VARIABLE = "ROBOTMEM_MODEL"
 """Environment variable with the folder of the default model, where it is not in the models folder."""
 MODELS_FOLDER = Path("~/.robotmem/models")
+INSTALL = "fastembed numkong onnx"
+"""What to install by pip, so that models can be fetched and run."""
 _SUMS = "SHA256SUMS"
 _LOG = logging.getLogger(__name__)
 
@@ -179,4 +181,4 @@ def _import_failure(cause: ImportError) -> str:
     if not isinstance(cause, ModuleNotFoundError) or cause.name is None:
         return f"the embedding model cannot be loaded: {cause}"
     # FastEmbed brings the others along.
-    return f"{cause.name.partition('.')[0]} is not installed (pip install fastembed numkong onnx)"
+    return f"{cause.name.partition('.')[0]} is not installed (pip install {INSTALL})"

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config.parameters import Parameters
-from ..embedding.calibration import SIMILAR_COSINE
 from ..embedding.embedder import BackgroundEmbedder, ServiceFailedError, UnreadTextError, check_kept_model
+from ..embedding.profile import profile_of
 from ..entries import Progress
 from ..errors import MemoryClosedError
 from ..models import NewMemory, Similarity, Vector
@@ -64,7 +64,7 @@ class Compared(NamedTuple):
 
     fact: Candidate
     cosine: float
-    """Similarity of the vectors; 0 if unknown."""
+    """Similarity of the vectors if they are similar by that; 0 if not, or unknown."""
 
 
 def find_neighbours(
@@ -90,7 +90,8 @@ def find_neighbours(
         embeddings += _embedded(embedder, texts[first : first + embedder.batch], embedding)
         if progress is not None:
             progress(len(embeddings), len(texts))
-    mates = _mates(embeddings)
+    similar_cosine = embedder.profile.similar_cosine
+    mates = _mates(embeddings, similar_cosine)
     with database.snapshot() as snapshot:
         last_id = rows.last_id(snapshot)
 
@@ -99,7 +100,7 @@ def find_neighbours(
                 return Neighbours(reason=f"meanings were not compared: {vector}")
             try:
                 check_kept_model(snapshot, embedder.name)
-                ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - SIMILAR_COSINE, _MAX_NEIGHBOURS))
+                ids = tuple(vectors.facts_within(snapshot, vector, 1.0 - similar_cosine, _MAX_NEIGHBOURS))
             except Exception as error:
                 _LOG.warning("meanings were not compared: %s", error)
                 return Neighbours(reason=f"meanings were not compared: {error}")
@@ -124,13 +125,13 @@ def _embedded(
         return [error] * len(texts)
 
 
-def _mates(embeddings: Sequence[Vector | Exception]) -> list[tuple[int, ...]]:
+def _mates(embeddings: Sequence[Vector | Exception], similar_cosine: float) -> list[tuple[int, ...]]:
     # For each text the indices of those before it that may be similar enough; what is stored is rounded.
     mates: list[tuple[int, ...]] = [()] * len(embeddings)
     indices = [index for index, vector in enumerate(embeddings) if not isinstance(vector, Exception)]
     matrix = np.array([embeddings[index] for index in indices])
     for position, index in enumerate(indices[1:], 1):
-        close = np.flatnonzero(matrix[:position] @ matrix[position] >= SIMILAR_COSINE - _ROUNDING)
+        close = np.flatnonzero(matrix[:position] @ matrix[position] >= similar_cosine - _ROUNDING)
         mates[index] = tuple(indices[place] for place in close.tolist())
     return mates
 
@@ -147,7 +148,8 @@ def candidates_of(
         )
     }
     if near.vector is not None:
-        close = fact_index.near(snapshot, new.collection, {*near.ids}, vector=near.vector, cosine=SIMILAR_COSINE)
+        least = profile_of(near.model).similar_cosine
+        close = fact_index.near(snapshot, new.collection, {*near.ids}, vector=near.vector, cosine=least)
         counterparts |= {fact.id: Compared(fact, cosine) for fact, cosine in close}
     counterparts.pop(but, None)
     return counterparts
@@ -168,12 +170,12 @@ def similar_among(new: NewMemory, candidates: Mapping[int, Compared], parameters
 def measure(first: Statement, second: Statement, cosine: float, parameters: Parameters) -> tuple[str, float]:
     """Return the method by which different texts are similar and their similarity in [0, 1]; "" and 0 if they are not.
 
-    `cosine` is the similarity of their vectors, 0 if unknown.
+    `cosine` is the similarity of their vectors if they are similar by that, else 0.
     """
     by_words = jaccard(first.terms, second.terms)
     if by_words and by_words >= parameters.similar_jaccard:
         return "jaccard", round(by_words, 6)
-    if cosine and cosine >= SIMILAR_COSINE:
+    if cosine:
         return "cosine", round(cosine, 6)
     return "", 0.0
 

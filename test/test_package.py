@@ -33,6 +33,7 @@ OPTIONAL = {
     "pydantic",
     "pydantic_core",
     "rosbags",
+    "sentencepiece",
     "sqlite_vec",
     "starlette",
     "tokenizers",

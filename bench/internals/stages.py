@@ -13,9 +13,8 @@ from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.conditions.attributes import Collections
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
-from robotmem_ros.memory.embedding.calibration import UNKNOWN_DISCOUNT
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
-from robotmem_ros.memory.embedding.reading import reads
+from robotmem_ros.memory.embedding.profile import profile_of
 from robotmem_ros.memory.search import measures, scoring
 from robotmem_ros.memory.search.bm25 import Statistics
 from robotmem_ros.memory.search.chosen import Chosen
@@ -32,9 +31,9 @@ from robotmem_ros.memory.text import stemmer, stop_words, tokens
 from robotmem_ros.memory.text.analysis import analyse
 
 __all__ = [
-    "STOP_WORDS", "UNKNOWN_DISCOUNT", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
-    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "reads",
-    "stems", "text_statistics",
+    "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
+    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "passage_vectors",
+    "plainer_words", "profile_of", "query_vector", "stems", "text_statistics",
 ]  # fmt: skip
 
 
@@ -115,7 +114,7 @@ def _best(among: Chosen, scores: Floats, depth: int) -> list[tuple[int, float]]:
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
     request = RecallRequest(**{"n": _N, **arguments})
-    vector = memory.parts.embedders.current.embed_one(request.query)
+    vector = memory.parts.embedders.current.embed_query(request.query)
     with memory.parts.tables.reading() as view:
         query = parse_query(memory.parameters, request, decay=memory.decay())
         hits = _nearest(Chosen(view, select(view, query.conditions)), vector, scoring.blend_depth(request.n))
@@ -179,6 +178,19 @@ def text_statistics(path: Path, words: Sequence[str], collections: Iterable[str]
 def load_model(model: str) -> Embedder:
     """Load an embedding model."""
     return FastEmbedEmbedder(model)
+
+
+def query_vector(embedder: Embedder, query: str) -> Vector:
+    """Return the vector of a query as a memory computes it."""
+    role = profile_of(embedder.name).query
+    vector: Vector = role.centred(embedder.embed_one(role.prefix + query)[np.newaxis])[0]
+    return vector
+
+
+def passage_vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Return the vectors of texts as a memory computes them."""
+    role = profile_of(embedder.name).passage
+    return role.centred(embedder.embed_batch([role.prefix + text for text in texts]))
 
 
 def find_model(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bench.data import read_table
 from bench.internals.learning import similarity_method
-from bench.internals.stages import Embedder, load_model, reads
+from bench.internals.stages import Embedder, load_model, passage_vectors, profile_of
 from bench.options import add_model
 from bench.table import show
 
@@ -69,10 +69,13 @@ def read_pairs(name: str = FIRST) -> list[Pair]:
 def method_of(pair: Pair, embedder: Embedder | None) -> str:
     """Return the method by which the texts of a pair are similar; empty if they are not."""
     first, second = pair.texts
-    cosine = 0.0
-    if embedder is not None and all(reads(embedder.name, text) for text in pair.texts):
-        cosine = float(embedder.embed_one(first) @ embedder.embed_one(second))
-    return similarity_method(first, second, cosine)
+    if embedder is None:
+        return similarity_method(first, second, 0.0)
+    profile, cosine = profile_of(embedder.name), 0.0
+    if all(map(profile.reads, pair.texts)):
+        left, right = passage_vectors(embedder, pair.texts)
+        cosine = float(left @ right)
+    return similarity_method(first, second, cosine if cosine >= profile.similar_cosine else 0.0)
 
 
 def _rows(groups: dict[str, list[Pair]], methods: dict[str, dict[Pair, str]]) -> Iterator[tuple[str, ...]]:

@@ -34,7 +34,7 @@ from bench.data import DATA, read_records
 from bench.internals.stages import Embedder, load_model
 from bench.options import add_model
 from bench.table import markdown, show
-from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory import RobotMemory
 
 FOLDER = DATA / "episodes"
 _N = 10
@@ -228,7 +228,7 @@ def _relevance_rows(
     groups.append([*groups[0], *groups[1]])
     groups += [[case for case in unanswerable if name in (case["distance"], "all")] for name in _EMPTY]
     best = [[_best_relevance(memory, case) for case in group] for group in groups]
-    default = Parameters().min_relevance
+    default = memory.min_relevance
     for bound in sorted({*_BOUNDS, default}):
         mark = " (default)" if bound == default else ""
         yield f"{bound:g}{mark}", *(below(group, bound) for group in best)

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.data import DATA, read_records
-from bench.internals.stages import UNKNOWN_DISCOUNT, Stages, load_model
+from bench.internals.stages import Stages, load_model, profile_of
 from bench.options import add_model
 from bench.suites.episodes import FOLDER, below, opened_copy, store
 from bench.table import show
-from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory import RobotMemory
 
 _N = 10
 _FOLDS = 6
@@ -79,28 +79,29 @@ def run(options: argparse.Namespace) -> None:
         path = Path(folder) / "memory.db"
         ids = store(path, embedder, sessions=True)
         with opened_copy(path, embedder) as memory:
-            by_both = [*_ask(memory, path, ids)]
+            profile = profile_of(embedder.name)
+            by_both = [*_ask(memory, path, ids, profile.curve.unknown_discount)]
         with opened_copy(path, None) as memory:
-            by_words = [*_ask(memory, path, ids)]
+            by_words = [*_ask(memory, path, ids, 0.0)]
     print("x = " + _curve_text(fit(by_both, _WITH)))
     print("x = " + _curve_text(fit(by_words, _WITHOUT)), "without a cosine\n")
     print("Shares in % of those with an answer among the first ten, and of those that nothing answers.")
     head = ("min_relevance", *(f"{tells}: {name}" for tells, names in _COLUMNS.items() for name in (*names, "all")))
     print("With the model; what it does not read by words alone:\n")
-    show(head, _rows(by_both, by_words))
+    show(head, _rows(by_both, by_words, profile.min_relevance))
     print("By words alone:\n")
-    show(head, _rows(by_words, by_words))
-    print(f"The default is {Parameters().min_relevance}.")
+    show(head, _rows(by_words, by_words, profile.min_relevance))
+    print(f"The bound of the model is {profile.min_relevance}.")
 
 
-def _ask(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[AskedQuery]:
+def _ask(memory: RobotMemory, path: Path, ids: Mapping[str, int], unknown_discount: float) -> Iterator[AskedQuery]:
     with Stages.open(path) as stages:
         for group, record in _queries():
             query = record["query"]
             relevant = {ids[item] for item in record["relevant"]}
             hits = memory.recall(query, n=_N, min_relevance=0.0)
             shares = stages.shares(query, [hit.id for hit in hits])
-            discount = UNKNOWN_DISCOUNT if stages.is_unknown(query) else 0.0
+            discount = unknown_discount if stages.is_unknown(query) else 0.0
             results = [
                 Result(hit.similarity - discount, share, hit.id in relevant)
                 for hit, share in zip(hits, shares, strict=True)
@@ -151,7 +152,7 @@ def _regression(
     return curve
 
 
-def _rows(queries: Sequence[AskedQuery], by_words: Sequence[AskedQuery]) -> Iterator[tuple[str, ...]]:
+def _rows(queries: Sequence[AskedQuery], by_words: Sequence[AskedQuery], bound: float) -> Iterator[tuple[str, ...]]:
     best: dict[str, list[float]] = {name: [] for name in (*_LOSING, *_EMPTY)}
     episodes = list(dict.fromkeys(query.episode for query in queries))
     fold = dict(zip(episodes, np.random.default_rng(1).integers(_FOLDS, size=len(episodes)).tolist(), strict=True))
@@ -164,7 +165,7 @@ def _rows(queries: Sequence[AskedQuery], by_words: Sequence[AskedQuery]) -> Iter
                 curves = [with_cosine if result.suits(_WITH) else without for result in query.results]
                 best[query.group].append(max(map(_relevance, query.results, curves), default=0.0))
     columns = [group for names in _COLUMNS.values() for group in (*([name] for name in names), names)]
-    for threshold in sorted({*_THRESHOLDS, Parameters().min_relevance}):
+    for threshold in sorted({*_THRESHOLDS, bound}):
         yield (
             f"{threshold:g}",
             *(below([result for name in group for result in best[name]], threshold) for group in columns),

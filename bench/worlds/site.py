@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bench.internals.stages import Embedder, Vectors, stems
+from bench.internals.stages import Embedder, Vectors, passage_vectors, stems
 from bench.worlds.house import ACTIONS, COLOURS, MATERIALS, ROOMS, SPOTS, THINGS
 
 VARIED, FEW_WORDS, TEMPLATED, YEAR = "varied", "few words", "templated", "a year"
@@ -83,8 +83,9 @@ def make_parts(world: str, tokenizer: Path, embedder: Embedder, cache: Path) -> 
     if not file.exists():
         print(f"embedding {len(scenes) + len(remarks)} pieces of text", flush=True)
         cache.mkdir(parents=True, exist_ok=True)
-        scene_vectors = embedder.embed_batch([text for text, _ in scenes])
-        remark_vectors = embedder.embed_batch(remarks) if remarks != [""] else np.zeros((1, embedder.dim), np.float32)
+        scene_vectors = passage_vectors(embedder, [text for text, _ in scenes])
+        nothing = np.zeros((1, embedder.dim), np.float32)
+        remark_vectors = passage_vectors(embedder, remarks) if remarks != [""] else nothing
         np.savez(file, scenes=scene_vectors, remarks=remark_vectors)
     rows = np.load(file)
     return Parts(scenes, remarks, rows["scenes"], rows["remarks"], " " if world == TEMPLATED else ", ")

@@ -162,7 +162,7 @@ def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
 
 def _recall(desk: Desk, query: str, n: int, min_confidence: float | None = None, **conditions: Any) -> RecallResult:
     # What is in a digest was not asked for, so it does not count as used; its conditions say nothing of the task.
-    bound = desk.memory.parameters.min_relevance
+    bound = desk.memory.min_relevance
     return desk.memory.recall(query, n, min_confidence, min_relevance=bound, count_usage=False, **conditions)
 
 

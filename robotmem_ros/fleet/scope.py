@@ -198,7 +198,7 @@ class FleetMemory(RobotMemory):
         vector, reason, embedder = None, "", self.parts.embedders.current
         if text:
             try:
-                vector = embedder.embed_one(text)
+                vector = embedder.embed_query(text)
             except ModelUnavailableError as error:
                 reason = str(error)
         parents, file = self._access.read(tag_rows.parents), self._access.read(revisions.robot)

@@ -17,6 +17,8 @@ FIRST_OF_WALL_CLOCKS = 10**18
 """September 2001; an earlier time is that of a simulation."""
 _MAX_AHEAD_NS = 10 * 10**9
 """Clocks of one robot differ by less: a stamp that is further ahead is wrong."""
+_SAME_NS = 10 * 10**9
+"""The robot's clock is the wall clock if they differ by less."""
 _MAX_DELAY_NS = 600 * 10**9
 """No message takes longer to arrive, even if it waits for its transform."""
 
@@ -56,6 +58,19 @@ def boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return ""
+
+
+def is_wall_clock(now: int) -> bool:
+    """Tell whether the robot's clock, which shows `now`, is the wall clock."""
+    return now > 0 and abs(now - time.time_ns()) < _SAME_NS
+
+
+def start_of_machine(now: int) -> tuple[str, int]:
+    """Return the name of the time since the machine started, and when that was by the robot's clock, which shows `now`.
+
+    The name is empty if the robot's clock is not the wall clock: nothing tells how it goes on.
+    """
+    return (boot(), now - uptime()) if is_wall_clock(now) else ("", 0)
 
 
 def utc(time_ns: int) -> datetime:

@@ -586,6 +586,12 @@ class RobotMemory:
         database = self._access.writable.database
         return database.write(lambda transaction: intake_rows.save(transaction, process, report), background=background)
 
+    @property
+    def min_relevance(self) -> float:
+        """Relevance that the best result must reach: the parameter's, or that of the embedding model."""
+        parameter = self.parameters.min_relevance
+        return self.parts.embedders.current.profile.min_relevance if parameter < 0 else parameter
+
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""
         return status(self.parts, *(companion.trouble for companion in self._companions))

@@ -39,7 +39,7 @@ def test_without_any_optional_package_text_position_and_conditions_work(tmp_path
         "[('厨房里的红色杯子', 4.0)]",
         "1",
     ]
-    assert "onnxruntime is not installed (pip install fastembed numkong onnx)" in reason
+    assert "onnxruntime is not installed (pip install fastembed numkong onnx sentencepiece)" in reason
     for missing in ("sqlite-vec", "jieba", "icu4py"):
         assert f"{missing} is not installed (pip install {missing})" in reason
 
@@ -59,8 +59,8 @@ def test_without_one_optional_package_the_model_still_works(tmp_path: Path, miss
 @pytest.mark.parametrize(
     ("missing", "message"),
     [
-        ("onnxruntime", "onnxruntime is not installed (pip install fastembed numkong onnx)"),
-        ("tokenizers", "tokenizers is not installed (pip install fastembed numkong onnx)"),
+        ("onnxruntime", "onnxruntime is not installed (pip install fastembed numkong onnx sentencepiece)"),
+        ("tokenizers", "tokenizers is not installed (pip install fastembed numkong onnx sentencepiece)"),
     ],
 )
 def test_the_package_that_the_model_lacks_is_named(tmp_path: Path, missing: str, message: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.internals.database import SCHEMA_VERSION, fill, perception
-from bench.internals.stages import Embedder
+from bench.internals.stages import Embedder, query_vector
 from bench.peers import environment
 from bench.peers.channel import Peer
 from bench.suites.scale.truth import Truth
@@ -100,14 +100,14 @@ class Store(Peer):
     def query(self, query: SiteQuery) -> Reply:
         """Embed and run a query."""
         start = time.perf_counter()
-        vector = self._embedder.embed_one(query.text)
+        vector = query_vector(self._embedder, query.text)
         embedding = time.perf_counter() - start
         reply = Reply(**self.call("query", query=query.json(), vector=vector.tolist()))
         return reply._replace(seconds=reply.seconds + embedding)
 
     def nearest(self, query: SiteQuery) -> list[int]:
         """Search the vectors alone."""
-        vector = self._embedder.embed_one(query.text)
+        vector = query_vector(self._embedder, query.text)
         found: list[int] = self.call("nearest", query=query.json(), vector=vector.tolist())
         return found
 

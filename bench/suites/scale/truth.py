@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bench.internals.stages import Embedder, Vectors
+from bench.internals.stages import Embedder, Vectors, query_vector
 from bench.worlds.site import YEAR, Parts, SiteMemory, make_parts, memories, vectors
 from bench.worlds.site_queries import (
     MEANING,
@@ -58,7 +58,7 @@ class Truth:
         sorts = () if world == YEAR else SORTS[world]
         judged = {sort: all_queries[sort][WARM_UP : WARM_UP + count] for sort in sorts}
         vectors_by_sort = {
-            sort: np.stack([embedder.embed_one(query.text) for query in judged[sort]])
+            sort: np.stack([query_vector(embedder, query.text) for query in judged[sort]])
             for sort in judged
             if sort in MEANING
         }

@@ -102,8 +102,9 @@ class Parameters:
         "if that is nearer to the query; only if `fusion` is `scores`.", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     min_relevance: float = parameter(
-        0.14, "If no memory is so relevant to the text of a query, the result is empty, unless a condition says what, "
-        "where or when; 0 disables. A request may say otherwise.", minimum=0.0, maximum=1.0,
+        -1.0, "If no memory is so relevant to the text of a query, the result is empty, unless a condition says what, "
+        "where or when; 0 disables, -1 takes the bound of the embedding model. A request may say otherwise.",
+        minimum=-1.0, maximum=1.0,
     )  # fmt: skip
     rrf_k: int = parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
     real_weight: float = parameter(

@@ -280,14 +280,20 @@ def _clock(patient: Patient) -> Seen:
         memories, newest, days, future_days = examination.times(snapshot, round(now + _FRESH * 1e9))
         doubt = lived_days.doubt(snapshot, now)
         marked = doubtful_times.count(snapshot)
-    told = f"; memories stored or changed while it was in doubt: {marked:,}" if marked else ""
+    told = f"; memories stored or changed while it was in doubt: {marked[0]:,}" if marked[0] else ""
+    told += f"; sessions, points of the path and the like: {marked[1]:,}" if marked[1] else ""
     words = f"the robot's clock shows {time_text(now)}, and the memory lived {days:,} day{'' if days == 1 else 's'}"
     if doubt:
         words = f"{doubt}; {memories:,} memories lie ahead of it{told}"
-        return Seen(Severity.WARN, words, "set the clock: chrony or another NTP client does, and so does a battery")
+        set_clock = "set the clock, unless it is right: chrony or another NTP client does, and so does a battery"
+        return Seen(Severity.WARN, words, set_clock)
     if memories or future_days:
         ahead = f"; {memories:,} memories and {future_days:,} lived days lie ahead of it, the last {time_text(newest)}"
-        return Seen(Severity.WARN, words + ahead + told, "set the clocks of the robot and of its drivers")
+        return Seen(
+            Severity.WARN,
+            words + ahead + told,
+            "set the clocks of the robot and of its drivers, unless they are right now",
+        )
     return Seen(Severity.OK, words + told)
 
 

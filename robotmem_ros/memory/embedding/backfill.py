@@ -139,7 +139,7 @@ class Backfill:
         # The vectors of the texts that have none yet, and whether the model refused all that were tried.
         new = dict.fromkeys(text for _, text, is_known in batch if not is_known)
         attempts = [text for text in new if self._refusals.may_try(text)]
-        vectors = {text: vector_rows.UNREAD for text in attempts if not self._embedder.reads(text)}
+        vectors = {text: vector_rows.UNREAD for text in attempts if not self._embedder.profile.reads(text)}
         queue = (text for text in attempts if text not in vectors)
         while piece := list(islice(queue, self._embedder.batch)):
             self._database.query_priority.yield_to_queries()

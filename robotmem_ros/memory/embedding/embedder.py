@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..models import Vector, Vectors
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from .cooldown import Cooldown
-from .reading import reads
+from .profile import Profile, Role, profile_of
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
 QUERY_TIMEOUT = 2.0
@@ -33,6 +34,9 @@ MODEL_THREAD = "robotmem-model"
 _CACHE_SIZE = 4096
 _PATIENCE = 2.0
 """Seconds that closing waits for a model that is being loaded, and for calls."""
+_RoleOf = Callable[[Profile], Role]
+_AS_QUERY: _RoleOf = attrgetter("query")
+_AS_PASSAGE: _RoleOf = attrgetter("passage")
 _LOG = logging.getLogger(__name__)
 
 
@@ -134,7 +138,7 @@ class BackgroundEmbedder:
         """Notified when calls have ended, which may begin a pause, and when the embedder is closed."""
         self._calls = Calls(self._condition)
         self._is_closed = self._has_warned = False
-        self._cache: OrderedDict[str, Vector] = OrderedDict()
+        self._cache: OrderedDict[tuple[Role, str], Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=MODEL_THREAD, daemon=True)
         self._thread.start()
@@ -175,39 +179,36 @@ class BackgroundEmbedder:
         self._settled.wait(timeout)
         return self.available
 
-    def is_at_hand(self, text: str) -> bool:
-        """Tell whether `embed_one` need not compute anything: it remembers the text, or gives no vector."""
-        return (self.is_settled and not (self.available and self.reads(text))) or self._recollect(text) is not None
-
-    def reads(self, text: str) -> bool:
-        """Tell whether the model reads a text; a cosine with any other text means nothing."""
-        return reads(self.name, text)
+    @property
+    def profile(self) -> Profile:
+        """Profile of the model."""
+        return profile_of(self.name)
 
     def embed_one(self, text: str) -> Vector:
-        """Return the vector of one text.
+        """Return the vector of the text of one memory.
 
         Raises:
             ModelUnavailableError: there is no model, it is still being loaded after `patience` seconds, or what it
                 gives is no vector; an UnreadTextError if it does not read the text.
         """
-        return self._embed([text], lambda model, texts: [model.embed_one(text)])[text]
+        return self._embed_one(_AS_PASSAGE, text)
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a query, which some models embed otherwise than what is found by it; raises the same."""
+        return self._embed_one(_AS_QUERY, text)
 
     def start(self, text: str, threads: Executor) -> Future[Vector]:
-        """Embed a text in another thread, unless its vector is at hand."""
-        if not self.is_at_hand(text):
-            with suppress(RuntimeError):  # the memory may be closed, which the database knows
-                return threads.submit(self.embed_one, text)
-        embedding: Future[Vector] = Future()
-        try:
-            embedding.set_result(self.embed_one(text))
-        except Exception as error:
-            embedding.set_exception(error)
-        return embedding
+        """Embed the text of a memory in another thread, unless its vector is at hand."""
+        return self._start(_AS_PASSAGE, text, threads)
+
+    def start_query(self, text: str, threads: Executor) -> Future[Vector]:
+        """Embed a query in another thread, unless its vector is at hand."""
+        return self._start(_AS_QUERY, text, threads)
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts in their order; equal texts, and recent ones, are computed once."""
-        vectors = self._embed(texts, lambda model, texts: model.embed_batch(texts))
-        return np.stack([vectors[text] for text in texts]) if texts else np.empty((0, self.dim), np.float32)
+        """Return the vectors of the texts of memories, in order; equal ones, and recent ones, are computed once."""
+        vectors = self._embed(_AS_PASSAGE, texts, lambda model, inputs: model.embed_batch(inputs))
+        return np.stack(vectors) if texts else np.empty((0, self.dim), np.float32)
 
     def close(self) -> None:
         """Release the model once all calls are done; what takes seconds, as loading it may, is left to itself.
@@ -255,23 +256,51 @@ class BackgroundEmbedder:
             else:
                 self._model = model
 
+    def _start(self, role_of: _RoleOf, text: str, threads: Executor) -> Future[Vector]:
+        if not self._is_at_hand(role_of, text):
+            with suppress(RuntimeError):  # the memory may be closed, which the database knows
+                return threads.submit(self._embed_one, role_of, text)
+        embedding: Future[Vector] = Future()
+        try:
+            embedding.set_result(self._embed_one(role_of, text))
+        except Exception as error:
+            embedding.set_exception(error)
+        return embedding
+
+    def _is_at_hand(self, role_of: _RoleOf, text: str) -> bool:
+        # Whether nothing need be computed: the vector is remembered, or there will be none.
+        profile = self.profile
+        if self.is_settled and not (self.available and profile.reads(text)):
+            return True
+        return self._recollect(role_of(profile), text) is not None
+
+    def _embed_one(self, role_of: _RoleOf, text: str) -> Vector:
+        (vector,) = self._embed(role_of, [text], lambda model, inputs: [model.embed_one(inputs[0])])
+        return vector
+
     def _embed(
-        self, texts: Sequence[str], embed: Callable[[Embedder, list[str]], npt.ArrayLike | list[Vector]]
-    ) -> dict[str, Vector]:
-        vectors = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
+        self,
+        role_of: _RoleOf,
+        texts: Sequence[str],
+        embed: Callable[[Embedder, list[str]], npt.ArrayLike | list[Vector]],
+    ) -> list[Vector]:
+        self._wait_for_load()  # whose profile it is depends on which model of a chain can be loaded
+        profile = self.profile
+        role = role_of(profile)
+        vectors = {text: vector for text in texts if (vector := self._recollect(role, text)) is not None}
         if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
             with self._in_use() as model:
-                if not all(reads(model.name, text) for text in new):
+                if not all(map(profile.reads, new)):
                     raise UnreadTextError(model.name)
-                new_vectors = dict(zip(new, usable_vectors(embed(model, new), len(new), model.dim), strict=True))
+                rows = usable_vectors(embed(model, [role.prefix + text for text in new]), len(new), model.dim)
+                new_vectors = dict(zip(new, role.centred(rows), strict=True))
             self._cooldown.succeed()
-            self._remember(new_vectors)
+            self._remember(role, new_vectors)
             vectors |= new_vectors
-        return vectors
+        return [vectors[text] for text in texts]
 
     @contextmanager
     def _in_use(self) -> Iterator[Embedder]:
-        self._wait_for_load()
         with self._calls.running():
             model = self._model
             if model is None:
@@ -299,15 +328,15 @@ class BackgroundEmbedder:
             self._has_warned = True
             _LOG.warning("recall finds words only: %s", self.why_not)
 
-    def _recollect(self, text: str) -> Vector | None:
+    def _recollect(self, role: Role, text: str) -> Vector | None:
         with self._lock:
-            if text in self._cache:
-                self._cache.move_to_end(text)
-            return self._cache.get(text)
+            if (role, text) in self._cache:
+                self._cache.move_to_end((role, text))
+            return self._cache.get((role, text))
 
-    def _remember(self, vectors: dict[str, Vector]) -> None:
+    def _remember(self, role: Role, vectors: dict[str, Vector]) -> None:
         with self._lock:
-            self._cache.update(vectors)
+            self._cache.update({(role, text): vector for text, vector in vectors.items()})
             while len(self._cache) > _CACHE_SIZE:
                 self._cache.popitem(last=False)
 

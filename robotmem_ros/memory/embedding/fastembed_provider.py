@@ -20,6 +20,7 @@ from ..package_imports import importing
 from ..validation import expanded_path
 from .embedder import ModelUnavailableError
 from .folder_model import FolderModel
+from .profile import profile_of, profiles
 
 _BATCH = 16
 _SAMPLES = ("a red mug", "the glass slipped at 12.5 N, and the gripper had to be cleaned")
@@ -27,7 +28,10 @@ _ALIKE = 1e-4
 MODEL_VARIABLE = "ROBOTMEM_MODEL"
 """Environment variable with the folder of the default model, where it is not in the models folder."""
 MODELS_FOLDER = Path("~/.robotmem/models")
+INSTALL = "fastembed numkong onnx sentencepiece"
+"""What to install by pip, so that models can be fetched and run."""
 _SUMS = "SHA256SUMS"
+_PIECE = 1 << 20
 _LOG = logging.getLogger(__name__)
 
 
@@ -109,8 +113,8 @@ def find_folder(model: str) -> Path | None:
             fix = "name the folder of the model, which `robotmem model fetch` fetches, or unset the variable"
             raise ModelUnavailableError(f"{MODEL_VARIABLE}: {location!r} is no folder; {fix}")
         return folder
-    folder = _expanded(MODELS_FOLDER / model)
-    return folder if folder.is_dir() else None
+    names = (model, *(profile.folder for profile in profiles() if profile.folder and profile.name == model))
+    return next((folder for name in names if (folder := _expanded(MODELS_FOLDER / name)).is_dir()), None)
 
 
 def inspect(folder: Path) -> ModelFiles:
@@ -126,7 +130,8 @@ def inspect(folder: Path) -> ModelFiles:
     try:
         dim = int(json.loads((folder / "config.json").read_text())["hidden_size"])
         pooling_file = folder / "1_Pooling" / "config.json"
-        pooling = json.loads(pooling_file.read_text()) if pooling_file.exists() else {}
+        by_name = {"pooling_mode_cls_token": profile_of(folder.name).pooling == "cls"}
+        pooling = json.loads(pooling_file.read_text()) if pooling_file.exists() else by_name
     except (OSError, ValueError, KeyError, TypeError) as cause:
         raise ModelUnavailableError(
             f"embedding_model: config.json in {str(folder)!r} cannot be used: {cause}"
@@ -148,7 +153,7 @@ def _load(folder: Path | None, model: str, threads: int) -> Any:
     if not any(model.lower() == description["model"].lower() for description in descriptions):
         raise ModelUnavailableError(
             f"embedding_model: {model!r} is neither a folder, nor one in ~/.robotmem/models, nor known to FastEmbed; "
-            "fetch the default model with `robotmem model fetch`"
+            "`robotmem model list` shows those that can be fetched"
         )
     return fastembed.TextEmbedding(model, threads=threads)
 
@@ -160,6 +165,15 @@ def _expanded(path: Path | str) -> Path:
         raise ModelUnavailableError(str(error)) from error
 
 
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
 def _verified(folder: Path) -> set[Path]:
     """Compare the files that SHA256SUMS lists, if there is such a file, with their checksums; return them."""
     sums = folder / _SUMS
@@ -169,7 +183,7 @@ def _verified(folder: Path) -> set[Path]:
         file = folder / name[1:]  # behind the sign for text or binary
         if not file.is_file():
             raise ModelUnavailableError(f"embedding_model: {str(file)!r} is missing; fetch the model again")
-        if hashlib.sha256(file.read_bytes()).hexdigest() != checksum:
+        if sha256_of(file) != checksum:
             raise ModelUnavailableError(f"embedding_model: {str(file)!r} is damaged; fetch the model again")
         verified.add(file)
     return verified
@@ -179,4 +193,4 @@ def _import_failure(cause: ImportError) -> str:
     if not isinstance(cause, ModuleNotFoundError) or cause.name is None:
         return f"the embedding model cannot be loaded: {cause}"
     # FastEmbed brings the others along.
-    return f"{cause.name.partition('.')[0]} is not installed (pip install fastembed numkong onnx)"
+    return f"{cause.name.partition('.')[0]} is not installed (pip install {INSTALL})"

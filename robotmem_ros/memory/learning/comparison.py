@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config.parameters import Parameters
-from ..embedding.calibration import SIMILAR_COSINE
 from ..embedding.embedder import BackgroundEmbedder, ServiceFailedError, UnreadTextError, check_kept_model
+from ..embedding.profile import profile_of
 from ..entries import Progress
 from ..errors import MemoryClosedError
 from ..models import Kind, NewMemory, Similarity, Vector
@@ -68,7 +68,7 @@ class Compared(NamedTuple):
 
     fact: Candidate
     cosine: float
-    """Similarity of the vectors; 0 if unknown."""
+    """Similarity of the vectors if they are similar by that; 0 if not, or unknown."""
 
 
 def embed(
@@ -102,7 +102,7 @@ def find_neighbours(tables: Tables, model: str, vectors: Sequence[Vector | str])
     """
     if all(isinstance(vector, str) for vector in vectors):
         return [_without_vector(vector) for vector in vectors]
-    mates = _mates(vectors)
+    mates = _mates(vectors, profile_of(model).similar_cosine)
     with tables.reading() as view:
         last_id = rows.last_id(view.snapshot)
         try:
@@ -135,6 +135,7 @@ class _Meanings:
         if table.vectors_error is not None:
             raise table.vectors_error
         self._vectors, self._size = table.vectors, table.vector_ids.size
+        self._similar_cosine = profile_of(model).similar_cosine
         places = table.vector_places.all
         is_fact = view.is_active & table.names["kind"].one_of([Kind.FACT]) & (places >= 0)
         self._ids, places = table.ids[is_fact], places[is_fact]
@@ -153,7 +154,7 @@ class _Meanings:
             similarities = self._vectors.similarities(vector, self._size)
         else:
             similarities = self._vectors.similarities_of(vector, self._wanted)
-        is_near = similarities[self._at] >= SIMILAR_COSINE - self._vectors.error(vector)
+        is_near = similarities[self._at] >= self._similar_cosine - self._vectors.error(vector)
         return tuple(self._ids[is_near][-_MAX_NEIGHBOURS:].tolist())
 
 
@@ -173,13 +174,13 @@ def _embedded(
         return [str(error)] * len(texts)
 
 
-def _mates(vectors: Sequence[Vector | str]) -> list[tuple[int, ...]]:
+def _mates(vectors: Sequence[Vector | str], similar_cosine: float) -> list[tuple[int, ...]]:
     # For each vector the indices of those before it that may be similar enough; what is stored is rounded.
     mates: list[tuple[int, ...]] = [()] * len(vectors)
     indices = [index for index, vector in enumerate(vectors) if not isinstance(vector, str)]
     matrix = np.array([vectors[index] for index in indices])
     for position, index in enumerate(indices[1:], 1):
-        close = np.flatnonzero(matrix[:position] @ matrix[position] >= SIMILAR_COSINE - _ROUNDING)
+        close = np.flatnonzero(matrix[:position] @ matrix[position] >= similar_cosine - _ROUNDING)
         mates[index] = tuple(indices[place] for place in close.tolist())
     return mates
 
@@ -196,7 +197,9 @@ def candidates_of(
         )
     }
     if near.vector is not None:
-        close = term_rows.near(snapshot, new.collection, {*near.ids}, vector=near.vector, cosine=SIMILAR_COSINE)
+        close = term_rows.near(
+            snapshot, new.collection, {*near.ids}, vector=near.vector, cosine=profile_of(near.model).similar_cosine
+        )
         counterparts |= {fact.id: Compared(fact, cosine) for fact, cosine in close}
     counterparts.pop(but, None)
     return counterparts
@@ -217,12 +220,12 @@ def similar_among(new: NewMemory, candidates: Mapping[int, Compared], parameters
 def measure(first: Statement, second: Statement, cosine: float, parameters: Parameters) -> tuple[str, float]:
     """Return the method by which different texts are similar and their similarity in [0, 1]; "" and 0 if they are not.
 
-    `cosine` is the similarity of their vectors, 0 if unknown.
+    `cosine` is the similarity of their vectors if they are similar by that, else 0.
     """
     by_words = jaccard(first.terms, second.terms)
     if by_words and by_words >= parameters.similar_jaccard:
         return "jaccard", round(by_words, 6)
-    if cosine and cosine >= SIMILAR_COSINE:
+    if cosine:
         return "cosine", round(cosine, 6)
     return "", 0.0
 

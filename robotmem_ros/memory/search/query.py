@@ -31,6 +31,7 @@ from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..conditions.places import Place
 from ..conditions.spatial import Box, Circle, InAreas, SinceLastVisit
 from ..config.parameters import Parameters
+from ..embedding.profile import Profile
 from ..errors import InvalidFieldError
 from ..models import Kind
 from ..text.normal_form import label_key, tag_key
@@ -50,7 +51,10 @@ class Query:
     """Free text; empty for a query of conditions alone."""
     n: int
     min_relevance: float
-    """Least relevance of an answer to the text; 0 for any. If no memory reaches it, the result is empty."""
+    """Least relevance of an answer to the text; 0 for any, less than 0 until it is known which model judges.
+
+    If no memory reaches it, the result is empty.
+    """
     needs_relevance: bool
     """Whether the result is empty then, even if a condition says what, where or when: the caller set the bound."""
     collections: Collections
@@ -73,6 +77,10 @@ class Query:
         return replace(
             self, collections=self.collections.including(others), conditions=including(self.conditions, others)
         )
+
+    def judged_by(self, profile: Profile) -> Query:
+        """Return it with the bound of relevance of a model, unless the request or the parameter gave one."""
+        return replace(self, min_relevance=profile.min_relevance) if self.min_relevance < 0 else self
 
     @property
     def compares_places(self) -> bool:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
+from ..embedding.profile import profile_of
 from ..errors import StorageError
 from ..storage.overview import overview
 from ..storage.traits import read_traits
@@ -386,7 +387,7 @@ class Ranking:
         if self.has_text and self.view.table.words_error is None:
             held = self.text.held(self.view.table.rows_of(measures.ids))
             shares, is_unknown = self.text.shares(held), self.text.is_unknown
-        probable = relevance(measures.cosine, shares, is_unknown=is_unknown)
+        probable = relevance(measures.cosine, shares, profile_of(self.model).curve, is_unknown=is_unknown)
         words = [tuple(compress(self.text.words, row)) for row in held.tolist()]
         rows = zip(probable.tolist(), measures.cosine.tolist(), words, map(explanations.get, ids), strict=True)
         return {memory_id: Evidence(*row) for memory_id, row in zip(ids, rows, strict=True)}

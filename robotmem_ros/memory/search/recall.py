@@ -92,7 +92,7 @@ class Recall:
             query = replace(query, n=max(n, CANDIDATES))
         embedder = self.embedders.current
         embeds = bool(query.text and parameters.vector_weight)
-        embedding = embedder.start(query.text, self.threads) if embeds else None
+        embedding = embedder.start_query(query.text, self.threads) if embeds else None
         if embedding is not None and self.database.in_memory:
             embedding.exception()  # there the snapshot is the only snapshot, and writers need it
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
@@ -100,8 +100,9 @@ class Recall:
             summary = overview(view.snapshot)
             query = query.including(summary.others)
             if embedder is not (embedder := self.embedders.of(summary.model)) and embeds:
-                embedding = embedder.start(query.text, self.threads)  # the vectors were replaced meanwhile
+                embedding = embedder.start_query(query.text, self.threads)  # the vectors were replaced meanwhile
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
+            query = query.judged_by(embedder.profile)
             ranking = Ranking(
                 view, parameters, texts, self.database.tokens_missing, embedding, embedder.name, times.lap,
                 self.failures,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..config.parameters import Parameters
-from ..embedding.calibration import BIAS, COSINE_WEIGHT, SHARE_WEIGHT, UNKNOWN_DISCOUNT
+from ..embedding.profile import Curve
 from ..storage.traits import Traits
 from .hits import ScorePart
 from .measures import Floats, Measures, Scores
@@ -185,15 +185,16 @@ def normalise(scores: Scores) -> Scores:
     return {memory_id: score / best if best > 0 else 1.0 for memory_id, score in scores.items()}
 
 
-def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, *, is_unknown: bool = False) -> Floats:
+def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, curve: Curve, *, is_unknown: bool = False) -> Floats:
     """Return how probable it is that memories answer a query, by their own texts alone, in [0, 1].
 
-        1 / (1 + exp(-x)),  x = 7.3 * similarity + 3.1 * share ** 3 - 4.1,  or  x = 7.3 * share ** 3 - 1.7
+        1 / (1 + exp(-x)),  x = c * similarity + s * share ** 3 + b,  or  x = 7.3 * share ** 3 - 1.7
 
-    The second is for a memory without a cosine similarity (NaN). The share is that of the query's words which the
-    memory contains, weighed by their rarity; the cube says that half of the words is little, and all of them nearly
-    enough. With neither of the two the relevance is 0. `is_unknown` says that no memory contains a word of the query:
-    then a similarity counts 0.035 less, since any two short texts are somewhat alike. Both curves are logistic
+    The factors c, s and b are those of the curve of the embedding model. The second x is for a memory without a cosine
+    similarity (NaN). The share is that of the query's words which the memory contains, weighed by their rarity; the
+    cube says that half of the words is little, and all of them nearly enough. With neither of the two the relevance is
+    0. `is_unknown` says that no memory contains a word of the query: then a similarity counts less, since any two short
+    texts are somewhat alike. Both curves are logistic
     regressions over queries that a memory answers and queries that none does, one half each; `python3 -m bench
     relevance` fits them again.
     """
@@ -201,7 +202,7 @@ def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, *, is_unknown: bo
     x = np.where(
         np.isnan(cosine),
         np.where(cube > 0, _SHARE_ALONE * cube + _NOTHING, -np.inf),
-        COSINE_WEIGHT * (cosine - (UNKNOWN_DISCOUNT if is_unknown else 0.0)) + SHARE_WEIGHT * cube + BIAS,
+        curve.cosine * (cosine - (curve.unknown_discount if is_unknown else 0.0)) + curve.share * cube + curve.bias,
     )
     probable: Floats = 1.0 / (1.0 + np.exp(-x))
     return probable

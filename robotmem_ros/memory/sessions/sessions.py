@@ -154,11 +154,14 @@ class Episodes:
             yield
 
     def _close_expired(self) -> list[SessionKey]:
-        now = self._clock()
         with self._database.snapshot() as snapshot:
-            if not session_rows.any_expired(snapshot, now):
+            if not session_rows.expired(snapshot, self._clock()):
                 return []
-        expired = self._database.write(lambda transaction: session_rows.close_expired(transaction, now)).result()
+
+        def close(transaction: Transaction) -> list[SessionKey]:
+            return session_rows.close_expired(transaction, self._clock())  # it may have been set since
+
+        expired = self._database.write(close).result()
         _log_expired(expired)
         return expired
 

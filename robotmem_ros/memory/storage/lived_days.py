@@ -5,6 +5,11 @@ while its robot is switched off, or observes nothing and gets no query, and prog
 whatever their clocks show. The number of a day never changes. A clock that jumped ahead and
 was set right has cost one day, and a simulation that begins again lives the same days again.
 
+Days in the order in which they were lived are timelines: a day far from the one before it begins another, or goes on
+with an earlier one. A clock that goes back is behind, or was ahead: the timeline of more days is believed. One that
+jumps ahead is believed after some days, since the robot may have been off. Days that were lived in doubt tell nothing
+once the clock was set, if the machine was not restarted since.
+
 A time belongs to the last lived day that is not after it, and a time before all lived days to day 0. A stamp of no wall
 clock, such as that of a simulation or one that counts from the start of a driver, belongs to the present day if that is
 a day of a wall clock.
@@ -14,9 +19,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from ..clocks import DAY, FIRST_OF_WALL_CLOCKS, comparable_since, iso
+from ..clocks import DAY, FIRST_OF_WALL_CLOCKS, comparable_since, iso, start_of_machine
 from .snapshot import Snapshot, Transaction
 
 _OF_DAYS = """
@@ -27,17 +34,35 @@ _OF_DAYS = """
 """11574 is the first day of wall clocks, see clocks.py."""
 _FIRST_OF_LAST = """
     SELECT min(day) FROM lived_days AS l, (SELECT max(n) - ?1 AS n FROM lived_days) AS first
-    WHERE first.n > 0 AND l.n >= first.n AND day >= ?2
+    WHERE first.n > 0 AND l.n >= first.n AND day BETWEEN ?2 AND 106751
 """
 _BEHIND, _AHEAD = 30, 180
-"""Days by which a clock may lie before a day that was lived, and after the last one, without a doubt."""
-_AROUND = """
-    SELECT max(iif(day < ?1, day, NULL)), max(iif(day > ?1 + ?2, day, NULL)), coalesce(sum(day > ?1 + ?2), 0),
-    coalesce(max(iif(abs(day - ?1) > ?2, n, NULL)) > min(iif(abs(day - ?1) <= ?2, n, NULL)), 0)
-    FROM lived_days WHERE day >= ?3 OR day <= ?1
-"""
+"""Days by which a day may lie before the last one of its timeline, and after it."""
+_BELIEVED = 7
+"""Days after which a clock that jumped ahead is believed."""
+_TELLING = """day <= 106751 AND n NOT IN (
+    SELECT key FROM doubtful_times WHERE of_table = 'lived_days' AND boot = :boot
+    AND abs(booted_at - :booted_at) >= :whole_day
+)"""
+"""Days that tell of the present clock; 106751 is the last that 64 bits of nanoseconds reach."""
+_AHEAD_OF = f"SELECT 1 FROM lived_days WHERE day > :today + {_BEHIND} AND {_TELLING} LIMIT 1"
+_NEAR = f"SELECT count(*) FROM lived_days WHERE day BETWEEN :today - {_BEHIND} AND :today AND {_TELLING}"
+_DAYS = f"SELECT day FROM lived_days WHERE (day >= :first_day OR day <= :today) AND {_TELLING} ORDER BY n"
 _FIRST_WALL_DAY = FIRST_OF_WALL_CLOCKS // DAY
 _LOG = logging.getLogger(__name__)
+
+
+@dataclass
+class _Timeline:
+    """Days that one clock may have shown: the first, the last, their number, and how many timelines began before."""
+
+    first: int
+    last: int
+    began: int
+    days: int = 0
+
+    def goes_on_with(self, day: int) -> bool:
+        return -_BEHIND <= day - self.last <= _AHEAD
 
 
 def note(transaction: Transaction, clock: Callable[[], int]) -> None:
@@ -75,28 +100,66 @@ def reach(snapshot: Snapshot, age: int, now: int) -> int:
 
 def doubt(snapshot: Snapshot, now: int) -> str:
     """Return why the robot's clock is wrong, or was, by the days that were lived; empty if nothing tells so."""
-    today, before, latest, is_back, was_here = _around(snapshot, now)
-    if is_back:
-        shown = f"the robot's clock shows {_date(today)}, {latest - today:,} days before {_date(latest)}"
+    arguments = _arguments(now)
+    today, is_behind = arguments["today"], snapshot.row(_AHEAD_OF, arguments) is not None
+    if not is_behind and snapshot.row(_NEAR, arguments)[0] > _BELIEVED:
+        return ""
+    present, others = _timelines(snapshot, arguments)
+    if (ahead := _believed_ahead(present, others, today)) is not None:
+        shown = f"the robot's clock shows {_date(today)}, {ahead.last - today:,} days before {_date(ahead.last)}"
         return f"{shown}, a day on which the memory was open: it is behind, or was ahead then"
-    if before >= _FIRST_WALL_DAY and today - before > _AHEAD and not was_here:
-        shown = f"the robot's clock shows {_date(today)}, {today - before:,} days after {_date(before)}"
+    known = (each for each in others if each.began < present.began and each.last >= _FIRST_WALL_DAY)
+    earlier = (each for each in known if each.last < present.first - _AHEAD)
+    before = max(earlier, key=lambda each: each.last, default=None)
+    if before is not None and present.days <= min(_BELIEVED, before.days):
+        shown = f"the robot's clock shows {_date(today)}, {today - before.last:,} days after {_date(before.last)}"
         return f"{shown}, the last day on which the memory was open: unless it was off for so long, the clock is ahead"
     return ""
 
 
 def is_behind(snapshot: Snapshot, now: int) -> bool:
     """Tell whether the robot's clock is probably behind, so that later times are right."""
-    return _around(snapshot, now)[3]
+    arguments = _arguments(now)
+    if snapshot.row(_AHEAD_OF, arguments) is None:
+        return False
+    return _believed_ahead(*_timelines(snapshot, arguments), arguments["today"]) is not None
 
 
-def _around(snapshot: Snapshot, now: int) -> tuple[int, int, int, bool, bool]:
-    # The day, the last lived one before it, the last of those that lie ahead of it, whether the clock went back, and
-    # whether the memory lived about this day before it lived a day far from it. Then it comes from a clock that was
-    # wrong for a while, if only one day lies ahead.
+def move(transaction: Transaction, n: int, shift: int) -> None:
+    """Move a lived day by nanoseconds; it goes if that day was lived as well."""
+    sql = "UPDATE OR IGNORE lived_days SET day = day + ? WHERE n = ?"
+    if transaction.execute(sql, (shift // DAY, n)).rowcount == 0:
+        transaction.execute("DELETE FROM lived_days WHERE n = ?", (n,))
+
+
+def _arguments(now: int) -> dict[str, Any]:
+    boot, booted_at = start_of_machine(now)
     today = max(now, 0) // DAY
-    before, latest, later_days, was_here = snapshot.row(_AROUND, (today, _BEHIND, _FIRST_WALL_DAY))
-    return today, before or 0, latest or 0, later_days > (1 if was_here else 0), bool(was_here)
+    return {"today": today, "first_day": _FIRST_WALL_DAY, "boot": boot, "booted_at": booted_at, "whole_day": DAY}
+
+
+def _timelines(snapshot: Snapshot, arguments: Mapping[str, Any]) -> tuple[_Timeline, list[_Timeline]]:
+    # That of the present day, and the others.
+    timelines: list[_Timeline] = []  # the one that was lived last is the last
+
+    def timeline_of(day: int) -> _Timeline:
+        candidates = (each for each in reversed(timelines) if each.goes_on_with(day))
+        found = next(candidates, None) or _Timeline(day, day, began=len(timelines))
+        if not timelines or found is not timelines[-1]:
+            timelines[:] = [*(each for each in timelines if each is not found), found]
+        return found
+
+    for (day,) in snapshot.rows(_DAYS, arguments):
+        timeline = timeline_of(day)
+        timeline.days += 1
+        timeline.first, timeline.last = min(timeline.first, day), max(timeline.last, day)
+    present = timeline_of(arguments["today"])
+    return present, timelines[:-1]
+
+
+def _believed_ahead(present: _Timeline, others: Iterable[_Timeline], today: int) -> _Timeline | None:
+    ahead = max((each for each in others if each.last > today + _BEHIND), key=lambda each: each.days, default=None)
+    return ahead if ahead is not None and (ahead.days, present.began) > (present.days, ahead.began) else None
 
 
 def _date(day: int) -> str:

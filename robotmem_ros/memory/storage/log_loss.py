@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -36,11 +36,13 @@ class Log(NamedTuple):
     """Salts that all its frames share; empty without a log."""
     commits: tuple[int, ...]
     """Numbers of the frames that end a transaction, from 1."""
+    pages: Mapping[int, int] = {}
+    """The number of the last frame of each page of the database."""
 
 
 def read_log(path: Path) -> Log:
     """Read the log of a database; SQLite locks the other two files, so this one may be opened and closed."""
-    commits = []
+    commits, pages = [], {}
     with suppress(OSError), Path(f"{os.path.realpath(path)}-wal").open("rb", buffering=0) as log:
         header = log.read(_HEADER)
         page = int.from_bytes(header[8:12], "big")
@@ -49,11 +51,13 @@ def read_log(path: Path) -> Log:
             return Log(salts, ())
         number = 1
         while len(frame := log.read(_FRAME)) == _FRAME:
-            if frame[8:16] == salts and any(frame[4:8]):
-                commits.append(number)
+            if frame[8:16] == salts:
+                pages[int.from_bytes(frame[:4], "big")] = number
+                if any(frame[4:8]):
+                    commits.append(number)
             log.seek(_HEADER + number * (_FRAME + page))
             number += 1
-        return Log(salts, tuple(commits))
+        return Log(salts, tuple(commits), pages)
     return Log(b"", ())
 
 

@@ -109,13 +109,17 @@ CREATE TABLE lived_days (
     day INTEGER NOT NULL UNIQUE  -- whole days since the epoch, by the robot's clock
 );
 
--- Memories that were stored or changed while the wall clock was wrong: see doubtful_times.py.
+-- Rows whose times were written while the wall clock was wrong: see doubtful_times.py.
 CREATE TABLE doubtful_times (
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    of_table TEXT NOT NULL,
+    key NOT NULL,  -- of the row: see doubtful_times.py
     booted_at INTEGER NOT NULL,  -- when the machine was started, by the wrong clock
     boot TEXT NOT NULL,  -- which start of the machine that was; '' where the system does not tell
-    PRIMARY KEY (memory_id, booted_at)  -- first, else SQLite 3.40 finds a NULL that is none
+    until INTEGER NOT NULL,  -- what the wrong clock showed when they were last written
+    memory_id INTEGER NOT NULL,  -- to which the row belongs; 0 for none
+    PRIMARY KEY (of_table, key, booted_at)  -- first, else SQLite 3.40 finds a NULL that is none
 ) WITHOUT ROWID;
+CREATE INDEX idx_doubtful_times_memory ON doubtful_times (memory_id);
 CREATE INDEX idx_doubtful_times_boot ON doubtful_times (boot);
 
 -- The memories with each tag, as `memories.tags` has them: in the form by which tags are compared, see normal_form.py.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..conditions.decay import Decay
 from ..models import ENDED, EXPIRED, Session
-from . import revisions
+from . import doubtful_times, revisions
 from .revisions import SET_REVISION
 from .rows import update
 from .snapshot import Snapshot, Transaction
@@ -226,25 +226,30 @@ def end(transaction: Transaction, session_id: str, ended_at: int) -> None:
     )
 
 
-def any_expired(snapshot: Snapshot, now: int) -> bool:
-    """Return whether an open session has reached its longest duration at a time of the robot's clock in nanoseconds."""
-    sql = "SELECT 1 FROM sessions WHERE status = 'active' AND expires_at <= ? LIMIT 1"
-    return snapshot.row(sql, (now,)) is not None
+def expired(snapshot: Snapshot, now: int) -> list[tuple[str, str]]:
+    """Return ids and collections of the open sessions that reached their longest duration, the oldest first.
+
+    `now` is of the robot's clock in nanoseconds. A session that began by another clock, which was or is wrong, waits
+    until its times are put right.
+    """
+    sql = "SELECT uuid, external_id, collection FROM sessions WHERE status = 'active' AND expires_at <= ? ORDER BY id"
+    rows = snapshot.rows(sql, (now,))
+    waiting = doubtful_times.incomparable(snapshot, "sessions", [uuid for uuid, *_ in rows], now) if rows else ()
+    return [(session_id, collection) for uuid, session_id, collection in rows if uuid not in waiting]
 
 
 def close_expired(transaction: Transaction, now: int) -> list[tuple[str, str]]:
-    """Close the open sessions that reached their longest duration; return ids and collections, oldest first.
+    """Close the sessions that are expired, and return them.
 
     Their recalls are kept, because an outcome can still be given.
     """
-    sql = "SELECT external_id, collection FROM sessions WHERE status = 'active' AND expires_at <= ? ORDER BY id"
-    expired = transaction.rows(sql, (now,))
+    sessions = expired(transaction, now)
     transaction.executemany(
         "UPDATE sessions SET status = 'ended', ended_at = expires_at, end_reason = ?, "
         f"{SET_REVISION} WHERE external_id = ?",
-        [(EXPIRED, session_id) for session_id, _ in expired],
+        [(EXPIRED, session_id) for session_id, _ in sessions],
     )
-    return expired
+    return sessions
 
 
 def set_outcome(transaction: Transaction, session_id: str, score: float) -> None:

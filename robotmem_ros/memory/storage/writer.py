@@ -69,7 +69,7 @@ class Writer:
         self._transaction = Transaction(connection, f"read the database {str(path)!r}")
         self._has_epoch = False
         self._clock = clock
-        self._marker = Marker(clock)
+        self._marker = Marker(connection, clock)
         self._path = path
         self._room = DiskRoom(connection, path)
         self._lock = lock
@@ -162,6 +162,7 @@ class Writer:
         with self._lock:
             # `loss` of the file, `error` of the group, and `refusal` of jobs that free no room.
             loss = self._guard.check(self._connection) if self._guard else None
+            self._marker.prepare()
             error: BaseException | None = loss or self._begin()
             jobs = self._jobs = self._next_jobs(error)
             refusal = None if error else self._room.refusal()
@@ -247,7 +248,6 @@ class Writer:
             revisions.begin(self._transaction)
             lived_days.note(self._transaction, self._clock)
             run(jobs)
-            self._marker.mark(self._transaction)
             has_epoch = self._has_epoch or revisions.note_epoch(self._transaction)
             self._connection.execute("COMMIT")
             self._has_epoch = has_epoch

@@ -152,7 +152,7 @@ def test_an_unusable_model_is_reported(copy: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ModelUnavailableError, match=r"no .onnx file in '.*empty'"):
         FastEmbedEmbedder(str(tmp_path / "empty"))
-    with pytest.raises(ModelUnavailableError, match=r"'no-such-model' is neither a folder.*`robotmem model fetch`"):
+    with pytest.raises(ModelUnavailableError, match=r"'no-such-model' is neither a folder.*`robotmem model list`"):
         FastEmbedEmbedder("no-such-model")
 
 

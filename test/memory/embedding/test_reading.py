@@ -7,7 +7,7 @@ import math
 import pytest
 
 from robotmem_ros.memory import Mode
-from robotmem_ros.memory.embedding.reading import reads
+from robotmem_ros.memory.embedding.profile import profile_of
 
 from ...support.consistency import check_file
 from ...support.embedders import WordVectors
@@ -32,10 +32,10 @@ WHY = f"the embedding model '{ENGLISH}' reads Latin script alone"
     ],
 )
 def test_a_model_of_english_reads_what_is_mostly_in_latin_script(text: str, is_read: bool) -> None:
-    assert reads(ENGLISH, text) is is_read
-    assert reads("BAAI/bge-small-en-v1.5", text) is reads("ollama:nomic-embed-text", text) is is_read
+    for model in (ENGLISH, "BAAI/bge-small-en-v1.5", "ollama:all-minilm", "ollama:nomic-embed-text", "all-mpnet-base"):
+        assert profile_of(model).reads(text) is is_read
     for other in ("ollama:bge-m3", "intfloat/multilingual-e5-large", "ollama:nomic-embed-text-v2-moe", "openai:any"):
-        assert reads(other, text)
+        assert profile_of(other).reads(text)
 
 
 def test_a_text_that_the_model_does_not_read_is_not_embedded_and_found_by_its_words(open_memory: OpenMemory) -> None:

@@ -39,7 +39,7 @@ NO_TEXT = {
     "imports": {"recording", "topic", "configuration", "path", "started_at", "finished_at"},
     "contributions": {"learned_at", "method"},
     "similar_facts": {"method"},
-    "doubtful_times": {"boot"},
+    "doubtful_times": {"of_table", "key", "boot"},
     "contradictions": {"reason"},
     "vectors": {"embedding"},
     "next_vectors": {"embedding"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.memory.embedding.profile import Profile
+from robotmem_ros.memory.search import scoring
 from robotmem_ros.memory.search.result import Mode
-from robotmem_ros.memory.search.scoring import relevance
 
 from ...support.embedders import WordVectors
 
+relevance = partial(scoring.relevance, curve=Profile().curve)
 SHARES = st.floats(0, 1)
 COSINES = st.floats(-1, 1)
 

@@ -93,3 +93,58 @@ def test_nothing_is_too_old_while_the_clock_is_in_doubt(tmp_path: Path) -> None:
         assert memory.retain().memories == 0
         memory.save_perception("a box")
         assert memory.retain().memories == 0
+
+
+def lived(path: Path, clock: Clock, days: int) -> None:
+    """Let a memory be open on so many days more."""
+    for _ in range(days):
+        clock.now += DAY
+        with opened(path, clock):
+            pass
+
+
+@pytest.mark.parametrize(("known", "ahead"), [(1, 1), (3, 2), (9, 3), (40, 12)])
+def test_a_clock_that_was_ahead_over_midnight_and_is_right_again_is_not_told(
+    tmp_path: Path, known: int, ahead: int
+) -> None:
+    path, clock = tmp_path / "memory.db", Clock()
+    lived(path, clock, known)
+    clock.now += YEAR
+    lived(path, clock, ahead)
+    clock.now -= YEAR
+    for _ in range(9):
+        lived(path, clock, 7)
+        with opened(path, clock) as memory:
+            assert told(memory)[0] == ""
+
+
+@pytest.mark.parametrize("start", BEHIND)
+def test_a_clock_that_begins_anew_with_each_start_is_told_each_time(tmp_path: Path, start: int) -> None:
+    path, clock = tmp_path / "memory.db", Clock()
+    for _ in range(4):
+        lived(path, clock, 2)
+        right, clock.now = clock.now, start
+        with opened(path, clock) as memory:
+            assert "it is behind" in told(memory)[0]
+        clock.now = right
+
+
+def test_a_clock_that_falls_back_into_a_time_that_was_lived_is_told(tmp_path: Path) -> None:
+    path, clock = tmp_path / "memory.db", Clock()
+    lived(path, clock, 100)
+    clock.now -= 60 * DAY
+    with opened(path, clock) as memory:
+        assert "it is behind" in told(memory)[0]
+
+
+@pytest.mark.parametrize("day", [10**9, 2**62, -(10**9), "soon", b"soon", 0.5])
+def test_a_day_that_no_clock_shows_tells_nothing(tmp_path: Path, day: object) -> None:
+    clock = Clock()
+    with opened(tmp_path / "memory.db", clock, retention_age=30.0) as memory:
+        memory.save_perception("a cup")
+        sql = "INSERT INTO lived_days (day) VALUES (?)"
+        memory.parts.database.write(lambda transaction: transaction.execute(sql, (day,))).result()
+        memory.save_perception("a box")
+        assert told(memory)[0] == ""
+        assert memory.retain().memories == 0
+        assert len(memory.recall("box").memories) == 1

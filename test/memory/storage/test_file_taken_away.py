@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from robotmem_ros.memory import RobotMemory, StorageError
+from robotmem_ros.memory.storage.file_guard import FileGuard
 
 from ...support.subprocesses import output_of, running
 
@@ -202,23 +204,75 @@ def test_a_memory_that_is_closed_right_after_it_looks_once_more(tmp_path: Path) 
     assert contents(saved) == {"a red cup"}
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25])
-def test_a_file_that_is_cut_off_takes_nothing_more(tmp_path: Path, share: float) -> None:
+def cut_to(share: float) -> Callable[[Path], None]:
+    """Cut a file to a share of its size."""
+    return lambda path: os.truncate(path, round(path.stat().st_size * share))
+
+
+def overwrite(path: Path) -> None:
+    """Write a page of garbage over the beginning of a file."""
+    with path.open("r+b") as file:
+        file.write(os.urandom(4096))
+
+
+@pytest.mark.parametrize("in_log", [1, 1500])
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        *((cut_to(share), "it was cut off while it was open") for share in (0.0, 0.25, 0.5, 0.9)),
+        (overwrite, "its beginning was overwritten while it was open"),
+    ],
+)
+def test_a_file_that_is_damaged_while_it_is_open_takes_nothing_more(
+    tmp_path: Path, damage: Callable[[Path], None], told: str, in_log: int
+) -> None:
     path = tmp_path / "memory.db"
     with RobotMemory(path, embedding_model="") as memory:
-        memory.save_many([f"a box {number} in room {number % 7}" for number in range(3000)])
+        memory.save_many([f"a box {number} in room {number % 7}" for number in range(1500)])
         memory.parts.database.write_alone(
             lambda log: log.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         ).result()
         # The pages that are read and written stay in RAM, so that SQLite itself would go on.
-        memory.save_perception("a red cup")
-        os.truncate(path, round(path.stat().st_size * share))
+        memory.save_many([f"a red cup {number}" for number in range(in_log)])
+        damage(path)
         # Some of what it needs may not be in RAM, which is another error.
-        wait_for(lambda: "it was cut off while it was open" in error_of_writing(memory))
+        wait_for(lambda: told in error_of_writing(memory))
         assert "put the right file there and restart" in error_of_writing(memory)
         # Whatever is written over it is another file.
         path.write_bytes(bytes(1 << 22))
-        assert "was cut off while it was open" in error_of_writing(memory)
+        assert told in error_of_writing(memory)
+
+
+OTHER = """
+import random, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
+connection.execute("PRAGMA wal_autocheckpoint = 50")
+while True:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.executemany("INSERT INTO blobs (b) VALUES (randomblob(?))", [(random.randrange(9000),)] * 30)
+    connection.execute("COMMIT")
+    if random.random() < 0.2:
+        connection.execute("DELETE FROM blobs WHERE id % 3 > 0")
+        connection.execute(random.choice(["VACUUM", "PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA wal_checkpoint(FULL)"]))
+"""
+
+
+def test_a_file_that_grows_and_shrinks_by_another_process_is_not_taken_for_cut(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE blobs (id INTEGER PRIMARY KEY, b BLOB)")
+        guard, sizes = FileGuard(path), set[int]()
+        with running(OTHER, path) as process:
+            deadline = time.monotonic() + SECONDS
+            looks = 0
+            while (len(sizes) < 20 or looks < 500) and time.monotonic() < deadline:
+                assert guard.check(connection, at_once=True) is None
+                sizes.add(path.stat().st_size)
+                looks += 1
+            process.kill()
+        assert len(sizes) >= 20
+        assert guard.check(connection, at_once=True) is None  # though it was killed
 
 
 def test_a_memory_that_begins_in_an_empty_file_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

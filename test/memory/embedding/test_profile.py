@@ -1,0 +1,107 @@
+"""All that depends on an embedding model is in its profile, which is found by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robotmem_ros.memory import InvalidFieldError
+from robotmem_ros.memory.config.parameters import Parameters
+from robotmem_ros.memory.embedding.profile import Profile, Role, profile_of, profiles, read_profile
+
+from ...support.embedders import WordVectors
+from ..conftest import OpenMemory
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (Parameters().embedding_model, "all-MiniLM-L6-v2"),
+        ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+        ("ollama:all-minilm", "all-MiniLM-L6-v2"),
+        ("intfloat/multilingual-e5-small", "multilingual-e5-small"),
+        ("BAAI/bge-small-en-v1.5", "bge-small-en-v1.5"),
+        ("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "paraphrase-multilingual-MiniLM-L12-v2"),
+        ("ollama:nomic-embed-text", "other-english"),
+        ("openai:anything", ""),
+        ("", ""),
+    ],
+)
+def test_a_model_is_known_by_the_names_that_programs_give_it(model: str, name: str) -> None:
+    assert profile_of(model).name == name
+
+
+def test_each_profile_says_how_its_model_reads_a_text() -> None:
+    for profile in profiles():
+        assert profile.recipe is None or (profile.folder and profile_of(profile.folder) is profile)
+
+
+def test_vectors_are_kept_less_their_mean_with_length_one() -> None:
+    mean = np.array([0.0, 0.6, 0.6], np.float32)
+    given = np.array([[2.0, 2.0, 1.0], [0.0, 1.0, 1.0]], np.float32)
+    (first, second) = Role(mean=mean).centred(given)
+    assert first == pytest.approx(
+        np.array([2 / 3, 2 / 3 - 0.6, 1 / 3 - 0.6]) / np.linalg.norm([0.6667, 0.0667, 0.2667]), abs=1e-3
+    )
+    assert np.linalg.norm([first, second], axis=1) == pytest.approx([1.0, 1.0])
+    assert Role().centred(given) is given
+
+
+def test_the_bound_of_relevance_is_that_of_the_model_unless_the_parameter_gives_one(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=WordVectors())
+    memory.learn("the red mug is on the shelf")
+    assert memory.min_relevance == Profile().min_relevance == 0.14
+    assert "less than min_relevance 0.14" in memory.recall("zebra xylophone").reason
+    memory.parameters = memory.parameters.changed(min_relevance=0.9)
+    assert memory.min_relevance == 0.9
+    assert "less than min_relevance 0.9" in memory.recall("zebra xylophone").reason
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("names: '('", "must be a regular expression"),
+        ("curve: {cosine: 1, share: 2}", "lacks bias, unknown_discount"),
+        ("curve: {cosine: x, share: 2, bias: 1, unknown_discount: 0}", "curve.cosine: 'x' must be a number"),
+        ("passage: {mean: one two}", "passage.mean: 'one two' must be numbers"),
+        ("dimension: 3\nquery: {mean: 1 2}", "query.mean: '1 2' must be 3 numbers"),
+        ("pooling: max", "must be one of mean, cls"),
+        ("min_relevance: 2", "min_relevance: 2 must lie in 0 to 1"),
+        ("speed: 3", "speed: 3 is unknown here"),
+    ],
+)
+def test_a_profile_that_cannot_be_used_is_refused_by_name_and_value(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "model.yaml"
+    file.write_text(text)
+    with pytest.raises(InvalidFieldError, match=message) as refused:
+        read_profile(file)
+    assert str(file) in str(refused.value)
+
+
+def test_a_query_and_a_memory_are_embedded_in_their_roles(open_memory: OpenMemory) -> None:
+    model = WordVectors(dim=384, name="multilingual-e5-small-int7")
+    profile = profile_of(model.name)
+    memory = open_memory(embedder=model)
+    memory.save_perception("the red mug is on the shelf")
+    memory.flush()
+    (hit,) = memory.recall("red mug", min_relevance=0.0)
+    assert "passage: the red mug is on the shelf" in model.embedded
+    assert "query: red mug" in model.embedded
+    assert "red mug" not in model.embedded
+    query = profile.query.centred(model.embed_batch(["query: red mug"]))[0]
+    passage = profile.passage.centred(model.embed_batch(["passage: the red mug is on the shelf"]))[0]
+    assert hit.similarity == pytest.approx(float(query @ passage), abs=0.01)
+    assert memory.min_relevance == profile.min_relevance != Profile().min_relevance
+
+
+def test_a_text_is_remembered_for_each_role(open_memory: OpenMemory) -> None:
+    model = WordVectors(dim=384, name="multilingual-e5-small")
+    embedder = open_memory(embedder=model).parts.embedders.current
+    assert embedder.wait()
+    assert embedder.embed_one("red mug") != pytest.approx(embedder.embed_query("red mug"))
+    before = len(model.embedded)
+    embedder.embed_one("red mug")
+    embedder.embed_query("red mug")
+    assert len(model.embedded) == before

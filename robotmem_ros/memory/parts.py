@@ -12,13 +12,14 @@ from contextlib import ExitStack, suppress
 from functools import partial
 
 from .areas import Areas
-from .background import MaintenanceLoop, Step
+from .background import MaintenanceLoop, Step, piecewise
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
 from .embedding.embedders import Embedders
 from .embedding.providers import Choice, choices, former_choice, load_first
 from .entries import Progress
+from .errors import RobotMemoryError
 from .heap import release_free_memory
 from .interrupts import Event, Threads
 from .learning.classification import classifier_loader
@@ -37,6 +38,8 @@ from .table.tables import Tables
 from .text import scripts
 
 _LOG = logging.getLogger(__name__)
+_KEEPING = 0.5
+"""Seconds in which blocks of the table are begun to be kept when a memory is closed; each takes a quarter of that."""
 
 
 class Parts:
@@ -103,6 +106,7 @@ class Parts:
             self.area_keeper = AreaKeeper(self.database, self.areas, parameters)
             self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
+            stack.callback(self._keep_table)
             stack.callback(self.maintenance.close)
             stack.callback(self.retention.stop)
             stack.callback(self._is_closing.set)
@@ -131,6 +135,8 @@ class Parts:
         self._load_dictionaries()
         self.learning.warm_up()
         with self.tables.reading():
+            pass
+        while self.tables.follow():
             pass
         # There may be no model, or none any more.
         with suppress(ModelUnavailableError):
@@ -171,6 +177,17 @@ class Parts:
         self.database.begin_to_close()
         with self._closing:
             self._open.close()
+
+    def _keep_table(self) -> None:
+        # For the next start, unless something else is still to be written: to close takes no more than seconds.
+        ends, blocks = time.monotonic() + _KEEPING, self.tables.keep()
+        try:
+            while not self.database.queue_length and time.monotonic() < ends:
+                next(blocks)
+        except StopIteration:
+            pass
+        except RobotMemoryError as error:
+            _LOG.warning("the table could not be kept for the next start: %s", error)
 
     def _load_dictionaries(self) -> bool:
         # They take as much RAM as the model. A text that needs them before waits until they are loaded.
@@ -220,6 +237,7 @@ class Parts:
             Step("index the last texts", self._index_texts, period=60.0, rest=60.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
+            Step("keep the table", piecewise(self.tables.keep), period=60.0, rest=60.0, rest_ratio=20.0),
             Step("look after the log", self.log_watch.update, period=10.0, rest=10.0),
             Step("finish a purge", self.purge_finisher.update, period=10.0, rest=10.0),
             Step("retain", self.retention.update, period=600.0, rest=2.0, rest_ratio=20.0),

@@ -49,12 +49,13 @@ def of_vector(vector: Vector) -> dict[str, bytes]:
 
 
 def of_position(position: Iterable[float]) -> dict[str, bytes]:
-    """Return the numbers of a position as SQLite stores them: 8 bytes in a table, 4 in an R*Tree, and text."""
+    """Return the numbers of a position as stored: 8 bytes in a table, 4 in an R*Tree, text, and 8 in a kept block."""
     needles = {}
     for name, number in zip("xyz", position, strict=False):
         single = np.float32(number)
         below, above = np.nextafter(single, np.float32(-np.inf)), np.nextafter(single, np.float32(np.inf))
         needles[f"{name} as double"] = struct.pack(">d", number)
+        needles[f"{name} in a block"] = struct.pack("<d", number)
         needles[f"{name} as text"] = repr(number).encode()
         for side, value in (("below", below), ("rounded", single), ("above", above)):
             needles[f"{name} {side} as float"] = struct.pack(">f", value)

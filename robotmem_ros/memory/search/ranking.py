@@ -25,7 +25,7 @@ from ..errors import StorageError
 from ..storage.overview import overview
 from ..storage.traits import read_traits
 from ..table.column import Floats, Mask, Rows, bound
-from ..table.vectors import Similarities
+from ..table.vectors import Similarities, VectorsUnreadError
 from ..table.view import View
 from .chosen import Chosen
 from .failures import Failures
@@ -253,7 +253,7 @@ class Ranking:
         try:
             found = _Found(chosen, bm25, self._vectors.similarities(chosen))
             best = self._best(found, depth, explain=explain)
-        except ModelUnavailableError as error:
+        except (ModelUnavailableError, VectorsUnreadError) as error:
             failure = str(error)
         except Exception as error:
             # Whatever a model or a damaged index does, the text search still answers.

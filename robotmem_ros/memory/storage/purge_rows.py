@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError
 from ..models import Kind
-from . import note_rows, recall_rows, revisions, rows
+from . import block_rows, note_rows, recall_rows, revisions, rows
 from .snapshot import Snapshot, Transaction
 
 # A memory that a selected one superseded has the same text, so it is selected too.
@@ -352,6 +352,7 @@ def note_traces(transaction: Transaction) -> None:
     """Note that traces of deleted memories are to be overwritten, and empty the texts of the log of recalls."""
     recall_rows.delete_texts(transaction)
     transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, '1')", (UNFINISHED,))
+    block_rows.note_purge(transaction)
 
 
 def note_finished(transaction: Transaction) -> None:

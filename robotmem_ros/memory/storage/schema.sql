@@ -211,6 +211,18 @@ CREATE TABLE text_blocks (
 );
 
 
+-- Table in RAM ---------------------------------------------------------------------------------------------------------
+
+-- What the table in RAM says of the memories in ranges of ids, so that a start need not read them all: see kept.py. It
+-- may be lost at any time; a block that is damaged is read anew. A purge drops those that are out of step.
+CREATE TABLE table_blocks (
+    number INTEGER PRIMARY KEY,  -- the first range begins with the id 1
+    revision INTEGER NOT NULL,  -- the last one that it knows
+    memories INTEGER NOT NULL,
+    columns BLOB NOT NULL  -- packed by kept.py
+);
+
+
 -- Vectors -------------------------------------------------------------------------------------------------------------
 
 -- One vector for each different text (see embedded_text() in vector_rows.py), of the model that `settings` names. An id
@@ -603,6 +615,7 @@ CREATE TABLE openings (
 -- migrations.py that made it), `embedding_model`, `next_model`, `tokens` and `statements` (how its indexes read texts, see
 -- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
+-- `last_purge` (the revision of the last transaction that purged something: see block_rows.py),
 -- `intake ...` (what a node reported of its intake, see intake_rows.py).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,

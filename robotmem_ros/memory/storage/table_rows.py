@@ -29,7 +29,7 @@ _COLUMNS = """
     m.type, m.collection, m.session_id, m.category, m.label_key, m.source, coalesce(m.perception_type, ''),
     m.frame_id, m.map_id, m.tags, m.decay_rate, m.evidence_day
 """
-_ALL = f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id > ? ORDER BY m.id LIMIT ?"
+_RANGE = f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id > ? AND m.id <= ? ORDER BY m.id LIMIT ?"
 _SOME = f"SELECT {_COLUMNS} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value ORDER BY m.id"
 _CHANGED = """
     SELECT m.id AS id FROM collections AS c CROSS JOIN memories AS m INDEXED BY idx_mem_collection
@@ -102,17 +102,18 @@ def continues(snapshot: Snapshot, before: Place) -> bool:
     )
 
 
-def pieces(snapshot: Snapshot, ids: Ids | None = None) -> Iterator[Piece]:
-    """Yield all memories, or those of some sorted ids that there are, some thousand at a time."""
-    if ids is not None:
-        for first in range(0, len(ids), _PIECE):
-            yield _piece(snapshot.rows(_SOME, (json_array(ids[first : first + _PIECE]),)))
-        return
-    last = 0
-    while rows := snapshot.rows(_ALL, (last, _PIECE)):
-        if rows[-1][0] <= last:  # it would never end
+def pieces(snapshot: Snapshot, ids: Ids) -> Iterator[Piece]:
+    """Yield those of some sorted memories that there are, some thousand at a time."""
+    for first in range(0, len(ids), _PIECE):
+        yield _piece(snapshot.rows(_SOME, (json_array(ids[first : first + _PIECE]),)))
+
+
+def pieces_between(snapshot: Snapshot, low: int, high: int) -> Iterator[Piece]:
+    """Yield all memories behind an id up to another one, some thousand at a time."""
+    while rows := snapshot.rows(_RANGE, (low, high, _PIECE)):
+        if rows[-1][0] <= low:  # it would never end
             raise StorageError("read the memories", ValueError("their ids are not in order"))
-        last = rows[-1][0]
+        low = rows[-1][0]
         yield _piece(rows)
 
 

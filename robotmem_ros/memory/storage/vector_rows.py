@@ -162,9 +162,10 @@ def known_texts(snapshot: Snapshot, texts: Iterable[str], tables: Tables) -> set
     return {digests[digest] for (digest,) in snapshot.rows(_by_digest(tables, "digest"), (json_array(digests),))}
 
 
-def after(snapshot: Snapshot, low: int, limit: int) -> list[tuple[int, bytes]]:
-    """Return the next encoded vectors with an id greater than `low`, in the order of their ids."""
-    rows = snapshot.rows("SELECT id, embedding FROM vectors WHERE id > ? ORDER BY id LIMIT ?", (low, limit))
+def between(snapshot: Snapshot, low: int, high: int, limit: int) -> list[tuple[int, bytes]]:
+    """Return the first encoded vectors behind an id up to another one, in the order of their ids."""
+    sql = "SELECT id, embedding FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+    rows = snapshot.rows(sql, (low, high, limit))
     if rows and rows[-1][0] <= low:  # who goes on behind the last one would never end
         raise StorageError("read the vectors", ValueError("their ids are not in order"))
     return rows

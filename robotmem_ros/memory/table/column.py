@@ -21,6 +21,8 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
 """Numbers of rows, ascending."""
+Coded = tuple[Sequence[Any], Array]
+"""Different values, and the number of that of each row."""
 _SPARE = 1024
 _PART = 128
 """Rows in each part of a column; the least of every part is looked at."""
@@ -82,14 +84,17 @@ class Column:
 
     def put(self, rows: Rows, values: Sequence[Any], size: int, *, shared: bool) -> Column:
         """Return the column with values in some rows, as `Numbers.put` does."""
-        codes = self._codes_of(values)
-        count = len(self.values)
-        dtype = np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.int32
-        wide = self._codes.widened(np.promote_types(dtype, self.codes.dtype))
-        column = Column(
-            wide.put(rows, np.array(codes, wide.all.dtype), size, shared=shared), self.values, self._numbers
-        )
-        return column._packed() if count > 2 * size + _UNUSED else column
+        return self._put(rows, self._codes_of(values), size, shared=shared)
+
+    def put_coded(self, rows: Rows, coded: Coded, size: int, *, shared: bool) -> Column:
+        """Return the column with coded values in some rows, as `Numbers.put` does."""
+        values, codes = coded
+        return self._put(rows, np.array(self._codes_of(values), np.int32).take(codes), size, shared=shared)
+
+    def coded(self, rows: Rows) -> Coded:
+        """Return the values of some rows."""
+        used, codes = np.unique(self.codes[rows], return_inverse=True)
+        return [self.values[number] for number in used.tolist()], codes.astype(self.codes.dtype)
 
     def one_of(self, values: Iterable[Any]) -> Mask:
         """Tell which rows have one of some values."""
@@ -137,11 +142,19 @@ class Column:
         self.values.extend(new[key] for key in islice(numbers, known, None))
         return codes
 
+    def _put(self, rows: Rows, codes: npt.ArrayLike, size: int, *, shared: bool) -> Column:
+        count = len(self.values)
+        dtype = np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.int32
+        wide = self._codes.widened(np.promote_types(dtype, self.codes.dtype))
+        column = Column(
+            wide.put(rows, np.asarray(codes, wide.all.dtype), size, shared=shared), self.values, self._numbers
+        )
+        return column._packed() if count > 2 * size + _UNUSED else column
+
     def _packed(self) -> Column:
-        used, codes = np.unique(self.codes, return_inverse=True)
-        values = [self.values[number] for number in used.tolist()]
+        values, codes = self.coded(np.arange(len(self.codes)))
         numbers = {key_of(value): number for number, value in enumerate(values)}
-        return Column(Numbers(codes.astype(self.codes.dtype), len(codes)), values, numbers)
+        return Column(Numbers(codes, len(codes)), [*values], numbers)
 
 
 def key_of(value: Any) -> Hashable:

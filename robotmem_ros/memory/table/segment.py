@@ -90,6 +90,8 @@ class Segment:
     @classmethod
     def merged(cls, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
         """Return the segment of those docs of some segments that masks tell, none of a row twice."""
+        if not parts:
+            return cls.of(np.empty(0, np.intp), [])[0]
         kept = np.concatenate([part.rows[mask] for part, mask in parts])
         rows = np.sort(kept)
         pieces = [part._words_of(mask, np.searchsorted(rows, part.rows)) for part, mask in parts]

@@ -7,7 +7,7 @@ that got the vector of another one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import StorageError
-from ..storage import codec, table_rows, vector_rows
+from ..storage import block_rows, codec, revisions, table_rows, vector_rows
 from ..storage.snapshot import Snapshot
 from ..storage.table_rows import Piece, Place
+from . import kept
 from .column import Column, Mask, Numbers, Rows
+from .kept import Block
 from .segment import are_among
-from .vectors import Vectors
+from .vectors import Vectors, VectorsUnreadError
 from .words import Words
 
 Ids = npt.NDArray[np.int64]
@@ -42,8 +44,12 @@ _NAMES = (
 )  # fmt: skip
 _AT_ONCE = 8192
 """Vectors that are read at once."""
+_IN_QUERY = 1 << 17
+"""Vectors that a query reads at most, in a quarter of a second."""
+_IN_PIECE = 1 << 14
+"""Vectors in a piece of more."""
 _SPARE = 4096
-"""Rows, or vectors, without use beside as many that are in use, from which on all are read again."""
+"""Rows, or vectors, without use beside as many that are in use, from which on they are thrown away."""
 _NONE = np.empty(0, np.int64)
 
 
@@ -80,7 +86,7 @@ class Table:
     """Columns that were asked for, see `table_rows.values`."""
     words_error: StorageError | None = None
     """Why the words are not all there; None if they are. The same of the vectors follows."""
-    vectors_error: StorageError | None = None
+    vectors_error: StorageError | VectorsUnreadError | None = None
     derived: dict[object, Any] = field(default_factory=dict)
     """What was computed from this very table: nothing of it is taken over."""
 
@@ -99,44 +105,73 @@ class Table:
         """Return the id of each row, ascending."""
         return self.ids_column.all
 
-    def follow(self, snapshot: Snapshot, *, shared: bool = True) -> Table:
+    def follow(self, snapshot: Snapshot, *, shared: bool = True, in_pieces: bool = False) -> Table:
         """Return the table as a snapshot sees the file, which is no older than this table.
 
-        Unless it is `shared`, nothing looks at this table any more.
+        Unless it is `shared`, nothing looks at this table any more. Very many vectors are read only `in_pieces`, one at
+        each call; until then the table has a `vectors_error`.
 
         Raises:
             StorageError: the database cannot be read.
         """
-        place = table_rows.place(snapshot)
+        place = self._goal(snapshot, in_pieces=in_pieces)
         if place == self.place:
             return self
-        if self.words_error or self.vectors_error or not table_rows.continues(snapshot, self.place):
-            return Table.empty()._with_changes(snapshot, place, shared=False)
+        is_broken = isinstance(self.vectors_error, StorageError) or (
+            self.words_error is not None and place._replace(vector=self.place.vector) != self.place
+        )
+        if is_broken or not table_rows.continues(snapshot, self.place):
+            return Table._anew(snapshot, in_pieces=in_pieces)
         try:
             table = self._with_changes(snapshot, place, shared=shared)
         except _OtherFileError:
-            table = Table.empty()._with_changes(snapshot, place, shared=False)
-        return Table.empty()._with_changes(snapshot, place, shared=False) if table._is_sparse else table
+            return Table._anew(snapshot, in_pieces=in_pieces)
+        return table._packed(snapshot, in_pieces=in_pieces) if table._is_sparse(snapshot) else table
+
+    @classmethod
+    def _anew(cls, snapshot: Snapshot, *, in_pieces: bool) -> Table:
+        table = cls.empty()
+        return table._with_changes(snapshot, table._goal(snapshot, in_pieces=in_pieces), shared=False)
+
+    def _packed(self, snapshot: Snapshot, *, in_pieces: bool) -> Table:
+        # Without rows that have no memory, and with vectors that are read again.
+        table = Table.empty()
+        for number in block_rows.numbers(snapshot):
+            table = table._with_block(self.block(number))
+        table = replace(table, place=self.place._replace(vector=0), words_error=self.words_error)
+        return table._with_changes(snapshot, table._goal(snapshot, in_pieces=in_pieces), shared=False)
+
+    def _goal(self, snapshot: Snapshot, *, in_pieces: bool) -> Place:
+        # The place to follow to; of very many vectors one piece at most.
+        place = table_rows.place(snapshot)
+        before = self.place.vector if place.model == self.place.model else 0
+        if place.vector - before <= _IN_QUERY:
+            return place
+        return place._replace(vector=before + _IN_PIECE if in_pieces else before)
 
     def rows_of(self, ids: Ids) -> Rows:
         """Return the rows of those of some sorted ids that there are."""
         rows = np.searchsorted(self.ids, ids)
         return rows[self.ids.take(rows, mode="clip") == ids] if len(self.ids) else rows[:0]
 
-    @property
-    def _is_sparse(self) -> bool:
+    def _is_sparse(self, snapshot: Snapshot) -> bool:
         size, vectors = self.ids_column.size, self.vector_ids.size
-        return self.gone > size // 2 + _SPARE or vectors > 2 * self.linked + _SPARE
+        if self.gone > size // 2 + _SPARE:
+            return True
+        # A file may itself have vectors that no memory has.
+        is_suspect = not self.vectors_error and vectors > 2 * self.linked + _SPARE
+        return is_suspect and vectors > 2 * vector_rows.count_all(snapshot) + _SPARE
 
     def _with_changes(self, snapshot: Snapshot, place: Place, *, shared: bool) -> Table:
         table = self
         changed: Ids | None = _NONE
         if place.revision != self.place.revision:
-            changed = table_rows.changed(snapshot, self.place.revision) if self.place.revision else None
-            gone = table_rows.deleted(snapshot, self.place.revision) if self.place.revision else _NONE
-            for piece in table_rows.pieces(snapshot, changed):
-                table = table._with_piece(snapshot, piece, shared=shared)
-            table = table._without(gone, shared=shared)
+            if since := self.place.revision:
+                changed = table_rows.changed(snapshot, since)
+                table = table._with_pieces(snapshot, table_rows.pieces(snapshot, changed), shared=shared)
+            else:
+                table, since, changed = *self._with_all(snapshot), None
+            table = table._without(table_rows.deleted(snapshot, since) if since else _NONE, shared=shared)
         if table._count != place.memories:
             table = table._without(table_rows.missing(snapshot, table.ids[table.present.all]), shared=shared)
         try:
@@ -144,6 +179,68 @@ class Table:
         except StorageError as error:  # queries by words need none
             table = replace(table._without_vectors(0), vectors_error=error)
         return replace(table, place=place, derived={})
+
+    def _with_all(self, snapshot: Snapshot) -> tuple[Table, int]:
+        # From the blocks in the file, and from rows what these lack; with the oldest revision of a block.
+        table, since, behind = self, 0, block_rows.behind(snapshot)
+        for number in block_rows.numbers(snapshot):
+            low, high = block_rows.range_of(number)
+            kept_block = _kept_block(snapshot, number)
+            if kept_block is None:
+                rest = table_rows.pieces_between(snapshot, low, high)
+            else:
+                revision, block = kept_block
+                table, since = table._with_block(block), min(since or revision, revision)
+                first, last = np.searchsorted(behind, (low, high), side="right")
+                rest = table_rows.pieces(snapshot, behind[first:last])
+            table = table._with_pieces(snapshot, rest, shared=False)
+        return table, since
+
+    def counts(self) -> list[int]:
+        """Count the memories in each range of ids, see `block_rows`."""
+        counts: list[int] = np.bincount((self.ids[self.present.all] - 1) // block_rows.SPAN).tolist()
+        return counts
+
+    def block(self, number: int) -> Block:
+        """Return the block of a range of ids, see `block_rows`."""
+        first, last = np.searchsorted(self.ids, block_rows.range_of(number), side="right")
+        rows = first + np.flatnonzero(self.present.all[first:last])
+        return Block(
+            self.ids[rows],
+            {name: column.all[rows] for name, column in self.numbers.items()},
+            {name: column.coded(rows) for name, column in self.names.items()},
+            self.word_keys.all[rows],
+            self.words.lengths[rows],
+            self.words.segment(rows),
+        )
+
+    def _with_block(self, block: Block) -> Table:
+        # Behind all rows, in a table that nothing looks at.
+        before = self.ids_column.size
+        size = before + len(block.ids)
+        rows = np.arange(before, size)
+        segment = replace(block.segment, rows=block.segment.rows + before)
+        return replace(
+            self,
+            ids_column=self.ids_column.put(rows, block.ids, size, shared=False),
+            present=self.present.put(rows, np.ones(len(rows), bool), size, shared=False),
+            numbers={
+                name: column.put(rows, block.numbers[name], size, shared=False) for name, column in self.numbers.items()
+            },
+            names={
+                name: column.put_coded(rows, block.names[name], size, shared=False)
+                for name, column in self.names.items()
+            },
+            word_keys=self.word_keys.put(rows, block.word_keys, size, shared=False),
+            words=self.words.put_segment(segment, block.lengths, size, shared=False),
+            vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=False),
+        )
+
+    def _with_pieces(self, snapshot: Snapshot, pieces: Iterable[Piece], *, shared: bool) -> Table:
+        table = self
+        for piece in pieces:
+            table = table._with_piece(snapshot, piece, shared=shared)
+        return table
 
     @property
     def _count(self) -> int:
@@ -209,19 +306,20 @@ class Table:
         )
 
     def _with_vectors(self, snapshot: Snapshot, place: Place, changed: Ids | None, *, shared: bool) -> Table:
-        table, ids = self, changed
+        table, ids, before = self, changed, self.place.vector
         if place.model != self.place.model or not self.vectors.dim:
-            table, ids = table._without_vectors(vector_rows.dimension(snapshot)), None
-        last = before = int(table.vector_ids.all[-1]) if table.vector_ids.size else 0
-        if place.vector > last and table.vectors.dim:
-            while rows := vector_rows.after(snapshot, last, _AT_ONCE):
-                table, last = table._with_new_vectors(rows), rows[-1][0]
+            table, ids, before = table._without_vectors(vector_rows.dimension(snapshot)), None, 0
+        last = before
+        while table.vectors.dim and (rows := vector_rows.between(snapshot, last, place.vector, _AT_ONCE)):
+            table, last = table._with_new_vectors(rows), rows[-1][0]
+        if unread := vector_rows.newest(snapshot) - place.vector:
+            return replace(table, vectors_error=VectorsUnreadError(table.vector_ids.size, unread))
         if ids is not None:
             likely = np.union1d(ids, table_rows.owners_behind(snapshot, before))
             table = table._linked(snapshot, table.rows_of(likely), shared=shared)
         if table.linked != place.links:
             table = table._linked(snapshot, np.arange(table.ids_column.size), shared=shared)
-        return table
+        return replace(table, vectors_error=None)
 
     def _without_vectors(self, dim: int) -> Table:
         nowhere = np.full(self.ids_column.size, -1, np.int32)
@@ -231,9 +329,11 @@ class Table:
     def _with_new_vectors(self, rows: list[tuple[int, bytes]]) -> Table:
         # What is no vector of this length keeps its place.
         size, before = codec.size(self.vectors.dim), self.vector_ids.size
-        codes = [blob if len(blob) == size else bytes(size) for _, blob in rows]
+        keys, codes = zip(*rows, strict=True)
+        if {*map(len, codes)} != {size}:
+            codes = tuple(code if len(code) == size else bytes(size) for code in codes)
         self.vectors.put(before, codec.upper_bytes(codes, self.vectors.dim))
-        at, ids = np.arange(before, before + len(rows)), np.array([key for key, _ in rows], np.int64)
+        at, ids = np.arange(before, before + len(rows)), np.array(keys, np.int64)
         return replace(self, vector_ids=self.vector_ids.put(at, ids, before + len(rows), shared=False))
 
     def _linked(self, snapshot: Snapshot, rows: Rows, *, shared: bool) -> Table:
@@ -251,3 +351,14 @@ class Table:
         mask = np.zeros(self.ids_column.size, bool)
         mask[rows] = True
         return mask
+
+
+def _kept_block(snapshot: Snapshot, number: int) -> tuple[int, Block] | None:
+    # A block in the file and its revision; None if there is none that this program can use.
+    known = block_rows.kept(snapshot).get(number)
+    if known is None or known.revision > snapshot.read_once(revisions.latest):
+        return None
+    epoch = revisions.epoch_of(snapshot, known.revision)
+    block = kept.unpack(block_rows.columns(snapshot, number), epoch)
+    has_columns = block is not None and block.numbers.keys() == _NUMBERS.keys() and block.names.keys() == {*_NAMES}
+    return (known.revision, block) if block is not None and has_columns else None

@@ -2,6 +2,8 @@
 
 A query sees the table exactly as its snapshot does: before it looks, the changes up to its snapshot are read. They are
 made in place as long as no other query looks at the table, else in copies of the columns that change.
+
+Blocks of the table are kept in the file by the programs that ask it, see `block_rows`.
 """
 
 from __future__ import annotations
@@ -9,11 +11,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
-from ..storage import Database, table_rows
+from ..storage import Database, block_rows, table_rows
+from ..storage.block_rows import KeptBlock
 from ..storage.snapshot import Snapshot
 from .facts import FactFeed
+from .kept import pack
 from .table import Table
+from .vectors import VectorsUnreadError
 from .view import View
 
 
@@ -29,8 +35,8 @@ class Tables:
         self._is_asked = False
 
     @contextmanager
-    def reading(self) -> Iterator[View]:
-        """Lend the table as a snapshot of the database sees it.
+    def reading(self, *, in_pieces: bool = False) -> Iterator[View]:
+        """Lend the table as a snapshot of the database sees it; see `Table.follow`.
 
         Raises:
             MemoryClosedError: the database was closed.
@@ -39,23 +45,45 @@ class Tables:
         self._is_asked = True
         with ExitStack() as stack:
             snapshot = stack.enter_context(self._database.snapshot())
-            view = self._enter(snapshot)
+            view = self._enter(snapshot, in_pieces=in_pieces)
             if view is None:  # another query has brought changes in that are newer
                 stack.pop_all().close()
                 with self._lock:
-                    view = self._follow(stack.enter_context(self._database.snapshot()))
+                    view = self._follow(stack.enter_context(self._database.snapshot()), in_pieces=in_pieces)
             stack.callback(self._leave)
             yield view
 
     def follow(self) -> bool:
-        """Bring in what changed, so that the next query need not; return that nothing is left to do.
+        """Bring in what changed, so that the next query need not; return whether more is left.
 
         A table that no query has asked for is not read.
         """
-        if self._is_asked:
-            with self.reading():
-                pass
-        return False
+        if not self._is_asked:
+            return False
+        with self.reading(in_pieces=True) as view:
+            return isinstance(view.table.vectors_error, VectorsUnreadError)
+
+    def keep(self) -> Iterator[None]:
+        """Keep the blocks that lack much in the file, one by one.
+
+        Raises:
+            MemoryClosedError: the database was closed.
+            StorageError: the database cannot be read or written.
+        """
+        if self._database.read_only or self._database.in_memory or not self._is_asked:
+            return
+        with self.reading() as view:
+            numbers = block_rows.lacking(view.snapshot, view.table.counts())
+        for number in numbers:
+            with self.reading() as view:
+                table = view.table
+                block = None if table.words_error else table.block(number)
+            if block is not None:
+                kept_block = KeptBlock(number, table.place.revision, len(block.ids))
+                data = pack(block, table.place.epoch)
+                work = partial(block_rows.keep, block=kept_block, data=data)
+                self._database.write(work, background=True).result()
+            yield
 
     def release(self) -> None:
         """Give the table back, until a query asks for it again."""
@@ -63,13 +91,14 @@ class Tables:
             self._table, self._is_asked = Table.empty(), False
         self.facts.release()
 
-    def _enter(self, snapshot: Snapshot) -> View | None:
+    def _enter(self, snapshot: Snapshot, *, in_pieces: bool = False) -> View | None:
         with self._lock:
-            return None if table_rows.is_older(snapshot, self._table.place) else self._follow(snapshot)
+            is_older = table_rows.is_older(snapshot, self._table.place)
+            return None if is_older else self._follow(snapshot, in_pieces=in_pieces)
 
-    def _follow(self, snapshot: Snapshot) -> View:
+    def _follow(self, snapshot: Snapshot, *, in_pieces: bool = False) -> View:
         try:
-            self._table = self._table.follow(snapshot, shared=self._readers > 0)
+            self._table = self._table.follow(snapshot, shared=self._readers > 0, in_pieces=in_pieces)
         except BaseException:
             if not self._readers:  # some of its columns may have changed in place
                 self._table = Table.empty()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import RobotMemoryError
 from ..models import Vector
 from ..storage import codec
 from ..storage.codec import Bytes
@@ -25,6 +26,15 @@ Places = npt.NDArray[np.intp]
 Scales = npt.NDArray[np.float32]
 Similarities = npt.NDArray[np.float32]
 """Cosines; minus infinity where there is no vector of this length."""
+
+
+class VectorsUnreadError(RobotMemoryError):
+    """So many vectors are not in RAM yet that a query would have to wait for them."""
+
+    def __init__(self, rows: int, unread: int) -> None:
+        super().__init__(
+            f"vectors are still being read into RAM, {rows} of {rows + unread} so far; until then words alone find"
+        )
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -119,6 +120,17 @@ class Words:
             of_rows = codes[ends[first] : ends[min(first + SPAN, len(rows))]]
             parts = _with_part(parts, _Part(Segment.of_codes(rows[at], of_rows, sizes[at])))
         return Words(parts, words._lengths.put(rows, sizes.astype(np.uint32), size, shared=True))
+
+    def put_segment(self, segment: Segment, lengths: npt.NDArray[np.uint32], size: int, *, shared: bool) -> Words:
+        """Return them with the words of the last rows, which are new; `lengths` are those of all of these."""
+        rows = np.arange(size - len(lengths), size)
+        return Words(_with_part(self._parts, _Part(segment)), self._lengths.put(rows, lengths, size, shared=shared))
+
+    def segment(self, rows: Rows) -> Segment:
+        """Return the words of some rows, SPAN at most, by their positions among these."""
+        parts = [(part.segment, part.mask & are_among(part.segment.rows, rows)) for part in self._parts]
+        segment = Segment.merged([(one, mask) for one, mask in parts if mask.any()])
+        return replace(segment, rows=np.searchsorted(rows, segment.rows))
 
     def without(self, rows: Rows, *, shared: bool) -> Words:
         """Return them without those of some rows."""

@@ -21,8 +21,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from robotmem_ros.memory import Parameters, RobotMemory, StorageError
 from robotmem_ros.memory.conditions.attributes import Ids
 from robotmem_ros.memory.models import Pose
-from robotmem_ros.memory.storage import Database, codec, model_rows, revisions, rows, table_rows, tag_rows, vector_rows
-from robotmem_ros.memory.storage.snapshot import Transaction
+from robotmem_ros.memory.storage import (
+    Database,
+    block_rows,
+    codec,
+    model_rows,
+    revisions,
+    rows,
+    table_rows,
+    tag_rows,
+    vector_rows,
+)
+from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.table import segment, table, vectors
 from robotmem_ros.memory.table.table import Table
 from robotmem_ros.memory.table.tables import Tables
@@ -71,6 +81,8 @@ class Program:
     def _change(self, transaction: Transaction, draw: random.Random, verb: str, ids: Sequence[int]) -> None:
         if verb == "purge":
             rows.delete(transaction, ids)
+            block_rows.note_purge(transaction)
+            block_rows.drop_outdated(transaction)
         elif verb == "lose without a trace":  # as one that another file made
             rows.delete(transaction, ids)
             transaction.execute("DELETE FROM deleted")
@@ -128,15 +140,39 @@ class Program:
         self.database.write(work).result()
 
     def check(self) -> None:
-        """Assert that the table has what one has that is read anew on the same snapshot."""
+        """Assert that the table has what one has that is read anew on the same snapshot, from blocks or from rows."""
+        with self.tables.reading():
+            pass
+        while self.tables.follow():
+            pass
         with self.tables.reading() as view:
-            followed = contents(view.table, view.snapshot)
-            anew = contents(Table.empty().follow(view.snapshot), view.snapshot)
-        assert followed == anew
+            here, anew = contents(view.table, view.snapshot), read_anew(view.snapshot)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(block_rows, "kept", lambda _: {})
+                from_rows = read_anew(view.snapshot)
+        assert here == anew == from_rows
+
+    def keep(self) -> None:
+        """Keep the blocks that lack much."""
+        for _ in self.tables.keep():
+            pass
 
     def close(self) -> None:
         """Close the file."""
         self.database.close()
+
+
+def read_anew(snapshot: Snapshot) -> dict[int, dict[str, object]]:
+    """Return what a table holds that is read on a snapshot."""
+    return contents(followed(Table.empty(), snapshot), snapshot)
+
+
+def followed(before: Table, snapshot: Snapshot) -> Table:
+    """Return the table of a snapshot, with all vectors."""
+    made = before.follow(snapshot, in_pieces=True)
+    while made.vectors_error:
+        made = made.follow(snapshot, in_pieces=True)
+    return made
 
 
 class Life(RuleBasedStateMachine):
@@ -183,7 +219,7 @@ class Life(RuleBasedStateMachine):
         with closing(Program(copy)) as restored:
             restored.save(random.Random(seed + 1), 5)
             with restored.database.snapshot() as snapshot:
-                assert contents(before.follow(snapshot), snapshot) == contents(Table.empty().follow(snapshot), snapshot)
+                assert contents(followed(before, snapshot), snapshot) == read_anew(snapshot)
 
     @rule(which=st.integers(0, 1), seed=st.integers(0, 1000), verb=st.sampled_from(("correct", "purge", "move")))
     def read_while_it_changes(self, which: int, seed: int, verb: str) -> None:
@@ -193,6 +229,47 @@ class Life(RuleBasedStateMachine):
             self.programs[which].change(random.Random(seed), verb, 0.3)
             self.programs[0].check()
             assert contents(view.table, view.snapshot) == before
+
+    @rule(which=st.integers(0, 1))
+    def keep(self, which: int) -> None:
+        self.programs[which].keep()
+        with self.programs[which].tables.reading() as view:
+            is_purged = block_rows._last_purge(view.snapshot) > view.table.place.revision
+            assert is_purged or not block_rows.lacking(view.snapshot, view.table.counts())
+
+    @rule(which=st.integers(0, 1))
+    def start_again(self, which: int) -> None:
+        self.programs[which].close()
+        self.programs[which] = self.stack.enter_context(closing(Program(self.path)))
+
+    @rule(seed=st.integers(0, 1000), back=st.booleans())
+    def replace_the_file_by_a_copy(self, seed: int, back: bool) -> None:
+        # One that was made before the last changes, or one that was written to since.
+        self.copies += 1
+        copy = self.path.with_name(f"copy {self.copies}.db")
+        self.programs[0].database.back_up(copy)
+        self.programs[0].save(random.Random(seed), 20)
+        self.programs[0].keep()
+        for program in self.programs:
+            program.close()
+        if not back:
+            with closing(Program(copy)) as restored:
+                restored.save(random.Random(seed + 1), 30)
+                restored.keep()
+        copy.replace(self.path)
+        self.programs = [self.stack.enter_context(closing(Program(self.path))) for _ in range(2)]
+
+    @rule(seed=st.integers(0, 1000))
+    def damage_the_blocks(self, seed: int) -> None:
+        draw = random.Random(seed)
+
+        def work(transaction: Transaction) -> None:
+            for number, data in transaction.rows("SELECT number, CAST(columns AS BLOB) FROM table_blocks"):
+                at = draw.randrange(len(data) + 1)
+                damaged = draw.choice((b"", data[:at], bytes(len(data)), data[:at] + b"\xff" + data[at + 1 :], "text"))
+                transaction.execute("UPDATE table_blocks SET columns = ? WHERE number = ?", (damaged, number))
+
+        self.programs[0].database.write(work).result()
 
     @rule(which=st.integers(0, 1), steps=st.sampled_from((1, 30, 200, 3000)))
     def break_off(self, which: int, steps: int) -> None:
@@ -219,6 +296,11 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     # Sizes at which a few dozen memories fill several blocks.
     monkeypatch.setattr(segment, "SPAN", 60)
     monkeypatch.setattr("robotmem_ros.memory.table.words.SPAN", 60)
+    monkeypatch.setattr(block_rows, "SPAN", 50)
+    monkeypatch.setattr(block_rows, "LEAST", 5)
+    monkeypatch.setattr(table, "_IN_QUERY", 40)
+    monkeypatch.setattr(table, "_IN_PIECE", 20)
+    monkeypatch.setattr(table, "_AT_ONCE", 8)
     monkeypatch.setattr(vectors, "ROWS", 16)
     monkeypatch.setattr(table, "_SPARE", 10)
     monkeypatch.setattr("robotmem_ros.memory.table.column._SPARE", 8)

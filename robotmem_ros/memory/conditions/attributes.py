@@ -94,15 +94,6 @@ class OneOf(Condition):
         return table.name(self.name).one_of(self.values)
 
 
-UNDER = """
-    WITH RECURSIVE under (tag) AS (
-        SELECT value FROM json_each(?)
-        UNION SELECT t.tag FROM tag_meta AS t JOIN under ON t.parent = under.tag
-    ) SELECT tag FROM under
-"""
-"""Tags and all that stand under them; the argument is a JSON array of the tags."""
-
-
 @dataclass(frozen=True)
 class Tags(Condition):
     """All of some tags, or any of them; those that stand under a tag in the tree count as the tag."""

@@ -43,7 +43,6 @@ _SIGHTING = (
     "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, subsampled, session_id) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_UNCONFIRMED = "SELECT memory_id AS id FROM objects WHERE confirmed = 0 ORDER BY memory_id DESC LIMIT ?"
 _COUNT = "SELECT count(*) FROM sightings WHERE memory_id = ?"
 _NEIGHBOURS = """
     SELECT n.memory_id, n.other_id, n.together, n.alone FROM json_each(?1) AS j
@@ -184,11 +183,6 @@ def seen_last(
         )
         for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance, *names in records
     )  # fmt: skip
-
-
-def unconfirmed(snapshot: Snapshot, n: int) -> list[int]:
-    """Return the memories of the newest objects that are not confirmed, at most `n`."""
-    return snapshot.ids(_UNCONFIRMED, (n,))
 
 
 def is_object(snapshot: Snapshot, memory_id: int) -> bool:

@@ -6,8 +6,8 @@ No table of one of the two searches is read: a damaged page of it would fail que
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
-from ..conditions.overview import Overview
 from ..models import Kind
 from . import collection_rows
 from .collection_rows import OF_OTHERS
@@ -21,6 +21,30 @@ _READ = f"""
     EXISTS (SELECT 1 FROM memories WHERE session_id <> ''),
     EXISTS (SELECT 1 FROM objects WHERE confirmed = 0)
 """
+
+
+class Overview(NamedTuple):
+    """The contents of a database in numbers."""
+
+    counts: dict[str, int]
+    """Numbers of active memories by kind."""
+    vectors: int
+    """Number of active memories with a vector."""
+    model: str | None
+    """The model whose vectors these are; None where none ever had one."""
+    lived_days: int
+    """Number of days that the memory has lived."""
+    others: tuple[str, ...]
+    """Collections of other robots."""
+    has_sessions: bool
+    """Whether any memory belongs to a session."""
+    has_unconfirmed: bool
+    """Whether any object is not confirmed."""
+
+    @property
+    def memories(self) -> int:
+        """Return how many active memories there are."""
+        return sum(self.counts.values())
 
 
 def overview(snapshot: Snapshot) -> Overview:

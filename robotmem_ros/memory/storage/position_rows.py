@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ..conditions.places import POSITION, Field, Space, context_field
-from ..errors import FrameMismatchError
+from ..conditions.places import POSITION, context_field
 from .indexed_row import IndexedRow, Rows
-from .snapshot import Snapshot, Transaction, json_array
+from .snapshot import Transaction
 from .value_rows import points, values_of
 
 _Space = tuple[str, str, str]
@@ -33,16 +32,6 @@ BOXES = """
     LEFT JOIN spaces AS s ON s.id BETWEEN r.space0 AND r.space1 WHERE r.id {ids}
 """
 """The boxes of objects; a box stays while its object is in it."""
-_ELSEWHERE = """
-    SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
-    WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?)
-"""
-_FRAMES = """
-    SELECT s.frame_id, s.map_id, count(*) FROM json_each(?) AS j LEFT JOIN spaces AS s ON s.id = (
-        SELECT p.space_id FROM positions AS p
-        WHERE p.memory_id = j.value AND p.space_id IN (SELECT id FROM spaces WHERE field = ?)
-    ) GROUP BY s.id ORDER BY s.id
-"""
 
 
 def clear(transaction: Transaction) -> None:
@@ -139,27 +128,3 @@ def _box(row: IndexedRow) -> Iterator[float]:
     for at in (row.x, row.y, row.z):
         assert at is not None  # an object has a position
         yield from (at - _HALF_BOX, at + _HALF_BOX)
-
-
-def find_space(snapshot: Snapshot, field: Field) -> Space:
-    """Find the space of a field.
-
-    Raises:
-        FrameMismatchError: no memory has a position in the frame, and it is not the frame of the memory.
-    """
-    sql = "SELECT frame_id, id FROM spaces WHERE field = ? AND map_id = ? ORDER BY frame_id"
-    frames = dict(snapshot.rows(sql, (field.name, field.map_id)))
-    if field.frame_id not in frames and field.frame_id != field.memory_frame:
-        raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
-    other_frames = tuple(frame for frame in frames if frame != field.frame_id)
-    return Space(frames.get(field.frame_id), other_frames)
-
-
-def without_position(snapshot: Snapshot, ids: Iterable[int], space: Space) -> list[int]:
-    """Return those of some memories that have no position in a space."""
-    return snapshot.ids(_ELSEWHERE, (json_array(ids), space.id or 0))
-
-
-def count_by_frame(snapshot: Snapshot, ids: Iterable[int], field: str) -> list[tuple[str | None, str | None, int]]:
-    """Count memories by the frame and map in which they have a field; both None for those without it."""
-    return snapshot.rows(_FRAMES, (json_array(ids), field))

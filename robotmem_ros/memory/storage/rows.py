@@ -200,16 +200,6 @@ def read(
     return {row[0]: _memory(row) for row in rows}
 
 
-def newest(snapshot: Snapshot, n: int) -> list[int]:
-    """Return the `n` memories that were stored last, newest first."""
-    return snapshot.ids("SELECT id FROM memories ORDER BY id DESC LIMIT ?", (n,))
-
-
-def oldest(snapshot: Snapshot, n: int) -> list[int]:
-    """Return the `n` memories that were stored first, oldest first."""
-    return snapshot.ids("SELECT id FROM memories ORDER BY id LIMIT ?", (n,))
-
-
 def behind(snapshot: Snapshot, memory_id: int, limit: int) -> list[int]:
     """Return memories that were stored after one, at most `limit`."""
     return snapshot.ids("SELECT id FROM memories WHERE id > ? LIMIT ?", (memory_id, limit))

@@ -155,6 +155,11 @@ class BackgroundEmbedder:
         return self._model.dim if self._model else 0
 
     @property
+    def is_closed(self) -> bool:
+        """Tell whether the memory that it belongs to was closed."""
+        return self._is_closed
+
+    @property
     def available(self) -> bool:
         """Tell whether the model is loaded, and no service that failed."""
         return self._model is not None and not self._cooldown.seconds_left

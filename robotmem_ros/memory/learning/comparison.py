@@ -107,6 +107,8 @@ def find_neighbours(tables: Tables, model: str, vectors: Sequence[Vector | str])
         last_id = rows.last_id(view.snapshot)
         try:
             meanings = _Meanings(view, model)
+        except MemoryClosedError as error:
+            return [_without_vector(error)] * len(vectors)
         except Exception as error:
             _LOG.warning("meanings were not compared: %s", error)
             return [_without_vector(error)] * len(vectors)
@@ -169,7 +171,7 @@ def _embedded(
     except Exception as error:
         if len(texts) > 1 and not isinstance(error, ServiceFailedError):
             return [vector for text in texts for vector in _embedded(embedder, [text])]
-        if not isinstance(error, (UnreadTextError, MemoryClosedError)):
+        if not isinstance(error, UnreadTextError) and not embedder.is_closed:
             _LOG.warning("meanings were not compared: %s", error)
         return [str(error)] * len(texts)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from . import revisions
 from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction, json_array
 
 _LEAVE = """
     DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1))
-    OR representative_id IN (SELECT value FROM json_each(?1))
+    OR representative_id IN (SELECT value FROM json_each(?1)) RETURNING memory_id
 """
 _REPRESENTED = """
     SELECT m.id FROM memories AS r CROSS JOIN memories AS m ON m.superseded_by = r.id
@@ -19,9 +20,10 @@ _REPRESENTED = """
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Remove memories with a changed status or text from their groups."""
-    if ids := {row.id for row in old} & {row.id for row in new}:
-        transaction.execute(_LEAVE, (json_array(ids),))
+    """Remove memories that are gone, or have another status or text, from their groups."""
+    ids = {row.id for row in old}
+    if ids and (left := {memory_id for (memory_id,) in transaction.execute(_LEAVE, (json_array(ids),)).fetchall()}):
+        revisions.touch(transaction, left - ids)  # nothing represents them any more
 
 
 def represented(snapshot: Snapshot, memory_id: int, columns: Mapping[str, object]) -> list[int]:

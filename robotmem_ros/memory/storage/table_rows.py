@@ -21,6 +21,7 @@ from .snapshot import Snapshot, json_array
 
 Ids = npt.NDArray[np.int64]
 
+_KINDS = {kind.value: kind for kind in Kind}
 _PIECE = 8192
 """Memories that are read at once."""
 _COLUMNS = """
@@ -194,18 +195,18 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
         np.array(ids, np.int64),
         {
             "is_active": np.array(active, bool),
-            "observed_at": np.array(observed, np.int64),
-            "x": np.array(x, np.float64),
-            "y": np.array(y, np.float64),
-            "z": np.array(z, np.float64),
-            "confidence": np.array(confidence, np.float64),
-            "text_key": np.array(text_key, np.uint32),
+            "observed_at": _numbers(observed, np.int64),
+            "x": _numbers(x, np.float64),
+            "y": _numbers(y, np.float64),
+            "z": _numbers(z, np.float64),
+            "confidence": _numbers(confidence, np.float64),
+            "text_key": _numbers(text_key, np.uint32),
             "content_key": np.array([*map(key, contents)], np.uint32),
             "confirmed": np.array([-1 if value is None else value for value in confirmed], np.int8),
             "is_represented": np.array(represented, bool),
         },
         {
-            "kind": [*map(Kind, kinds)],
+            "kind": [_KINDS.get(kind, Kind.FACT) for kind in kinds],
             "collection": collections,
             "session_id": sessions,
             "category": categories,
@@ -217,6 +218,14 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
             "decay": [*zip(rates, days, categories, strict=True)],
         },
     )
+
+
+def _numbers(values: Sequence[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    # What no version writes counts as 0 here: a query that finds such a memory names it when it reads the row.
+    try:
+        return np.array(values, dtype)
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_numbers([value], dtype)[0] if len(values) > 1 else 0 for value in values], dtype)
 
 
 def _tags(text: str) -> tuple[str, ...]:

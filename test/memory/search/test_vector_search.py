@@ -36,15 +36,16 @@ class World:
 
 @pytest.fixture(scope="module", params=[2000, 60], ids=["most texts once", "few texts often"])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    """Memories of some texts, each of which has one vector; the first one has zeros."""
+    """Memories of some texts, each of which has one vector."""
     vectors = clustered(request.param, 2, dim=DIM)
-    vectors[0] = 0
     texts = [number % 7 and random.Random(number).randrange(request.param) for number in range(COUNT)]
     encoded = codec.encode(vectors)
 
     def fill(transaction: Transaction) -> None:
         for number, text in enumerate(texts):
-            new = NewMemory(Kind.FACT, f"text {text}", "default", number + 1, "map", "")
+            new = NewMemory(
+                Kind.FACT, f"text {text}" if number % 7 else f"none {number}", "default", number + 1, "map", ""
+            )
             memory_id = rows.insert(transaction, new)
             if number % 7:
                 vector_rows.store(transaction, [(memory_id, new.content, encoded[text])])

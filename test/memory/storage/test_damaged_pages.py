@@ -50,7 +50,6 @@ def overwrite(path: Path, start: int, data: bytes) -> None:
     ("table", "mode"),
     [
         ("memory_texts", Mode.VEC_ONLY),
-        ("words", Mode.VEC_ONLY),
         ("memories_vec", Mode.BM25_ONLY),
         ("vectors", Mode.BM25_ONLY),
     ],
@@ -81,7 +80,7 @@ def test_a_damaged_page_that_neither_search_reads_changes_no_result(tmp_path: Pa
         assert (len(result), result.mode, result.reason) == (5, Mode.HYBRID, "")
 
 
-@pytest.mark.parametrize(("table", "search"), [("words", "text"), ("vectors", "vector")])
+@pytest.mark.parametrize(("table", "search"), [("memory_texts", "text"), ("vectors", "vector")])
 def test_a_search_that_failed_for_a_moment_is_told_until_it_works_again(
     tmp_path: Path, table: str, search: str
 ) -> None:

@@ -80,7 +80,11 @@ class Piece(NamedTuple):
 
 
 def place(snapshot: Snapshot) -> Place:
-    """Return the place behind all changes."""
+    """Return the place behind all changes, which is read once."""
+    return snapshot.read_once(_place)
+
+
+def _place(snapshot: Snapshot) -> Place:
     summary, revision = overview(snapshot), snapshot.read_once(revisions.latest)
     memories = text_rows.count(snapshot)
     epoch = revisions.epoch_of(snapshot, revision)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -136,6 +137,8 @@ class Column:
 
     def _codes_of(self, values: Sequence[Any]) -> list[int]:
         numbers, known = self._numbers, len(self._numbers)
+        with suppress(KeyError, TypeError):  # texts and tuples are their own keys, and most are known
+            return [*map(numbers.__getitem__, values)]
         keys = [*map(key_of, values)]
         codes = [numbers.setdefault(key, len(numbers)) for key in keys]
         new = {key: value for key, value in zip(keys, values, strict=True) if numbers[key] >= known}

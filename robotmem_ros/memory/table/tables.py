@@ -92,6 +92,7 @@ class Tables:
         self.facts.release()
 
     def _enter(self, snapshot: Snapshot, *, in_pieces: bool = False) -> View | None:
+        table_rows.place(snapshot)  # other queries need not wait until it is read
         with self._lock:
             is_older = table_rows.is_older(snapshot, self._table.place)
             return None if is_older else self._follow(snapshot, in_pieces=in_pieces)

@@ -131,10 +131,12 @@ class Segment:
 
     def count_all(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Count in each doc the places of some words, given by their codes."""
-        at = np.searchsorted(self.codes, codes[are_among(codes, self.codes)])
+        at = np.searchsorted(self.codes, codes)
+        at = at[self.codes.take(at, mode="clip") == codes] if len(self.codes) else at[:0]
+        if not len(at):
+            return np.zeros(len(self.rows), np.int64)
         runs = map(slice, self.starts[at].tolist(), self.starts[at + 1].tolist())
-        places = np.concatenate([self.places[:0], *(self.places[run] for run in runs)])
-        return np.bincount(places >> self._bits, minlength=len(self.rows))
+        return np.bincount(np.concatenate([self.places[run] for run in runs]) >> self._bits, minlength=len(self.rows))
 
     def counts(self, terms: Iterable[Sequence[str]], docs: Docs) -> npt.NDArray[np.int64]:
         """Count how often the words of each term stand one behind the other, by row, in each of some docs."""

@@ -165,7 +165,7 @@ class Words:
     def count_all(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Count in each row the places of some words, given by their codes."""
         counts = np.zeros(len(self.lengths), np.int64)
-        for segment, current in self._parts:
+        for segment, current in self._parts if len(codes) else ():
             of_docs = segment.count_all(codes)
             if current is None:
                 counts[segment.rows] = of_docs

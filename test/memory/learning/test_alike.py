@@ -9,11 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.embedding.profile import profile_of
 from robotmem_ros.memory.learning.alike import AlikeFacts
 from robotmem_ros.memory.learning.comparison import Compared, Neighbours, contradicted_among, similar_among
 from robotmem_ros.memory.learning.learning import _MAX_LINKS, Learned, store_or_merge
@@ -104,7 +106,8 @@ def check(memory: RobotMemory, learned: Sequence[Learned]) -> None:
             vectors = dict(vector_rows.of_memories(snapshot, earlier))
             vector = WordVectors().embed_one(fact.content)
             cosines = 1.0 - codec.distances([*vectors.values()], vector)
-            near = dict(zip(vectors, cosines.tolist(), strict=True))
+            close = np.where(cosines >= profile_of(WordVectors().name).similar_cosine, cosines, 0.0)
+            near = dict(zip(vectors, close.tolist(), strict=True))
             others = [other for key in earlier for other in term_rows.first_active(snapshot, fact.collection, [key])]
             compared = {other.id: Compared(other, near.get(other.id, 0.0)) for other in others}
             similar = similar_among(fact, compared, memory.parameters)[:_MAX_LINKS]

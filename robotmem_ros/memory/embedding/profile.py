@@ -16,9 +16,13 @@ from typing import Any
 import numpy as np
 
 from ..models import Vector, Vectors
+from ..validation import expanded_path
 from ..yaml_file import Entry, read_yaml
 
 _FOLDER = Path(__file__).parent / "profiles"
+OWN_PROFILES = Path("~/.robotmem/profiles")
+"""Folder of the profiles that `robotmem model calibrate` measured: MODEL@DIGEST.yaml."""
+_OWN = re.compile(r"@[0-9a-f]{8}$")
 _POOLINGS = ("mean", "cls")
 _MAX_FACTOR, _MAX_DIMENSION, _MAX_TOKENS = 1000.0, 65_536, 1_000_000
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a]")
@@ -132,7 +136,21 @@ class Profile:
 @cache
 def profile_of(model: str) -> Profile:
     """Return the profile of a model, by the name that the database keeps beside its vectors."""
+    if (file := own_profile(model)) is not None and file.is_file():
+        return read_profile(file)
     return next((profile for profile in profiles() if profile.names.search(model)), Profile())
+
+
+def own_profile(model: str) -> Path | None:
+    """Return the file of the profile that was measured for a model, which its name gives; None if it names none."""
+    if not _OWN.search(model):
+        return None
+    return expanded_path("embedding_model", OWN_PROFILES / f"{Path(model).name.replace(':', '_')}.yaml")
+
+
+def without_profile(model: str) -> str:
+    """Return the name of the model itself."""
+    return _OWN.sub("", model)
 
 
 @cache

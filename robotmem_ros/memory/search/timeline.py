@@ -12,10 +12,12 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from .. import validation
 from ..areas import Area
+from ..conditions.attributes import Collections
 from ..conditions.condition import Condition
 from ..conditions.decay import Decay
 from ..conditions.sql import Sql, behind
@@ -28,6 +30,7 @@ from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..text.graphemes import beginning
 from .candidates import find_candidates
+from .names import unknown
 from .query import Reader, including, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest
 
@@ -35,6 +38,8 @@ DEFAULT_N = 50
 SNIPPET = 100
 """Greatest number of code points of a content in an entry."""
 _READ = SNIPPET + 100
+_MAX_NAMES = 3
+"""Unknown names that are told at most."""
 _CURSOR = struct.Struct(">?qq16s")
 _CHECK = struct.Struct(">I")
 
@@ -73,7 +78,7 @@ class Timeline:
     cursor: str
     """Where the next page begins; empty if there is none."""
     reason: str = ""
-    """Why the fleet did not answer; empty if it did, or was not asked."""
+    """Names in the conditions that no memory has, if there are no entries; or why the fleet did not answer."""
 
     def __iter__(self) -> Iterator[TimelineEntry]:
         return iter(self.entries)
@@ -176,7 +181,13 @@ def read_timeline(snapshot: Snapshot, query: TimelineQuery) -> Timeline:
     rows = time_rows.page(snapshot, candidates, query.decay, query.n + 1, oldest_first=query.oldest_first, length=_READ)
     entries = tuple(_entry(row) for row in rows[: query.n])
     is_last = len(rows) <= query.n
-    return Timeline(entries, "" if is_last else _behind(entries[-1], query))
+    reason = "" if entries or query.behind else "; ".join(islice(_unknown(snapshot, query), _MAX_NAMES))
+    return Timeline(entries, "" if is_last else _behind(entries[-1], query), reason)
+
+
+def _unknown(snapshot: Snapshot, query: TimelineQuery) -> Iterator[str]:
+    collections = (condition for condition in query.conditions if isinstance(condition, Collections))
+    return unknown(snapshot, query.conditions, next(collections, Collections((), suffices=True)))
 
 
 def _behind(last: TimelineEntry, query: TimelineQuery) -> str:

@@ -50,7 +50,7 @@ def calibrate(embedder: Embedder, texts: Sequence[str]) -> Profile:
         raise CalibrationError(msg)
     passage = _measured(embedder, known.passage, read)
     query = passage if known.query.prefix == known.passage.prefix else _measured(embedder, known.query, read)
-    vectors = passage.centred(embedder.embed_batch([passage.prefix + text for text in read]))
+    vectors = passage.centred(embedder.embed_batch([passage.prefix + text for text in read]), read)
     cosines = (vectors @ vectors.T)[np.triu_indices(len(read), 1)]
     stretch, mean = UNRELATED_SPREAD / float(cosines.std()), float(cosines.mean())
     reference = Profile()

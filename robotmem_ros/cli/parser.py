@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from ..memory.errors import did_you_mean
@@ -21,6 +22,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **options)
         # What begins like a negative number is a value, such as the place -1,2, and no option: so from Python 3.14 on.
         self._negative_number_matcher = re.compile(r"-\.?\d")
+        self.register("type", int, _whole)
+        self.register("type", float, _number)
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse the arguments of a command as intermixed ones, which those of `robotmem` itself cannot be."""
@@ -43,3 +46,15 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (write_result if file is sys.stdout else write_notice)(message)
+
+
+def _whole(text: str) -> int:
+    with suppress(ValueError):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no whole number, such as 5")
+
+
+def _number(text: str) -> float:
+    with suppress(ValueError):
+        return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number, such as 0.5")

@@ -23,6 +23,7 @@ from ..memory.maps import OccupancyGrid, PathPart
 from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
 from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts, UnknownTypeError
+from ..perception.counters import DropError
 from ..perception.depth import Read
 from ..perception.label_names import INFO_TYPES, told_by
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
@@ -363,11 +364,17 @@ class Replay:
                 for robot in self._robots:
                     robot.intake.receive_localisation(() if pose is None else pose.pose.covariance)
             for receive in self._camera_topics.get(message.topic, ()):
-                receive(message.raw, partial(self._bag.deserialised, message))
+                receive(message.raw, partial(self._of_camera, message))
             self._receive(message)
             for robot in self._robots:
                 if robot.intake.waiting_for_transforms:
                     robot.intake.collect()
+
+    def _of_camera(self, message: RecordedMessage) -> Any:
+        try:
+            return self._bag.deserialised(message)
+        except UnknownTypeError as error:  # the boxes are told why they have no place
+            raise DropError(DropReason.NO_DEPTH, f"{message.topic}: {error}") from error
 
     def _receive(self, message: RecordedMessage) -> None:
         """Give a message to the intake of each configuration of its topic."""

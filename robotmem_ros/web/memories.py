@@ -111,7 +111,7 @@ def detail_routes(memory: RobotMemory) -> APIRouter:
         data = in_full(memory, memory_id).data
         content = data.data if data else b""
         if not (kind := _image_type(content)):
-            raise NotThereError("id", memory_id, "has no image")
+            raise lacks(memory, memory_id, "has no image")
         headers = {"Content-Disposition": "inline", "Cache-Control": "private, max-age=3600"}
         return Response(content, media_type=kind, headers=headers)
 
@@ -163,6 +163,12 @@ def in_full(memory: RobotMemory, memory_id: int) -> MemoryDetails:
     if not details:
         raise NotThereError("id", memory_id, "is the id of no memory")
     return details[0]
+
+
+def lacks(memory: RobotMemory, memory_id: int, problem: str) -> NotThereError:
+    """Say what a memory lacks, and by which other one it was replaced."""
+    reason = memory.explain(memory_id).reason
+    return NotThereError("id", memory_id, f"{problem}: {reason}" if reason else problem)
 
 
 def _timeline_arguments(memory: RobotMemory, parameters: BaseModel) -> dict[str, Any]:

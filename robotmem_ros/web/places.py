@@ -18,7 +18,7 @@ from ..memory.models import SeenObject
 from ..memory.search.counts import CountField
 from ..memory.storage.time_rows import Sighted
 from .areas_file import add_area, areas_of, remove_area, rename_area
-from .memories import in_full, writable
+from .memories import in_full, lacks, writable
 from .requests import AS_WHOLE, MAX_ENTRIES, AreaIn, AreaNameIn, Id, Name, Time
 from .responses import NotThereError, SafeJSONResponse, responses
 from .schemas import Entry, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from, fleet_robot
@@ -169,7 +169,7 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         full = in_full(memory, memory_id)
         item = full.memory
         if item.pose is None or item.first_seen is None or item.last_seen is None:
-            raise NotThereError("id", memory_id, "is the id of no object")
+            raise lacks(memory, memory_id, "is the id of no object")
         values = {name: getattr(item, name) for name in ObjectDetails.model_fields if hasattr(item, name)}
         about = {"id": item.id, "position": list(item.pose[:3]), "description": item.content}
         return ObjectDetails.model_validate({**values, **about, "sightings": full.sightings[:_SIGHTINGS]})

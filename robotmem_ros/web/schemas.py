@@ -218,7 +218,7 @@ class Timeline(Value):
 
     memories: list[Entry] = Field(validation_alias="entries")
     cursor: str = Field(description="Of the next page; empty if there is none.")
-    reason: str = Field("", description="Why the fleet did not answer; empty if it did, or was not asked.")
+    reason: str = Field("", description="Names that no memory has, if it is empty; or why no fleet answered.")
 
 
 @filled_from(result.BriefMemory, without={"robot"})

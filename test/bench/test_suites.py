@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from bench.__main__ import parser_of, suites
+from bench.data import read_table
 from bench.peers.channel import LoadReport, Peer
+from bench.suites.languages import sets_of
 from bench.suites.relevance import AskedQuery, Result, fit
 
 from ..support.docs import TEXT
@@ -81,6 +83,15 @@ def test_questions_find_the_sentences_in_which_their_answers_begin(tmp_path: Pat
     assert measured.stdout.startswith("xquad.zh.json: 3 sentences, 4 questions\n")
     for row in ("ours", "ours, by words alone", "BM25 over words"):
         assert re.search(rf"^\| {row} +\| 100.0 +\| 100.0 +\|$", measured.stdout, re.MULTILINE), measured.stdout
+
+
+def test_the_languages_of_the_memories_and_of_the_queries_are_told_apart() -> None:
+    sets = sets_of([["a mug", "杯子", "which cup", "什么杯"], ["a door", "门", "which exit", "什么门"]])
+    assert sets["Chinese asked of English"] == (("a mug", "a door"), (("什么杯", 0), ("什么门", 1)))
+    assert sets["English asked of Chinese"] == (("杯子", "门"), (("which cup", 0), ("which exit", 1)))
+    assert sets["mixed"].sentences == ("杯子", "a door")
+    assert len(sets["mixed"].cases) == 4
+    assert all(len(thing) == 4 for thing in read_table("languages/things"))
 
 
 def test_the_counts_of_many_collections_are_those_of_a_scan() -> None:

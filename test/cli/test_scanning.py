@@ -34,6 +34,20 @@ def test_the_timeline_is_a_table(db: Path, capsys: Out) -> None:
     assert oldest.startswith("928.500 s")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["timeline", "--min-confidence", "much"], "argument --min-confidence: 'much' is no number, such as 0.5"),
+        (["get", "one"], "argument ID: 'one' is no whole number, such as 5"),
+        (["recall", "mug", "--ids", "1.5"], "argument --ids: '1.5' is no whole number, such as 5"),
+    ],
+)
+def test_options_that_are_no_numbers_are_told_with_an_example(arguments: list[str], problem: str, capsys: Out) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert problem in capsys.readouterr().err
+
+
 def test_the_timeline_goes_on_where_its_cursor_stands(db: Path, capsys: Out) -> None:
     arguments = ["timeline", "--db", str(db), "--n", "1", "--include-forgotten", "--oldest-first", "--json"]
     ids, cursor = [], ""
@@ -49,7 +63,9 @@ def test_the_timeline_goes_on_where_its_cursor_stands(db: Path, capsys: Out) -> 
 
 def test_an_empty_timeline_names_the_collections(db: Path, capsys: Out) -> None:
     assert main(["timeline", "--db", str(db), "--collection", "nowhere"]) == 0
-    assert capsys.readouterr().out == "nothing found\n(there are the collections 'default' (2))\n"
+    assert capsys.readouterr().out == (
+        "nothing found\n(there are the collections 'default' (2))\n(there is no memory in the collection 'nowhere')\n"
+    )
 
 
 def test_a_wrong_cursor_is_named(db: Path, capsys: Out) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from ..support.perception.cameras import (
 from ..support.perception.intakes import transforms
 from ..support.perception.messages import RosbagsMaker
 from .conftest import Import
+from .test_other_recorders import Written, write_mcap
 
 CONFIG = """
 /**:
@@ -81,6 +83,25 @@ def test_topics_of_other_types_are_told(
     recording = write_bag(tmp_path / "bag", RosbagsMaker(), drive("/camera/depth", 0))  # type: ignore[arg-type]
     assert imported(recording, config=CONFIG.replace("/info", topics[1]).format(depth=topics[0])) == 0
     assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("topic", ["/info", "/camera/depth"])
+def test_a_camera_topic_of_a_type_that_nothing_defines_ends_no_import(
+    tmp_path: Path, imported: Import, capsys: pytest.CaptureFixture[str], topic: str
+) -> None:
+    maker, raw = RosbagsMaker(), defaultdict[tuple[str, str], list[bytes]](list)
+    for name, _, message in drive("/camera/depth", 0):
+        kind = message.__msgtype__
+        raw[name, kind].append(bytes(maker.store.serialize_cdr(message, kind)))
+    channels = [
+        Written(name, kind, maker.store.generate_msgdef(kind, ros_version=2)[0], messages)
+        if name != topic
+        else Written(name, "lost_msgs/msg/A", "", messages, "")
+        for (name, kind), messages in raw.items()
+    ]
+    file = write_mcap(tmp_path / "bag.mcap", channels)
+    assert imported(file, config=CONFIG.format(depth="/camera/depth")) == 0
+    assert "no_depth" in capsys.readouterr().out
 
 
 def test_a_recording_without_the_images_says_why_nothing_is_stored(

@@ -176,6 +176,18 @@ def test_what_only_says_that_it_is_an_image_is_not_served_as_one(client: httpx.C
     assert "is the id of no memory" in str(get(client, "/api/memory/99", 404)["error"])
 
 
+def test_the_id_of_an_object_that_became_a_part_of_another_one_names_that(tmp_path: Path) -> None:
+    db = tmp_path / "memory.db"
+    with RobotMemory(db, embedding_model="") as memory:
+        old_id, new_id = (memory.save_perception("a mug", label="mug", pose=(x, 0.0, 0.0)).memory_id for x in (0, 5))
+        memory.update(old_id, pose=(5.0, 0.0, 0.0))
+        memory.save_perception("a mug", label="mug", pose=(5.0, 0.0, 0.0))
+        old_id, new_id = (old_id, new_id) if memory.explain(old_id).reason else (new_id, old_id)
+        with console(db) as server, server.client() as client:
+            for path in (f"/api/objects/{old_id}", f"/api/memory/{old_id}/image"):
+                assert f"the same object, replaced by {new_id}" in str(get(client, path, 404)["error"])
+
+
 def test_objects_have_their_sightings(client: httpx.Client) -> None:
     objects = client.get("/api/objects", params={"limit": 2}).json()["objects"]
     assert [one["id"] for one in objects] == [6, 7]

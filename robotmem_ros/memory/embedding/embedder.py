@@ -298,7 +298,9 @@ class BackgroundEmbedder:
                 if not all(map(profile.reads, new)):
                     raise UnreadTextError(model.name)
                 rows = usable_vectors(embed(model, [role.prefix + text for text in new]), len(new), model.dim)
-                new_vectors = dict(zip(new, role.centred(rows), strict=True))
+                if role.mean is not None and role.mean.shape != rows.shape[1:]:
+                    raise UnusableVectorError(f"vectors of {rows.shape[1]} numbers instead of {len(role.mean)}")
+                new_vectors = dict(zip(new, role.centred(rows, new), strict=True))
             self._cooldown.succeed()
             self._remember(role, new_vectors)
             vectors |= new_vectors

@@ -7,7 +7,7 @@ a model that nobody has measured are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,10 +16,15 @@ from typing import Any
 import numpy as np
 
 from ..models import Vector, Vectors
+from ..validation import expanded_path
 from ..yaml_file import Entry, read_yaml
 
 _FOLDER = Path(__file__).parent / "profiles"
+OWN_PROFILES = Path("~/.robotmem/profiles")
+"""Folder of the profiles that `robotmem model calibrate` measured: MODEL@DIGEST.yaml."""
+_OWN = re.compile(r"@[0-9a-f]{8}$")
 _POOLINGS = ("mean", "cls")
+_MEANS = ("mean", "latin_mean")
 _MAX_FACTOR, _MAX_DIMENSION, _MAX_TOKENS = 1000.0, 65_536, 1_000_000
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a]")
 
@@ -59,6 +64,11 @@ class Recipe:
     """The content of the small JSON files beside them, by their names."""
 
 
+def is_latin(text: str) -> bool:
+    """Tell whether half of the letters of a text or more are Latin, if it has any."""
+    return text.isascii() or 2 * len(_OTHER_SCRIPT.findall(text)) <= sum(map(str.isalpha, text))
+
+
 def unit(vectors: Vectors) -> Vectors:
     """Return vectors, of shape (n, dimension), with length one; those of zeros stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -77,14 +87,20 @@ class Role:
     """What stands before each text, with the space behind it."""
     mean: Vector | None = None
     """Mean of the vectors of many texts, of shape (dimension,), which is subtracted from each; None if that is zero."""
+    latin_mean: Vector | None = None
+    """Mean of those in Latin script, if it is another one: `mean` is that of all other texts then."""
 
-    def centred(self, vectors: Vectors) -> Vectors:
-        """Return what the model gave, of shape (n, dimension), less the mean, as vectors are kept and compared.
+    def centred(self, vectors: Vectors, texts: Sequence[str]) -> Vectors:
+        """Return what the model gave for texts, of shape (n, dimension), less the mean, as vectors are compared.
 
         The vectors of some models lie in a narrow cone: all their cosines are nearly 1, until what all texts have in
-        common is taken from them.
+        common is taken from them. Those of one script have more in common, so that without means of their own texts
+        in another language would be the farthest, whatever they say.
         """
-        return vectors if self.mean is None else unit(unit(vectors) - self.mean)
+        if self.mean is None:
+            return vectors
+        means = [self.mean if self.latin_mean is None or not is_latin(text) else self.latin_mean for text in texts]
+        return unit(unit(vectors) - np.stack(means)) if means else vectors
 
 
 _PLAIN = Role()
@@ -124,15 +140,27 @@ class Profile:
 
         Any two texts that a model cannot read are nearly the same to it, so that a cosine with one means nothing.
         """
-        if text.isascii() or "latin" not in self.scripts:
-            return True
-        return 2 * len(_OTHER_SCRIPT.findall(text)) <= sum(map(str.isalpha, text))
+        return "latin" not in self.scripts or is_latin(text)
 
 
 @cache
 def profile_of(model: str) -> Profile:
     """Return the profile of a model, by the name that the database keeps beside its vectors."""
+    if (file := own_profile(model)) is not None and file.is_file():
+        return read_profile(file)
     return next((profile for profile in profiles() if profile.names.search(model)), Profile())
+
+
+def own_profile(model: str) -> Path | None:
+    """Return the file of the profile that was measured for a model, which its name gives; None if it names none."""
+    if not _OWN.search(model):
+        return None
+    return expanded_path("embedding_model", OWN_PROFILES / f"{Path(model).name.replace(':', '_')}.yaml")
+
+
+def without_profile(model: str) -> str:
+    """Return the name of the model itself."""
+    return _OWN.sub("", model)
 
 
 @cache
@@ -151,8 +179,10 @@ def read_profile(file: Path) -> Profile:
     entries = read_yaml("profile", file).parts(frozenset(_READERS))
     profile = Profile(file.stem, **{name: _READERS[name](entry) for name, entry in entries.items()})
     for name, role in (("query", profile.query), ("passage", profile.passage)):
-        if role.mean is not None and role.mean.shape != (profile.dimension,):
-            raise entries[name].parts()["mean"].wrong(f"must be {profile.dimension} numbers, as the dimension says")
+        for kind in _MEANS:
+            mean = getattr(role, kind)
+            if mean is not None and mean.shape != (profile.dimension,):
+                raise entries[name].parts()[kind].wrong(f"must be {profile.dimension} numbers, as the dimension says")
     return profile
 
 
@@ -168,9 +198,9 @@ def _names(entry: Entry) -> tuple[str, ...]:
 
 
 def _role(entry: Entry) -> Role:
-    parts = entry.parts(frozenset({"prefix", "mean"}))
+    parts = entry.parts(frozenset({"prefix", *_MEANS}))
     prefix = f"{parts['prefix'].text()} " if "prefix" in parts else ""
-    return Role(prefix, _mean(parts["mean"]) if "mean" in parts else None)
+    return Role(prefix, **{name: _mean(parts[name]) for name in _MEANS if name in parts})
 
 
 def _mean(entry: Entry) -> Vector:

@@ -12,6 +12,7 @@ from .apis import APIS
 from .embedder import Embedder, ModelUnavailableError
 from .fastembed_provider import FastEmbedEmbedder, find_folder
 from .http_provider import HttpEmbedder
+from .profile import own_profile, without_profile
 
 AUTO, NONE = "auto", "none"
 
@@ -29,7 +30,7 @@ class Choice(NamedTuple):
     def name(self) -> str:
         """Return the name of the model, as the database keeps it beside its vectors."""
         if self.provider == "fastembed":
-            return Path(self.model).name if find_folder(self.model) else self.model
+            return Path(self.model).name if find_folder(without_profile(self.model)) else self.model
         return f"{self.provider}:{self.model or APIS[self.provider].model}"
 
     def load(self, threads: int, closing: Event) -> Embedder:
@@ -38,9 +39,17 @@ class Choice(NamedTuple):
         Raises:
             ModelUnavailableError: it cannot be used now.
         """
+        file, model = own_profile(self.model), without_profile(self.model)
+        if file is not None and not file.is_file():
+            raise ModelUnavailableError(f"embedding_model: {self.model!r} names the profile {file}, which is missing")
+        embedder: FastEmbedEmbedder | HttpEmbedder
         if self.provider == "fastembed":
-            return FastEmbedEmbedder(self.model, threads)
-        return HttpEmbedder(self.provider, self.model, self.url, closing)
+            embedder = FastEmbedEmbedder(model, threads)
+        else:
+            embedder = HttpEmbedder(self.provider, model, self.url, closing)
+        if file is not None:
+            embedder.name = self.name
+        return embedder
 
 
 def choices(parameters: Parameters) -> tuple[Choice, ...]:

@@ -105,18 +105,20 @@ def _spaces(view: View, field: Field) -> list[tuple[str, str]]:
 
 
 def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:
+    example = _PLACE if "target" in names else _BOX
     if isinstance(value, str):
-        example = _PLACE if "target" in names else _BOX
         value = validation.json_object(argument, value, limit=MAX_CONTEXT, example=example) or None
     if value is None:
         return None
     if not isinstance(value, Mapping):
         field_names = ", ".join(f"`{name}`" for name in names[:-2])
-        raise InvalidFieldError(argument, value, f"must be an object with {field_names} and `{names[-2]}`")
+        problem = f"must be an object with {field_names} and `{names[-2]}`, such as {example}"
+        raise InvalidFieldError(argument, value, problem)
     unknown = set(value) - set(names)
     if unknown:
         choices = f"{', '.join(names[:-1])} and {names[-1]}"
-        raise InvalidFieldError(argument, sorted(map(str, unknown)), f"is unknown; there are {choices}")
+        problem = f"is unknown; there are {choices}, as in {example}"
+        raise InvalidFieldError(argument, sorted(map(str, unknown)), problem)
     return value
 
 

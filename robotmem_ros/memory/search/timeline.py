@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import validation
 from ..areas import Area
+from ..conditions.attributes import Collections
 from ..conditions.condition import Condition
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
@@ -29,7 +30,7 @@ from ..storage.overview import overview
 from ..table.column import Mask
 from ..table.view import View
 from ..text.graphemes import beginning
-from .names import check_names
+from .names import check_names, unknown
 from .query import Reader, including, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest
 from .selection import in_order, select
@@ -38,6 +39,8 @@ DEFAULT_N = 50
 SNIPPET = 100
 """Greatest number of code points of a content in an entry."""
 _READ = SNIPPET + 100
+_MAX_NAMES = 3
+"""Unknown names that are told at most."""
 _CURSOR = struct.Struct(">?qq16s")
 _CHECK = struct.Struct(">I")
 
@@ -76,7 +79,7 @@ class Timeline:
     cursor: str
     """Where the next page begins; empty if there is none."""
     reason: str = ""
-    """Why the fleet did not answer; empty if it did, or was not asked."""
+    """Names in the conditions that no memory has, if there are no entries; or why the fleet did not answer."""
 
     def __iter__(self) -> Iterator[TimelineEntry]:
         return iter(self.entries)
@@ -183,7 +186,13 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
     first = islice(in_order(rows, query.n, sign * view.observed_at[rows], sign * rows), query.n)
     ids: list[int] = view.ids[[*first]].tolist()
     entries = tuple(map(_entry, time_rows.entries(view.snapshot, ids, query.decay, length=_READ)))
-    return Timeline(entries, "" if len(rows) <= query.n else _behind(entries[-1], query))
+    reason = "" if entries or query.behind else "; ".join(islice(_unknown(view, query), _MAX_NAMES))
+    return Timeline(entries, "" if len(rows) <= query.n else _behind(entries[-1], query), reason)
+
+
+def _unknown(view: View, query: TimelineQuery) -> Iterator[str]:
+    collections = (condition for condition in query.conditions if isinstance(condition, Collections))
+    return unknown(view, query.conditions, next(collections, Collections((), suffices=True)))
 
 
 def _behind(last: TimelineEntry, query: TimelineQuery) -> str:

@@ -99,6 +99,7 @@ def rebuild_all(transaction: Transaction) -> None:
         if target.clear is not None:
             rebuild(transaction, target)
     vector_rows.delete_unused(transaction)
+    text_rows.note_changes(transaction)
 
 
 INDEXES = (

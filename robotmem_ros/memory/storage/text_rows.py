@@ -1,4 +1,4 @@
-"""Write and read the texts of the text index.
+"""Write and read the texts of the text index and their changes; keep postings.
 
 A text is stored with its memory. FTS5 gets it, and its words are counted, together with the next ones: the words of one
 text alone change five pages. Who searches reads the few texts that are behind.
@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import StorageError
 from ..text.letters import has_han
 from ..text.tokens import indexed_text
+from . import revisions
 from .indexed_row import IndexedRow, Rows
 from .snapshot import Snapshot, Transaction, json_array
 
@@ -46,12 +47,19 @@ _UNUSED_WORDS = """
     DELETE FROM words WHERE collection_id = (SELECT id FROM collections WHERE name = ?)
     AND word IN (SELECT value FROM json_each(?)) AND memories = 0
 """
+_NOTE_CHANGE = f"UPDATE memories SET text_revision = {revisions.NEXT} WHERE id IN (SELECT value FROM json_each(?))"
 
 _TEXT = "t.content || ' | ' || t.human_summary || ' | ' || t.scope_files || ' | ' || t.scope_entities AS text"
 _TEXTS_OF = f"SELECT t.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memory_texts AS t ON t.id = j.value"
 _BEHIND = f"FROM memory_texts AS t CROSS JOIN memories AS m ON m.id = t.id WHERE t.id > {_INDEXED}"
 BARS = 3
 """Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
+_IN_STEP = """
+    {memories} = (SELECT count(*) FROM memory_texts WHERE id > {low} AND id <= {high}) AND NOT EXISTS (
+        SELECT 1 FROM memories INDEXED BY idx_mem_text_revision
+        WHERE text_revision > 0 AND text_revision > {revision} AND +id > {low} AND +id <= {high}
+    )
+"""
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
@@ -69,6 +77,8 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
         _exchange_indexed(transaction, before, after)
     if max(texts, default=0) - last >= _WAITING:
         index_waiting(transaction)
+    if changed_ids := texts.keys() & outdated.keys():
+        transaction.execute(_NOTE_CHANGE, (json_array(changed_ids),))
 
 
 def index_waiting(transaction: Transaction) -> None:
@@ -93,10 +103,15 @@ def clear(transaction: Transaction) -> None:
     """Empty the text index, whatever is in it."""
     for sql in (
         "DELETE FROM memory_texts", "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
-        "DELETE FROM words", "UPDATE collections SET words = 0",
+        "DELETE FROM words", "DELETE FROM text_blocks", "UPDATE collections SET words = 0",
         "UPDATE settings SET value = 0 WHERE name = 'indexed_texts'",
     ):  # fmt: skip
         transaction.execute(sql)
+
+
+def note_changes(transaction: Transaction) -> None:
+    """Note that the texts of all memories may have changed, for what follows them."""
+    transaction.execute(f"UPDATE memories SET text_revision = {revisions.NEXT}")
 
 
 def _read_texts(snapshot: Snapshot, rows: Rows) -> list[tuple[int, str, str, str, str]]:
@@ -161,3 +176,9 @@ def failure(snapshot: Snapshot) -> str:
 def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:
     """Read the indexed texts of some memories, by memory, ascending; bars between texts keep phrases apart."""
     return dict(zip(*snapshot.columns(_TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
+
+
+def drop_blocks(transaction: Transaction, *, only_outdated: bool = False) -> None:
+    """Drop the kept blocks, or only those with traces of deleted or changed texts."""
+    outdated = f"NOT ({_IN_STEP.format(low='low', high='high', revision='text_blocks.revision', memories='memories')})"
+    transaction.execute(f"DELETE FROM text_blocks WHERE {outdated if only_outdated else 'true'}")

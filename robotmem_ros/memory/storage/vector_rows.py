@@ -117,6 +117,14 @@ def without_vector(snapshot: Snapshot, last_id: int, limit: int, tables: Tables 
     return [(memory_id, embedded_text(*texts)) for memory_id, *texts in rows]
 
 
+def latest_texts(snapshot: Snapshot, limit: int) -> list[str]:
+    """Return the different texts of the latest active memories."""
+    rows = snapshot.rows(
+        "SELECT type, human_summary, content FROM memories WHERE status = 'active' ORDER BY id DESC LIMIT ?", (limit,)
+    )
+    return list(dict.fromkeys(embedded_text(*texts) for texts in rows))
+
+
 def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]], tables: Tables = CURRENT) -> None:
     """Store vectors of memories: id, text, and the vector, or None if the text should have one already.
 

@@ -20,6 +20,9 @@ MINUTE = 60 * SECOND
 NOON = 1_700_000_000 * SECOND
 KITCHEN = {"target": [0.0, 0.0], "max_distance": 2.0}
 
+_PLACE_FIELDS = 'field, target, max_distance and frame_id, as in {"target": [1.0, 2.0], "max_distance": 5.0}'
+_BOX_FIELDS = 'field, min_corner, max_corner and frame_id, as in {"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'
+
 
 @pytest.fixture
 def patrol(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
@@ -171,7 +174,8 @@ def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
     [
         ({"near": {"target": [0, 0]}}, "near.max_distance: None is no radius; give one in metres"),
         ({"near": {"target": [0], "max_distance": 1}}, "near.target: [0] must be two or three numbers in metres"),
-        ({"near": {"radius": 1}}, "near: ['radius'] is unknown; there are field, target, max_distance and frame_id"),
+        ({"near": {"x": 1}}, f"near: ['x'] is unknown; there are {_PLACE_FIELDS}"),
+        ({"within": '{"x": 1}'}, f"within: ['x'] is unknown; there are {_BOX_FIELDS}"),
         ({"near": [1]}, "near: [1] must be two or three numbers in metres, or an object with `target`"),
         ({"near": (1, float("nan"))}, "near[1]: nan must be a finite number"),
         ({"within": [1, 2]}, "within: [1, 2] must be an object with `field`, `min_corner` and `max_corner`"),

@@ -56,6 +56,24 @@ def test_pages_go_on_behind_the_cursor_in_both_orders(memory: RobotMemory) -> No
     assert memory.timeline(n=9).cursor != ""
 
 
+@pytest.mark.parametrize(
+    ("conditions", "reason"),
+    [
+        ({"collection": "kichten"}, "there is no memory in the collection 'kichten'; did you mean 'kitchen'?"),
+        ({"collections": ["lab"]}, "there is no memory in the collection 'lab'"),
+        ({"collection": "kitchen", "labels": "cup"}, "no memory of the collection 'kitchen' has the label 'cup'"),
+        ({"collection": "kitchen", "tags": "red"}, "no memory of the collection 'kitchen' has the tag 'red'"),
+        ({"collection": "kitchen"}, ""),
+        ({"collection": "kitchen", "before": 1}, ""),
+    ],
+)
+def test_an_empty_timeline_says_what_no_memory_has(
+    memory: RobotMemory, conditions: dict[str, object], reason: str
+) -> None:
+    memory.save_perception("a mug", label="mug", collection="kitchen", observed_at=50)
+    assert memory.timeline(**conditions).reason == reason  # type: ignore[arg-type]
+
+
 def test_the_conditions_are_those_of_a_recall(memory: RobotMemory) -> None:
     wanted = memory.learn("kept", category="grasp", tags=["a"], session_id="s", observed_at=50).memory_id
     memory.learn("of no category", tags=["a"], session_id="s", category="place", observed_at=51)

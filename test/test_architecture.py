@@ -36,7 +36,6 @@ FLOORS = (
     {
         "argument",
         "bounds",
-        "context_path",
         "clocks",
         "interrupts",
         "display",
@@ -48,7 +47,7 @@ FLOORS = (
         "times",
         "yaml_file",
     },
-    {"batch", "intake_report", "models", "tracks", "validation"},
+    {"batch", "context_path", "intake_report", "models", "tracks", "validation"},
     {"fellow_robots", "maps"},
     {"text"},
     {"config"},

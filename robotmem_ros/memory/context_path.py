@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from .bounds import MAX_DEPTH
 from .errors import InvalidFieldError
+from .validation import MAX_COORDINATE
 
+_Values = Sequence[tuple[str, object]]
 _KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=\.|\Z)|[^".][^.]*', re.DOTALL)
 _PLAIN = re.compile(r'[^".$\x00-\x1f][^.\x00-\x1f]*')
 _RULE = (
@@ -90,3 +92,35 @@ def _unquoted(text: str) -> str:
     if "\0" in key:
         raise ValueError("has a NUL character")
     return key
+
+
+@lru_cache(maxsize=64)
+def values_of(context: str) -> _Values:
+    """Return the values of a context with their dot paths, objects and lists among them."""
+    values: list[tuple[str, object]] = []
+    root = {} if context == "{}" else json.loads(context)
+    if isinstance(root, dict):
+        _collect(root, "", values)
+    return values
+
+
+def points(values: _Values) -> Iterator[tuple[str, list[float]]]:
+    """Return the arrays of two or three numbers among the values of a context, with their dot paths.
+
+    Arrays with numbers too large for a position, such as a window of times, are left out.
+    """
+    for path, value in values:
+        if isinstance(value, list) and len(value) in (2, 3) and all(_is_coordinate(part) for part in value):
+            yield path, [float(part) for part in value]
+
+
+def _is_coordinate(value: object) -> bool:
+    return isinstance(value, (int, float)) and type(value) is not bool and abs(value) <= MAX_COORDINATE
+
+
+def _collect(value: dict[str, object], prefix: str, values: list[tuple[str, object]]) -> None:
+    for name, item in value.items():
+        path = prefix + quote(name)
+        values.append((path, item))
+        if isinstance(item, dict):
+            _collect(item, f"{path}.", values)

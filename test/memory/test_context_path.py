@@ -20,6 +20,8 @@ from robotmem_ros.memory.conditions.condition import value_at
 from robotmem_ros.memory.context_path import join, split
 from robotmem_ros.memory.search.paths import known_paths
 
+from ..support.consistency import check_file
+
 KEYS = st.one_of(
     st.sampled_from(
         ["", ".", "$", "$and", "$set", '"', '"a"', "a.b", "a", "[0]", "a[0]", "'", "`", "\\", '\\"', " ", " a", "a\n",
@@ -139,10 +141,9 @@ def test_a_file_whose_paths_have_another_form_is_indexed_again(tmp_path: Path) -
         memory.learn("one", {"a.b": 1, "spatial": {"at.goal": [1, 2]}})
     with closing(sqlite3.connect(tmp_path / "memory.db")) as connection, connection:
         connection.execute("DELETE FROM settings WHERE name = 'paths'")
-        connection.execute("UPDATE json_paths SET path = 'old form' WHERE path = '\"a.b\"'")
-        connection.execute("DELETE FROM json_values")
+        connection.execute("DELETE FROM positions")
+        connection.execute("DELETE FROM positions_rtree")
     with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
         assert len(memory.recall(context_filter={'"a.b"': 1})) == 1
         assert len(memory.recall(spatial_sort={"field": 'spatial."at.goal"', "target": [0, 0]})) == 1
-        with memory.parts.database.snapshot() as snapshot:
-            assert ("old form",) not in snapshot.rows("SELECT path FROM json_paths")
+    assert check_file(tmp_path / "memory.db") == 1

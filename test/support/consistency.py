@@ -37,7 +37,6 @@ def check(transaction: Transaction) -> int:
     assert [row["text_key"] for row in memories] == [text_key(row["content"]) for row in memories]
     _check_text(transaction, memories)
     _check_vectors(transaction, memories)
-    _check_leaves(transaction, memories)
     _check_positions(transaction, memories)
     _check_objects(transaction)
     _check_facts(transaction, memories)
@@ -113,30 +112,6 @@ def _check_links(
             text = vector_rows.embedded_text(row["type"], row["human_summary"], row["content"])
             assert digests[embedded[row["id"]]] == vector_rows.text_digest(text)
     return embedded
-
-
-def _check_leaves(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
-    found = transaction.execute(
-        "SELECT l.memory_id, p.path, l.value FROM json_values AS l JOIN json_paths AS p ON p.id = l.path_id"
-    ).fetchall()
-    expected = [(row["id"], *leaf) for row in memories for leaf in _leaves(json.loads(row["context"]), "")]
-    assert sorted(map(repr, found)) == sorted(map(repr, expected))
-
-
-def _leaves(value: dict[str, object], path: str) -> Iterator[tuple[str, object]]:
-    for name, item in value.items():
-        path_of_item = path + quote(name)
-        yield path_of_item, _stored(item)
-        if isinstance(item, dict):
-            yield from _leaves(item, f"{path_of_item}.")
-        if isinstance(item, list):
-            yield from {(f"{path_of_item}.", text) for text in item if isinstance(text, str)}
-
-
-def _stored(item: object) -> object:
-    if isinstance(item, (bool, type(None), list, dict)):
-        return {"true": b"\x01", "false": b"\x00", "null": b""}.get(json.dumps(item), json.dumps(item)[:1].encode())
-    return item
 
 
 def _check_positions(transaction: Transaction, memories: list[dict[str, Any]]) -> None:

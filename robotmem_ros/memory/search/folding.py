@@ -21,9 +21,9 @@ import numpy as np
 from ..conditions.condition import value_at
 from ..conditions.places import AREA_PATH, POSITION, context_field
 from ..config.label_rules import LabelRules
+from ..context_path import points, values_of
 from ..models import Kind
 from ..storage import table_rows
-from ..storage.value_rows import points, values_of
 from ..table.column import Rows
 from ..text.normal_form import digest
 from .chosen import Chosen

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ..conditions.condition import ABSENT
 from ..conditions.places import POSITION, context_field
+from ..context_path import points, values_of
 from ..storage import table_rows
-from ..storage.value_rows import points, values_of
 from ..table.view import View
 
 _READ = 2000

@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 
 from ..clocks import iso
+from ..context_path import points, values_of
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..models import Change, Pose
 from ..new_memory import TOLD
@@ -14,7 +15,6 @@ from . import indexed_row, rows
 from .note_rows import check_changeable
 from .rows import check_active, replace_tags, tags_of
 from .snapshot import Snapshot, Transaction
-from .value_rows import points, values_of
 
 MAX_CHANGES = 100
 """Number of changes kept of a memory, the latest."""

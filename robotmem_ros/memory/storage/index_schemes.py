@@ -32,7 +32,7 @@ class _Scheme(NamedTuple):
 
 _SCHEMES = (
     _Scheme("tokens", tokens.scheme, (indexing.TEXTS,)),
-    _Scheme("paths", context_path.scheme, (indexing.VALUES, indexing.POSITIONS)),
+    _Scheme("paths", context_path.scheme, (indexing.POSITIONS,)),
 )
 
 

@@ -17,8 +17,8 @@ from . import (
     group_rows,
     indexed_row,
     position_rows,
+    tagged_rows,
     text_rows,
-    value_rows,
     vector_rows,
 )
 from .indexed_row import IndexedRow, Rows
@@ -50,7 +50,6 @@ TEXTS = Index(
     text_rows.clear,
     text_rows.ENTRIES,
 )
-VALUES = Index("values", attrgetter("context"), value_rows.exchange, value_rows.clear, value_rows.ENTRIES)
 POSITIONS = Index(
     "positions",
     attrgetter("context", "frame_id", "map_id", "x", "y", "z"),
@@ -110,8 +109,7 @@ INDEXES = (
         "vectors", attrgetter("type", "collection", "status", "content", "human_summary"), vector_rows.exchange,
         vector_rows.clear_links, vector_rows.ENTRIES,
     ),
-    Index("tags", attrgetter("tags"), value_rows.exchange_tags, value_rows.clear_tags, value_rows.TAGS),
-    VALUES,
+    Index("tags", attrgetter("tags"), tagged_rows.exchange, tagged_rows.clear, tagged_rows.ENTRIES),
     POSITIONS,
     Index(
         "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange_boxes,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ..conditions.places import POSITION, context_field
+from ..context_path import points, values_of
 from .indexed_row import IndexedRow, Rows
 from .snapshot import Transaction
-from .value_rows import points, values_of
 
 _Space = tuple[str, str, str]
 """Field, frame and map."""

@@ -342,8 +342,7 @@ def delete_older_changes(transaction: Transaction, selection: Selection) -> int:
 
 
 def delete_names(transaction: Transaction) -> None:
-    """Delete the names that no memory uses any more: of context paths, of frames and maps, of collections."""
-    transaction.execute("DELETE FROM json_paths AS p WHERE NOT EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id)")
+    """Delete the names that no memory uses any more: of frames and maps, of collections."""
     transaction.execute("DELETE FROM spaces WHERE id NOT IN (SELECT space_id FROM positions)")
     transaction.execute("DELETE FROM collections WHERE memories = 0")
 

@@ -252,20 +252,6 @@ CREATE TABLE next_memories_vec (
 CREATE INDEX idx_next_memories_vec_vector ON next_memories_vec (vector_id);
 
 
--- Context values ------------------------------------------------------------------------------------------------------
-
--- The values of each context by dot path. Numbers and texts are stored as such, the rest as blobs: false x'00',
--- true x'01', null x'', a list x'5b' and an object x'7b' ('[' and '{'). SQLite orders numbers before texts before
--- blobs, so a comparison never mixes types. The texts in a list stand under its path and a dot, each once.
-CREATE TABLE json_paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
-CREATE TABLE json_values (
-    path_id INTEGER NOT NULL,
-    value NOT NULL,
-    memory_id INTEGER NOT NULL,
-    PRIMARY KEY (path_id, value, memory_id)
-) WITHOUT ROWID;
-
-
 -- Positions -----------------------------------------------------------------------------------------------------------
 
 -- Only positions of one space can be compared: one field, in one frame of one map. `field` is `position` for the pose

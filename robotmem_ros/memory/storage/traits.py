@@ -9,9 +9,10 @@ from typing import NamedTuple
 from .collection_rows import OF_OTHERS
 from .snapshot import Snapshot
 
-_REAL = """
-    SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
-    AND value = 'real'
+# Few contexts have the name, and to look for it is quicker than to read JSON, which a damaged row may lack.
+_IS_REAL = """
+    CASE WHEN instr(m.context, '"sim_or_real"') AND json_valid(m.context)
+    THEN json_extract(m.context, '$.env.sim_or_real') IS 'real' ELSE 0 END
 """
 CONTRADICTED_BY = """(
     SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
@@ -35,7 +36,7 @@ class Traits(NamedTuple):
 
 
 _SQL = (
-    (_REAL, f"EXISTS ({_REAL} AND memory_id = m.id)"),
+    ("SELECT 1", _IS_REAL),
     ("SELECT 1 FROM contradictions", CONTRADICTED_BY),
     (
         "SELECT 1 FROM memory_outcomes",
@@ -43,7 +44,7 @@ _SQL = (
     ),
     (f"SELECT 1 FROM collections WHERE {OF_OTHERS.format(column='name')}", OF_OTHERS.format(column="m.collection")),
 )
-"""For each field of `Traits`, a cheap query that has a row if any memory has it, and its value of the memory `m`."""
+"""For each field of `Traits`: a cheap query that has a row if a memory may have it, and its value of the memory `m`."""
 
 
 def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits]:

@@ -18,7 +18,7 @@ from robotmem_ros.memory.storage.snapshot import Transaction
 from ...support.consistency import check
 
 MUG = NewMemory(Kind.PERCEPTION, "red mug", "default", 1, "map", "", context='{"a": {"b": 1}}')
-BROKEN = replace(MUG, context="{")
+BROKEN = replace(MUG, frame_id=None)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ STEPS = st.one_of(
     st.tuples(st.just("fail"), MEMORIES),
 )
 DERIVED = (
-    "memories_fts", "words", "json_values", "positions", "positions_rtree", "objects_rtree", "vectors", "memories_vec",
+    "memories_fts", "words", "memory_tags", "positions", "positions_rtree", "objects_rtree", "vectors", "memories_vec",
     "similar_facts", "contradictions", "group_members",
 )  # fmt: skip
 

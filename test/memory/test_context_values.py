@@ -1,11 +1,11 @@
-"""The values and positions that a context is indexed by."""
+"""The values of a context by dot path, and the positions among them."""
 
 from __future__ import annotations
 
 import json
 
 from robotmem_ros.memory.conditions.places import context_field
-from robotmem_ros.memory.storage.value_rows import points, values_of
+from robotmem_ros.memory.context_path import points, values_of
 
 
 def test_values_are_addressed_by_dot_paths() -> None:

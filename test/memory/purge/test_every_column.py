@@ -31,7 +31,6 @@ NO_TEXT = {
     "session_outcomes": {"session_id"},
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},
-    "text_blocks": {"postings"},  # digests of words, see text_index/test_kept.py
     "table_blocks": {"columns"},  # see table/test_kept.py
     "subscriptions": {"robot", "scope"},  # parameters
     "memory_history": {"changed_at", "change"},

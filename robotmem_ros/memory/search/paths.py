@@ -14,9 +14,11 @@ _READ = 2000
 """Memories whose contexts are read to find paths that look alike."""
 
 
-def has_value(view: View, path: str, holds: Callable[[object], bool] = lambda value: value is not ABSENT) -> bool:
+def has_value(view: View, path: str, holds: Callable[[object], bool] | None = None) -> bool:
     """Tell whether a memory, withdrawn or not, has a value at a path, or one of which something holds."""
-    return bool((view.late(f".{path}").where(holds) & view.is_present).any())
+    values = view.late(f".{path}")
+    mask = ~values.one_of([ABSENT]) if holds is None else values.where(holds)
+    return bool((mask & view.is_present).any())
 
 
 def known_paths(view: View) -> list[str]:

@@ -98,6 +98,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         database.log_loss,
         no_text,
         no_vectors,
+        parts.tables.no_room,
         *missing_packages(parts),
         parts.maintenance.trouble,
         *(f"notes: folder {folder.path!r} {folder.error}" for folder in folders.values() if folder.error),

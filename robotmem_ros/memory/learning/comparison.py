@@ -107,17 +107,17 @@ def find_neighbours(tables: Tables, model: str, vectors: Sequence[Vector | str])
         last_id = rows.last_id(view.snapshot)
         try:
             meanings = _Meanings(view, model)
+            return [
+                _without_vector(vector)
+                if isinstance(vector, str)
+                else Neighbours(vector.tobytes(), model, meanings.near(vector), last_id, mates=near)
+                for vector, near in zip(vectors, mates, strict=True)
+            ]
         except MemoryClosedError as error:
             return [_without_vector(error)] * len(vectors)
         except Exception as error:
             _LOG.warning("meanings were not compared: %s", error)
             return [_without_vector(error)] * len(vectors)
-        return [
-            _without_vector(vector)
-            if isinstance(vector, str)
-            else Neighbours(vector.tobytes(), model, meanings.near(vector), last_id, mates=near)
-            for vector, near in zip(vectors, mates, strict=True)
-        ]
 
 
 def _without_vector(why: object) -> Neighbours:
@@ -136,7 +136,7 @@ class _Meanings:
         table = view.table
         if table.vectors_error is not None:
             raise table.vectors_error
-        self._vectors, self._size = table.vectors, table.vector_ids.size
+        self._vectors, self._size = view.vectors, table.vector_ids.size
         self._similar_cosine = profile_of(model).similar_cosine
         places = table.vector_places.all
         is_fact = view.is_active & table.names["kind"].one_of([Kind.FACT]) & (places >= 0)

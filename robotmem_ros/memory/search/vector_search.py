@@ -1,4 +1,4 @@
-"""The meaning of one query: how near the vectors of rows are, by their bytes in RAM, and exactly as they are kept."""
+"""The meaning of one query: how near the vectors of rows are, by their upper bytes, and exactly as they are kept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class VectorSearch:
         if view.table.vectors_error:
             raise view.table.vectors_error
         self._view, self.query = view, query
-        self._places, self._vectors = view.table.vector_places.all, view.table.vectors
+        self._places, self._vectors = view.table.vector_places.all, view.vectors
         self._fits = self._vectors.dim == len(query)
 
     @property

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..conditions.sql import Sql
 from ..errors import StorageError
 from ..models import Kind
 from . import codec
@@ -200,19 +199,16 @@ def ids_of(snapshot: Snapshot, ids: Iterable[int] | Ids) -> list[Ids]:
     return snapshot.arrays(sql, (json_array(ids),), "memory", "vector")
 
 
-def nearest(snapshot: Snapshot, check: Sql, code: bytes, limit: int) -> list[tuple[int, bytes, float]]:
-    """Return memories under a condition, nearest first by the upper bytes of their vectors, and equals newest first.
+def similarities(snapshot: Snapshot, ids: Ids, code: bytes) -> list[tuple[int, float]]:
+    """Compare the vectors with these ids with a query in signed bytes, by their upper bytes: ids and cosines.
 
-    With each come its encoded vector and the cosine distance by its upper bytes; `code` is the query in bytes.
+    Those that are missing, or of another length, are skipped; one of zeros is near to nothing.
     """
     sql = (
-        "SELECT mv.memory_id, v.embedding, "
-        "coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance "
-        "FROM memories AS m CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id "
-        f"CROSS JOIN vectors AS v ON v.id = mv.vector_id WHERE {check.sql} AND length(v.embedding) = ? "
-        "ORDER BY distance, mv.memory_id DESC LIMIT ?"
+        "SELECT v.id, coalesce(1.0 - vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), -9e999) "
+        "FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value WHERE length(v.embedding) = ?"
     )
-    return snapshot.rows(sql, (len(code), code, *check.arguments, codec.size(len(code)), limit))
+    return snapshot.rows(sql, (len(code), code, json_array(ids), codec.size(len(code))))
 
 
 def count_all(snapshot: Snapshot) -> int:

@@ -332,9 +332,11 @@ class Table:
         keys, codes = zip(*rows, strict=True)
         if {*map(len, codes)} != {size}:
             codes = tuple(code if len(code) == size else bytes(size) for code in codes)
-        self.vectors.put(before, codec.upper_bytes(codes, self.vectors.dim))
+        vectors = self.vectors.with_room(before + len(rows))
+        vectors.put(before, codec.upper_bytes(codes, vectors.dim))
         at, ids = np.arange(before, before + len(rows)), np.array(keys, np.int64)
-        return replace(self, vector_ids=self.vector_ids.put(at, ids, before + len(rows), shared=False))
+        vector_ids = self.vector_ids.put(at, ids, before + len(rows), shared=False)
+        return replace(self, vectors=vectors, vector_ids=vector_ids)
 
     def _linked(self, snapshot: Snapshot, rows: Rows, *, shared: bool) -> Table:
         # With the vectors of those of some rows that have none yet.

@@ -34,6 +34,11 @@ class Tables:
         self._readers = 0
         self._is_asked = False
 
+    @property
+    def no_room(self) -> str:
+        """Say why vectors are not in RAM; empty if they are, or were not asked for."""
+        return self._table.vectors.no_room
+
     @contextmanager
     def reading(self, *, in_pieces: bool = False) -> Iterator[View]:
         """Lend the table as a snapshot of the database sees it; see `Table.follow`.

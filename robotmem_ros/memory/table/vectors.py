@@ -1,6 +1,7 @@
 """The vectors of all rows as signed bytes, in blocks: 384 bytes for one of 384 components, and its scale.
 
 A vector is held once, however many rows have it, and those that no row has any more stay until all are read again.
+Where too little RAM is free, none is held, and they are compared where they lie in the file.
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RobotMemoryError
+from ..heap import available_bytes
 from ..models import Vector
-from ..storage import codec
+from ..storage import codec, vector_rows
 from ..storage.codec import Bytes
+from ..storage.snapshot import Snapshot
 from .products import Products, products
 
 ROWS = 8192
 """Vectors in a block: 3 MB for 384 components; what it does not use takes no RAM."""
+_SPARE = 256 * 1024 * 1024
+"""Bytes of RAM that are left to the other programs."""
 _DEVIATIONS, _ROUNDED = 6.0, 0.289
 """Rounding to whole numbers moves each component by this standard deviation, in units of the bytes: 1 / sqrt(12)."""
 
@@ -59,14 +64,29 @@ class _Block:
 class Vectors:
     """Vectors of one length, by the places where they stand: a reader knows how many there are for it."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, no_room: str = "") -> None:
         self.dim = dim
+        self.no_room = no_room
+        """Why none is held in RAM; empty if they are."""
         self._blocks: list[_Block] = []
         self._coarsest = 0.0
         self._has_zeros = False
 
+    def with_room(self, size: int) -> Vectors:
+        """Return vectors with room for `size`: these, or where too little RAM is free, others of which none is held."""
+        blocks = -(-size // ROWS) - len(self._blocks)
+        no_room = "" if self.no_room or blocks <= 0 else _no_room(blocks * ROWS * self.dim)
+        if not no_room:
+            return self
+        vectors = Vectors(self.dim, no_room)
+        vectors._coarsest = self._coarsest
+        return vectors
+
     def put(self, first: int, rows: Bytes) -> None:
         """Put vectors behind the first ones, where no reader looks; what stood there is lost."""
+        if self.no_room:
+            self._coarsest = max(self._coarsest, float(codec.scales(rows).max()))
+            return
         while len(rows):
             number, at = divmod(first, ROWS)
             if number == len(self._blocks):
@@ -109,6 +129,46 @@ class Vectors:
         result *= np.float32(scale)
         if self._has_zeros:
             result[scales == 0] = -np.inf  # of another length
+
+
+class VectorsInFile:
+    """The same vectors compared where they lie in the file: by sqlite-vec, or numpy where it is missing.
+
+    Args:
+        ids: Their ids, by their places.
+    """
+
+    def __init__(self, vectors: Vectors, snapshot: Snapshot, ids: npt.NDArray[np.int64]) -> None:
+        self.dim, self.error = vectors.dim, vectors.error
+        self._snapshot, self._ids = snapshot, ids
+
+    def similarities(self, query: Vector, size: int) -> Similarities:
+        """Compare the first `size` vectors with a query."""
+        return self.similarities_of(query, np.arange(size))
+
+    def similarities_of(self, query: Vector, places: Places) -> Similarities:
+        """Compare the vectors at some places, ascending, with a query.
+
+        Raises:
+            StorageError: the vectors cannot be read.
+        """
+        code, similarities = _coded(query)[0].tobytes(), np.full(len(places), -np.inf, np.float32)
+        for first in range(0, len(places), ROWS):
+            ids = self._ids[places[first : first + ROWS]]
+            if rows := vector_rows.similarities(self._snapshot, ids, code):
+                found, cosines = zip(*rows, strict=True)
+                similarities[first + np.searchsorted(ids, found)] = cosines
+        return similarities
+
+
+def _no_room(demand: int) -> str:
+    free = available_bytes()
+    if free is None or free >= demand + _SPARE:
+        return ""
+    return (
+        f"too little RAM is free ({free >> 20} MB) to hold the vectors; they are compared where they lie in the file, "
+        "which takes longer"
+    )
 
 
 def _coded(query: Vector) -> tuple[Bytes, float]:

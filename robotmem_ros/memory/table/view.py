@@ -19,6 +19,7 @@ from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from .column import Array, Column, Floats, Mask
 from .table import Ids, Table
+from .vectors import Vectors, VectorsInFile
 
 T = TypeVar("T")
 _DERIVED = 16
@@ -71,6 +72,12 @@ class View:
     def pose(self) -> Points:
         """Return x, y, z of each; NaN without a pose."""
         return self._number("x"), self._number("y"), self._number("z")
+
+    @property
+    def vectors(self) -> Vectors | VectorsInFile:
+        """Return the vectors by their places, in RAM or in the file."""
+        held = self.table.vectors
+        return VectorsInFile(held, self.snapshot, self.table.vector_ids.all) if held.no_room else held
 
     def confidence(self, rate: float) -> Floats:
         """Return the confidence of each now, with the rate of the parameter: each rate and age is computed once."""

@@ -21,6 +21,7 @@ from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.table.tables import Tables
 from robotmem_ros.memory.table.view import View
 
+from ...support.no_ram import leave_no_ram
 from ...support.vector_corpus import clustered
 
 DIM, COUNT = 32, 3000
@@ -35,10 +36,17 @@ class World:
 
 
 @pytest.fixture(scope="module", params=[2000, 60], ids=["most texts once", "few texts often"])
-def world(request: pytest.FixtureRequest) -> Iterator[World]:
+def different(request: pytest.FixtureRequest) -> int:
+    """How many texts are different."""
+    count: int = request.param
+    return count
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["in RAM", "in the file"])
+def world(request: pytest.FixtureRequest, different: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Memories of some texts, each of which has one vector."""
-    vectors = clustered(request.param, 2, dim=DIM)
-    texts = [number % 7 and random.Random(number).randrange(request.param) for number in range(COUNT)]
+    vectors = clustered(different, 2, dim=DIM)
+    texts = [number % 7 and random.Random(number).randrange(different) for number in range(COUNT)]
     encoded = codec.encode(vectors)
 
     def fill(transaction: Transaction) -> None:
@@ -50,9 +58,12 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             if number % 7:
                 vector_rows.store(transaction, [(memory_id, new.content, encoded[text])])
 
-    with closing(Database(Parameters(db_path=":memory:"))) as database:
+    with closing(Database(Parameters(db_path=":memory:"))) as database, pytest.MonkeyPatch.context() as patch:
         database.write(fill).result()
+        if not request.param:
+            leave_no_ram(patch, tmp_path_factory.mktemp("machine"))
         with Tables(database).reading() as view:
+            assert bool(view.table.vectors.no_room) is not request.param
             kept = codec.decode(encoded, DIM)
             yield World(
                 view, np.stack([kept[text] if number % 7 else np.zeros(DIM) for number, text in enumerate(texts)])

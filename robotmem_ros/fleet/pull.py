@@ -84,11 +84,11 @@ class Pull:
             self._connection = None
 
     def _robot(self, connection: Connection, robot: int, name: str, last: int, grants: Sequence[str]) -> Iterator[None]:
-        with self._memory.parts.database.snapshot() as snapshot:
+        with self._memory.parts.tables.reading(in_pieces=True) as view:
             # An unnamed map may be any.
-            maps = sorted({*subscriptions.map_ids(snapshot), *filter(None, [self._memory.parameters.map_id])})
+            maps = sorted({*view.maps(), self._memory.parameters.map_id} - {""})
             scope = subscriptions.scope_of(self._collections, maps, grants)
-            after = subscriptions.place(snapshot, name, scope)
+            after = subscriptions.place(view.snapshot, name, scope)
         if last <= after:
             return
         values: dict[str, Any] = {

@@ -25,11 +25,6 @@ _RULE = (
 )
 
 
-def scheme() -> str:
-    """Name the form of paths; an index of others must be rebuilt."""
-    return "keys in quotes"
-
-
 @lru_cache(maxsize=256)
 def split(path: str) -> tuple[str, ...]:
     """Return the keys on a path, the outermost first.

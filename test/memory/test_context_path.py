@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +16,6 @@ from robotmem_ros.memory.conditions.comparison import OWN_FIELDS, filter_name
 from robotmem_ros.memory.conditions.condition import value_at
 from robotmem_ros.memory.context_path import join, split
 from robotmem_ros.memory.search.paths import known_paths
-
-from ..support.consistency import check_file
 
 KEYS = st.one_of(
     st.sampled_from(
@@ -134,16 +129,3 @@ def test_a_name_in_quotes_is_a_key_of_the_context(memory: RobotMemory) -> None:
     assert [one.memory.content for one in memory.recall(context_filter={'"label"': "mug"})] == ["a fact with a key"]
     assert [one.memory.content for one in memory.recall(context_filter={"label": "mug"})] == ["an object"]
     assert [one.memory.content for one in memory.recall(context_filter={'"$and"': 1})] == ["a fact with a key"]
-
-
-def test_a_file_whose_paths_have_another_form_is_indexed_again(tmp_path: Path) -> None:
-    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
-        memory.learn("one", {"a.b": 1, "spatial": {"at.goal": [1, 2]}})
-    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection, connection:
-        connection.execute("DELETE FROM settings WHERE name = 'paths'")
-        connection.execute("DELETE FROM positions")
-        connection.execute("DELETE FROM positions_rtree")
-    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
-        assert len(memory.recall(context_filter={'"a.b"': 1})) == 1
-        assert len(memory.recall(spatial_sort={"field": 'spatial."at.goal"', "target": [0, 0]})) == 1
-    assert check_file(tmp_path / "memory.db") == 1

@@ -78,8 +78,6 @@ BROKEN = {
     "vectors": "DELETE FROM memories_vec WHERE memory_id = 5",
     "tags": "DELETE FROM memory_tags WHERE memory_id = (SELECT min(memory_id) FROM memory_tags)",
     "stray tags": "INSERT INTO memory_tags VALUES ('stray', 999)",
-    "positions": "DELETE FROM positions WHERE memory_id = 6",
-    "trees": "DELETE FROM positions_rtree WHERE id = (SELECT id FROM positions WHERE memory_id = 6)",
     "boxes": "DELETE FROM objects_rtree WHERE id = 6",
     "moved boxes": "UPDATE objects_rtree SET x0 = x0 + 50, x1 = x1 + 50 WHERE id = 6",
     "counts": "UPDATE collections SET facts = facts + 1",
@@ -116,7 +114,7 @@ def test_a_search_finds_again_what_an_index_had_lost(open_memory: OpenMemory, db
 def test_damaged_pages_are_seen_and_no_check_ends_the_others(open_memory: OpenMemory, db: Path) -> None:
     data = bytearray(db.read_bytes())
     with closing(sqlite3.connect(db)) as connection:
-        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'positions'").fetchone()
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memory_tags'").fetchone()
         (size,) = connection.execute("PRAGMA page_size").fetchone()
     data[(page - 1) * size : (page - 1) * size + 500] = b"x" * 500
     db.write_bytes(bytes(data))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from robotmem_ros.memory.context_path import quote
 from robotmem_ros.memory.storage import collection_rows, text_rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.snapshot import Transaction
@@ -37,7 +34,6 @@ def check(transaction: Transaction) -> int:
     assert [row["text_key"] for row in memories] == [text_key(row["content"]) for row in memories]
     _check_text(transaction, memories)
     _check_vectors(transaction, memories)
-    _check_positions(transaction, memories)
     _check_objects(transaction)
     _check_facts(transaction, memories)
     return len(memories)
@@ -114,28 +110,11 @@ def _check_links(
     return embedded
 
 
-def _check_positions(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
-    assert transaction.execute("SELECT rtreecheck('positions_rtree')").fetchone() == ("ok",)
-    found = transaction.execute(
-        "SELECT p.memory_id, s.field, s.frame_id, s.map_id, p.x, p.y, p.z FROM positions AS p "
-        "JOIN spaces AS s ON s.id = p.space_id JOIN positions_rtree AS r ON r.id = p.id "
-        "AND s.id BETWEEN r.space0 AND r.space1 "
-        # The tree rounds to 32 bits, where what is smaller than 1e-38 is zero; a search leaves a margin of 1e-9.
-        "AND p.x BETWEEN r.x0 - 1e-9 AND r.x1 + 1e-9 AND p.y BETWEEN r.y0 - 1e-9 AND r.y1 + 1e-9"
-    ).fetchall()
-    expected = [
-        (row["id"], field, row["frame_id"], row["map_id"], *point) for row in memories for field, point in _points(row)
-    ]
-    assert sorted(map(repr, found)) == sorted(map(repr, expected))
-    counts = transaction.execute("SELECT (SELECT count(*) FROM positions), (SELECT count(*) FROM positions_rtree)")
-    assert counts.fetchone() == (len(expected), len(expected))
-
-
 def _check_objects(transaction: Transaction) -> None:
     assert transaction.execute("SELECT rtreecheck('objects_rtree')").fetchone() == ("ok",)
     found = transaction.execute(
         "SELECT o.memory_id FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
-        "JOIN spaces AS s ON s.field = 'position' AND s.frame_id = m.frame_id AND s.map_id = m.map_id "
+        "JOIN spaces AS s ON s.frame_id = m.frame_id AND s.map_id = m.map_id "
         "JOIN objects_rtree AS r ON r.id = m.id AND s.id BETWEEN r.space0 AND r.space1 "
         "AND m.x BETWEEN r.x0 AND r.x1 AND m.y BETWEEN r.y0 AND r.y1 AND m.z BETWEEN r.z0 AND r.z1"
     ).fetchall()
@@ -153,20 +132,3 @@ def _check_facts(transaction: Transaction, memories: list[dict[str, Any]]) -> No
         pairs = set(transaction.execute(f"SELECT memory_id, other_id FROM {table}"))
         assert pairs == {(other, one) for one, other in pairs}
         assert {one for one, _ in pairs} <= digests.keys()
-
-
-def _points(row: dict[str, Any]) -> Iterator[tuple[str, tuple[float | None, ...]]]:
-    if row["x"] is not None:
-        yield "position", (row["x"], row["y"], row["z"])
-    for path, point in _arrays(json.loads(row["context"]), ""):
-        yield (f"context.{path}" if path == "position" or path.startswith("context.") else path), point
-
-
-def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, tuple[float | None, ...]]]:
-    for name, item in value.items():
-        path_of_item = path + quote(name)
-        if isinstance(item, dict):
-            yield from _arrays(item, f"{path_of_item}.")
-        elif isinstance(item, list) and len(item) in (2, 3) and all(type(part) in (int, float) for part in item):
-            # A column has no negative zero.
-            yield path_of_item, (*(part + 0.0 for part in item), *([None] * (3 - len(item))))

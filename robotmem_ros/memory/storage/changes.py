@@ -11,13 +11,17 @@ from ..context_path import points, values_of
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..models import Change, Pose
 from ..new_memory import TOLD
-from . import indexed_row, rows
+from . import rows
 from .note_rows import check_changeable
 from .rows import check_active, replace_tags, tags_of
 from .snapshot import Snapshot, Transaction
 
 MAX_CHANGES = 100
 """Number of changes kept of a memory, the latest."""
+_PLACE = """
+    SELECT frame_id, x IS NOT NULL, context, EXISTS (SELECT 1 FROM objects WHERE memory_id = m.id)
+    FROM memories AS m WHERE id = ?
+"""
 _UPDATABLE = {*TOLD, "source", "frame_id", "label", "perception_type", "decay_rate", *Pose._fields}
 
 
@@ -123,17 +127,17 @@ def _before(
 
 def _check_frame(snapshot: Snapshot, memory_id: int, columns: Mapping[str, object]) -> None:
     # One frame holds for the pose, for the positions of the context and for the sightings of an object.
-    row = indexed_row.read(snapshot, [memory_id])[memory_id]
-    frame, new = row.frame_id, columns["frame_id"]
+    frame, has_pose, context, is_object = snapshot.row(_PLACE, (memory_id,))
+    new = columns["frame_id"]
     if new == frame:
         return
-    if row.x is not None and "x" not in columns:
+    if has_pose and "x" not in columns:
         raise InvalidFieldError(
             "context.spatial.frame_id", new, f"differs from the frame {frame!r} of the memory's pose"
         )
-    if row.is_object:
+    if is_object:
         raise InvalidFieldError("frame_id", new, f"differs from the frame {frame!r} of the object's sightings")
-    has_positions = any(path.startswith("spatial.") for path, _ in points(values_of(row.context)))
+    has_positions = any(path.startswith("spatial.") for path, _ in points(values_of(context)))
     if has_positions and "context" not in columns:
         problem = f"differs from the frame {frame!r} of the positions in the context; give the context too"
         raise InvalidFieldError("frame_id", new, problem)

@@ -296,7 +296,7 @@ class Database:
             migrate(connection, self.path)
             log_loss.settle(connection)
             index_schemes.note_in_new(connection)
-            if index_schemes.are_current(connection):
+            if index_schemes.is_current(connection):
                 return connection
             connection.close()
         index_schemes.renew(

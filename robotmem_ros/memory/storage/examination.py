@@ -19,14 +19,12 @@ from .snapshot import Snapshot, Transaction, json_array
 
 _MOST = 5
 """Problems of one kind that are told."""
-_TREES = ("positions_rtree", "objects_rtree")
 _LARGE = ("perception_metadata", "perception_data")
 """Columns on which no index depends."""
 _IN_SAMPLE = "IN (SELECT value FROM json_each(?))"
 _STRAY = "NOT IN (SELECT id FROM memories)"
 _COUNTS = (
     ("texts", "count(*) FROM memory_texts", "count(*) FROM memories"),
-    ("positions", "count(*) FROM positions_rtree", "count(*) FROM positions"),
     ("boxes", "count(*) FROM objects_rtree", "count(*) FROM objects"),
 )
 """Names of indexes, and what is counted in each and in the table from which it follows."""
@@ -63,13 +61,13 @@ def sqlite_version(snapshot: Snapshot) -> str:
 
 
 def damage(snapshot: Snapshot) -> list[str]:
-    """Return what is wrong with pages, keys and trees, a few problems of each; empty if nothing is."""
+    """Return what is wrong with pages, keys and the tree of objects, a few problems of each; empty if nothing is."""
     reports = [report for (report,) in snapshot.rows(f"PRAGMA integrity_check({_MOST})") if report != "ok"]
     pages = [line for report in reports for line in report.splitlines() if not line.startswith("***")]
     keys = [f"a row of {table} names a row of {parent} that is not there"
             for table, _, parent, _ in snapshot.rows("PRAGMA foreign_key_check")[:_MOST]]  # fmt: skip
-    trees = [snapshot.row("SELECT rtreecheck(?)", (tree,))[0] for tree in _TREES]
-    return [*pages, *keys, *(report for report in trees if report != "ok")]
+    (tree,) = snapshot.row("SELECT rtreecheck('objects_rtree')")
+    return [*pages, *keys, *([] if tree == "ok" else [tree])]
 
 
 def sample(snapshot: Snapshot, n: int) -> tuple[list[int], int]:

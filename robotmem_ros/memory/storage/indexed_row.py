@@ -21,7 +21,6 @@ class IndexedRow(NamedTuple):
     scope_entities: str
     label: str
     tags: str
-    context: str
     frame_id: str
     map_id: str
     x: float | None

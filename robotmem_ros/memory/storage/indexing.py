@@ -12,11 +12,11 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from . import (
+    box_rows,
     collection_rows,
     fact_rows,
     group_rows,
     indexed_row,
-    position_rows,
     tagged_rows,
     text_rows,
     vector_rows,
@@ -49,13 +49,6 @@ TEXTS = Index(
     text_rows.exchange,
     text_rows.clear,
     text_rows.ENTRIES,
-)
-POSITIONS = Index(
-    "positions",
-    attrgetter("context", "frame_id", "map_id", "x", "y", "z"),
-    position_rows.exchange,
-    position_rows.clear,
-    position_rows.ENTRIES,
 )
 
 
@@ -110,10 +103,9 @@ INDEXES = (
         vector_rows.clear_links, vector_rows.ENTRIES,
     ),
     Index("tags", attrgetter("tags"), tagged_rows.exchange, tagged_rows.clear, tagged_rows.ENTRIES),
-    POSITIONS,
     Index(
-        "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), position_rows.exchange_boxes,
-        position_rows.clear_boxes, position_rows.BOXES,
+        "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), box_rows.exchange, box_rows.clear,
+        box_rows.ENTRIES,
     ),
     Index("links", attrgetter("id"), fact_rows.exchange),
     Index("groups", attrgetter("status", "content"), group_rows.exchange),

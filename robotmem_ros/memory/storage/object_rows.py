@@ -31,7 +31,7 @@ _LOADED = ("memory_id", "label", "context", "confidence", "x", "y", "z", *_COLUM
 _NEAR = f"""
     SELECT {", ".join(_LOADED)} FROM spaces AS s CROSS JOIN objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
     CROSS JOIN objects AS o ON o.memory_id = m.id
-    WHERE s.field = 'position' AND s.frame_id = ? AND s.map_id = ?
+    WHERE s.frame_id = ? AND s.map_id = ?
     AND r.space0 >= s.id - 0.5 AND r.space1 <= s.id + 0.5 AND r.x1 >= ? AND r.x0 <= ? AND r.y1 >= ? AND r.y0 <= ?
     AND r.z1 >= ? AND r.z0 <= ? AND m.status = 'active' AND m.collection = ?
 """

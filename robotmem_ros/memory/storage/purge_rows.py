@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError
 from ..models import Kind
-from . import block_rows, note_rows, recall_rows, revisions, rows
+from . import block_rows, box_rows, note_rows, recall_rows, revisions, rows
 from .snapshot import Snapshot, Transaction
 
 # A memory that a selected one superseded has the same text, so it is selected too.
@@ -343,7 +343,7 @@ def delete_older_changes(transaction: Transaction, selection: Selection) -> int:
 
 def delete_names(transaction: Transaction) -> None:
     """Delete the names that no memory uses any more: of frames and maps, of collections."""
-    transaction.execute("DELETE FROM spaces WHERE id NOT IN (SELECT space_id FROM positions)")
+    box_rows.delete_unused_spaces(transaction)
     transaction.execute("DELETE FROM collections WHERE memories = 0")
 
 

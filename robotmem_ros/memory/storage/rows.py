@@ -326,7 +326,7 @@ def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object,
 
 def _indexed_row(memory_id: int, new: NewMemory) -> IndexedRow:
     # As it would be read: a new memory is active, and no object yet.
-    texts = new.content, new.human_summary, new.scope_files, new.scope_entities, new.label, _new_tags(new), new.context
+    texts = new.content, new.human_summary, new.scope_files, new.scope_entities, new.label, _new_tags(new)
     place = new.frame_id, new.map_id, *(new.pose or _NO_POSE)[:3]
     return IndexedRow._make((memory_id, new.kind.value, new.collection, "active", *texts, *place, 0))
 

@@ -252,31 +252,6 @@ CREATE TABLE next_memories_vec (
 CREATE INDEX idx_next_memories_vec_vector ON next_memories_vec (vector_id);
 
 
--- Positions -----------------------------------------------------------------------------------------------------------
-
--- Only positions of one space can be compared: one field, in one frame of one map. `field` is `position` for the pose
--- of a memory, or the dot path of an array of two or three numbers in its context (`context.position` for `position`).
-CREATE TABLE spaces (
-    id INTEGER PRIMARY KEY,
-    field TEXT NOT NULL,
-    frame_id TEXT NOT NULL,
-    map_id TEXT NOT NULL,
-    UNIQUE (field, frame_id, map_id)
-);
-CREATE TABLE positions (
-    id INTEGER PRIMARY KEY,
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    space_id INTEGER NOT NULL REFERENCES spaces (id),
-    x REAL NOT NULL, y REAL NOT NULL,
-    z REAL  -- NULL for a position in the plane
-);
-CREATE INDEX idx_positions_memory ON positions (memory_id);
-
--- The space is a dimension of the tree, so that no box meets the positions of another space. It reaches a quarter to
--- both sides of its id: a flat box has no volume, by which the tree chooses, and most of the tree would be read.
-CREATE VIRTUAL TABLE positions_rtree USING rtree(id, space0, space1, x0, x1, y0, y1);
-
-
 -- Objects -------------------------------------------------------------------------------------------------------------
 
 -- What is known of a tracked object beside its memory, which has its label, position, confidence and context.
@@ -318,9 +293,17 @@ CREATE TRIGGER objects_delete AFTER DELETE ON objects WHEN false AND only_robotm
     SELECT 1;
 END;
 
--- The tree of all positions has no height: on shelves, a box holds the objects of every level. So objects have a tree
--- in three dimensions. Each has a box that reaches 5 cm from its position to all sides, and a new one only when its
--- position has left the box, because moving a box costs a tenth of a sighting. Ids are those of memories.
+-- Only objects of one space are compared: in one frame of one map.
+CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY,
+    frame_id TEXT NOT NULL,
+    map_id TEXT NOT NULL,
+    UNIQUE (frame_id, map_id)
+);
+-- Each object has a box that reaches 5 cm from its position to all sides, and a new one only when its position has left
+-- the box, because moving a box costs a tenth of a sighting. Ids are those of memories. The space is a dimension, so that
+-- no box meets the objects of another space. It reaches a quarter to both sides of its id: a flat box has no volume, by
+-- which the tree chooses, and most of the tree would be read.
 CREATE VIRTUAL TABLE objects_rtree USING rtree(id, space0, space1, x0, x1, y0, y1, z0, z1);
 
 CREATE TABLE sightings (

@@ -27,8 +27,9 @@ _ATTEMPTS = 5
 _CHECKPOINTS, _PAUSE = 50, 0.02
 """Attempts at a checkpoint while another one runs, and seconds between them."""
 _NODE_HEADER = 4
-_TREES = {"positions_rtree": 32, "objects_rtree": 40}
-"""R*Trees, and the bytes of a cell: 8 of a rowid, and 4 of each coordinate. See "file format" in SQLite's rtree.c."""
+_CELL = 40
+"""Bytes of a cell of `objects_rtree`: 8 of a rowid, and 4 of each coordinate; see "file format" in SQLite's rtree.c."""
+_CLEAR_NODES = "UPDATE objects_rtree_node SET data = cleared_node(data) WHERE data <> cleared_node(data)"
 COPIES = ("{name}.v*.bak",)
 """Patterns of files beside a database that hold parts of it and are not needed."""
 
@@ -104,11 +105,8 @@ def _empty_log(connection: sqlite3.Connection) -> bool:
 
 def _merge_and_shrink(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
-    connection.create_function("cleared_node", 2, _cleared_node, deterministic=True)
-    for tree, cell in _TREES.items():
-        connection.execute(
-            f"UPDATE {tree}_node SET data = cleared_node(data, {cell}) WHERE data <> cleared_node(data, {cell})"
-        )
+    connection.create_function("cleared_node", 1, _cleared_node, deterministic=True)
+    connection.execute(_CLEAR_NODES)
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'").fetchone():
         connection.execute("DELETE FROM sqlite_stat4")  # samples of values
     if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
@@ -149,9 +147,9 @@ def _run(path: Path) -> None:
         raise sqlite3.DatabaseError(f"what is deleted could not be overwritten: {cause.stderr.strip()}") from cause
 
 
-def _cleared_node(data: bytes, cell: int) -> bytes:
+def _cleared_node(data: bytes) -> bytes:
     cells = int.from_bytes(data[2:_NODE_HEADER], "big")
-    return data[: _NODE_HEADER + cells * cell].ljust(len(data), b"\0")
+    return data[: _NODE_HEADER + cells * _CELL].ljust(len(data), b"\0")
 
 
 def _escape(name: str) -> str:

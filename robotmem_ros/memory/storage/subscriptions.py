@@ -33,11 +33,6 @@ def stored_among(snapshot: Snapshot, uuids: Sequence[str]) -> list[str]:
     return [uuid for uuid in uuids if revisions.memory_of(snapshot, bytes.fromhex(uuid)) is not None]
 
 
-def map_ids(snapshot: Snapshot) -> list[str]:
-    """Return the names of the maps in which the file has positions."""
-    return [map_id for (map_id,) in snapshot.rows("SELECT DISTINCT map_id FROM spaces WHERE map_id <> ''")]
-
-
 def scope_of(*parts: Sequence[str]) -> str:
     """Return what is subscribed to, as a text to compare: by another scope all is read again."""
     return json.dumps(parts)

@@ -131,6 +131,10 @@ class View:
         """Count those of some rows that have a position in a field, of whatever frame, by their frame and map."""
         return self.table.names["space"].counts(rows & ~np.isnan(self._points(field)[0]))
 
+    def maps(self) -> set[str]:
+        """Return the maps that memories, withdrawn or not, are in; `''` for one without a name."""
+        return {map_id for (_, map_id), _ in self.table.names["space"].counts(self.is_present)}
+
     def parents(self) -> Mapping[str, str]:
         """Return the tag above each tag that has one."""
         return {tag: parent for tag, parent in self.snapshot.read_once(tag_rows.parents).items() if parent}

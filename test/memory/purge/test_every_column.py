@@ -46,14 +46,14 @@ NO_TEXT = {
     "note_folders": {"name", "path", "collection", "error"},
     "path_points": {"session_id"},
     "areas": {"map_id", "frame_id", "polygons", "updated_at", "uuid", "origin"},
-    "occupancy_grids": {"frame_id", "digest", "cells", "uuid", "origin"},
+    "occupancy_grids": {"digest", "cells", "uuid", "origin"},
     "deleted": {"uuid"},
     "epochs": {"epoch"},
     "note_files": {"path", "collection", "stamp", "digest", "error"},
     "note_texts": {"text"},
 }  # fmt: skip
 # Tables that SQLite and its extensions keep; the raw bytes of the file are searched for these.
-INTERNAL = ("sqlite_", "memories_fts_", "positions_rtree", "objects_rtree")
+INTERNAL = ("sqlite_", "memories_fts_", "objects_rtree")
 
 
 def columns(connection: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -123,7 +123,10 @@ def sighting(memory: RobotMemory, second: int, label: str, mark: str, **others: 
 
 
 def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memory: OpenMemory) -> None:
-    memory = open_memory(map_id=f"{MARK}map", object_confusions=f"{MARK}chair = {MARK}stool", recall_log_texts=True)
+    memory = open_memory(
+        map_id=f"{MARK}map", memory_frame=f"{MARK}frame", object_confusions=f"{MARK}chair = {MARK}stool",
+        recall_log_texts=True,
+    )  # fmt: skip
     lab = f"{MARK}collection"
     session = memory.start_session(context(""), collection=lab).session_id
     first = memory.learn(f"{MARK} one holds it with 5 N", context("a"), f"{MARK}session", lab, **fields("a")).memory_id
@@ -144,7 +147,7 @@ def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memor
     memory.parameters = kept.changed(collection=lab)
     memory.maps.save(
         OccupancyGrid(
-            map_id=f"{MARK}map", frame_id="map", resolution=1.0, origin=Origin(0, 0), width=5, height=1,
+            map_id=f"{MARK}map", frame_id=f"{MARK}frame", resolution=1.0, origin=Origin(0, 0), width=5, height=1,
             cells=bytes(5),
         )
     )  # fmt: skip

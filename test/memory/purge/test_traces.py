@@ -73,7 +73,7 @@ def test_neither_text_nor_vector_nor_position_stays_in_the_file(open_memory: Ope
     memory.flush()
     path = memory.path
     there = found(path, needles())
-    of_numbers = {"kept vector[0]", "x as double", "thing x rounded as float", "data"}
+    of_numbers = {"kept vector[0]", "x as text", "thing x as double", "data"}
     assert {*WORDS, *SEEN, *OLD, CHINESE, *of_numbers} <= there
     done = memory.purge(ids=ids)
     assert done.memories == 2

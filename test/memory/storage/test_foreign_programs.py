@@ -71,7 +71,7 @@ def test_a_program_without_our_functions_reads_and_copies_everything(
 ) -> None:
     database.write(text_rows.index_waiting).result()
     tables = [name for (name,) in stranger.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
-    assert {"memories", "objects", "memories_fts", "positions_rtree"} <= {*tables}
+    assert {"memories", "objects", "memories_fts", "objects_rtree"} <= {*tables}
     for table in tables:
         stranger.execute(f"SELECT * FROM {table}").fetchall()
     assert stranger.execute("SELECT rowid FROM memories_fts WHERE memories_fts MATCH 'mug'").fetchall() == [(1,), (2,)]

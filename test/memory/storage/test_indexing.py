@@ -96,7 +96,7 @@ STEPS = st.one_of(
     st.tuples(st.just("fail"), MEMORIES),
 )
 DERIVED = (
-    "memories_fts", "words", "memory_tags", "positions", "positions_rtree", "objects_rtree", "vectors", "memories_vec",
+    "memories_fts", "words", "memory_tags", "objects_rtree", "vectors", "memories_vec",
     "similar_facts", "contradictions", "group_members",
 )  # fmt: skip
 
@@ -241,7 +241,7 @@ def test_an_unchanged_index_is_left_alone(database: Database) -> None:
 
     database.write(move).result()
     written = {sql.split()[1] for sql in traced if sql.startswith("UPDATE")}
-    assert written == {"memories", "positions", "positions_rtree"}
+    assert written == {"memories"}
     assert not [sql for sql in traced if sql.startswith(("INSERT", "DELETE", "REPLACE"))]
     assert database.write(check).result() == 1
 

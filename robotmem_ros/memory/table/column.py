@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
+from functools import reduce
 from itertools import islice
 from typing import Any
 
@@ -27,6 +28,8 @@ Coded = tuple[Sequence[Any], Array]
 _SPARE = 1024
 _PART = 128
 """Rows in each part of a column; the least of every part is looked at."""
+_FEW = 4
+"""So many values are sooner compared one by one than looked up."""
 _UNUSED = 4096
 """So many values more than rows, of which no row has most, are too many."""
 
@@ -100,8 +103,9 @@ class Column:
     def one_of(self, values: Iterable[Any]) -> Mask:
         """Tell which rows have one of some values."""
         numbers = [number for value in values if (number := self._numbers.get(key_of(value))) is not None]
-        if len(numbers) == 1:
-            return np.asarray(self.codes == numbers[0])
+        if len(numbers) <= _FEW:
+            nothing = np.zeros(len(self.codes), bool)
+            return reduce(np.logical_or, (self.codes == number for number in numbers), nothing)
         return self._holding(np.isin(np.arange(len(self.values)), numbers))
 
     def where(self, holds: Callable[[Any], bool]) -> Mask:

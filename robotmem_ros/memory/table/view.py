@@ -32,6 +32,7 @@ class View:
     def __init__(self, table: Table, snapshot: Snapshot) -> None:
         self.table, self.snapshot = table, snapshot
         self._counted: dict[str, Column] = {}
+        self._confidences: dict[float, Floats] = {}
 
     @property
     def ids(self) -> Ids:
@@ -81,10 +82,11 @@ class View:
 
     def confidence(self, rate: float) -> Floats:
         """Return the confidence of each now, with the rate of the parameter: each rate and age is computed once."""
-        decay, days = self.table.names["decay"], overview(self.snapshot).lived_days
-        factors = [_factor(rate, own, day, category, days) for own, day, category in decay.values]
-        confidence: Floats = self.stored_confidence * np.array([*factors, 1.0]).take(decay.codes)
-        return confidence
+        if rate not in self._confidences:
+            decay, days = self.table.names["decay"], overview(self.snapshot).lived_days
+            factors = [_factor(rate, own, day, category, days) for own, day, category in decay.values]
+            self._confidences[rate] = self.stored_confidence * np.array([*factors, 1.0]).take(decay.codes)
+        return self._confidences[rate]
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return what follows from this very table, and is computed once."""

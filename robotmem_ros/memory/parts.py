@@ -199,7 +199,7 @@ class Parts:
     def _index_texts(self) -> bool:
         # The last texts, after a while in which too few came to be indexed with them.
         with self.database.snapshot() as snapshot:
-            has_waiting = any(text_rows.waiting(snapshot))
+            has_waiting = bool(text_rows.waiting(snapshot))
         if has_waiting:
             self.database.write(text_rows.index_waiting, background=True).result()
         return False

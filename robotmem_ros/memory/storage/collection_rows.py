@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ..models import Kind
-from . import text_rows
 from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction
 
@@ -23,17 +22,6 @@ _KINDS = (Kind.FACT, Kind.PERCEPTION, Kind.NOTE)
 _SIZES = """
     SELECT name, facts + perceptions + notes, notes FROM collections WHERE name IN (SELECT value FROM json_each(?))
 """
-_STATISTICS = """
-    SELECT coalesce(sum(memories), 0), coalesce(sum(words), 0), (
-        SELECT json_group_object(word, n) FROM (
-            SELECT word, sum(memories) AS n FROM words
-            WHERE collection_id IN (SELECT id FROM collections WHERE {these})
-            AND word IN (SELECT value FROM json_each(?1)) GROUP BY word
-        )
-    ) FROM collections WHERE {these}
-"""
-_OF_THESE = _STATISTICS.format(these="name IN (SELECT value FROM json_each(?2))")
-_OF_ALL = _STATISTICS.format(these="true")
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
@@ -66,20 +54,3 @@ def sizes(snapshot: Snapshot, names: Iterable[str]) -> dict[str, tuple[int, int]
     return snapshot.read_once(
         lambda snapshot: {name: (size, notes) for name, size, notes in snapshot.rows(_SIZES, (key,))}, ("sizes", key)
     )
-
-
-def frequencies(
-    snapshot: Snapshot, words: Iterable[str], collections: Sequence[str]
-) -> tuple[int, int, dict[str, int]]:
-    """Count over some collections, or over all: memories, words, and the memories that hold each of some words."""
-    words = {*words}
-    arguments = (json.dumps([*words]), *((json.dumps(collections),) if collections else ()))
-    memories, total, counts = snapshot.row(_OF_THESE if collections else _OF_ALL, arguments)
-    frequencies = Counter[str](json.loads(counts))
-    _, names, texts = text_rows.waiting(snapshot)
-    for name, text in zip(names, texts, strict=True):
-        if name in collections or not collections:
-            text_words = text.split()
-            total += len(text_words) - text_rows.BARS
-            frequencies.update(words.intersection(text_words))
-    return memories, total, frequencies

@@ -41,14 +41,6 @@ _WRONG_COUNTS = """
         <> (c.facts, c.perceptions, c.notes, c.memories, c.vectors)
     UNION ALL SELECT name FROM collections WHERE memories <> 0 AND name NOT IN (SELECT collection FROM actual)
 """
-_VOCABULARY = "CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'memories_fts', 'row')"
-_WRONG_WORDS = """
-    WITH indexed AS (SELECT term, doc FROM temp.vocabulary WHERE length(CAST(term AS BLOB)) < 32768),
-    counted AS (SELECT word, sum(memories) FROM words WHERE length(CAST(word AS BLOB)) < 32768 GROUP BY word)
-    SELECT (SELECT count(*) FROM (SELECT * FROM indexed EXCEPT SELECT * FROM counted))
-    + (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM indexed))
-"""
-"""FTS5 cuts words of 32,768 bytes and more."""
 _FUTURE = """
     SELECT (SELECT count(*) FROM memories WHERE observed_at > ?1), (SELECT max(observed_at) FROM memories),
     (SELECT count(*) FROM lived_days), (SELECT count(*) FROM lived_days WHERE day > ?1 / ?2)
@@ -106,13 +98,6 @@ def _wrong_counts(snapshot: Snapshot) -> Iterator[str]:
     names = [name for (name,) in snapshot.rows(_WRONG_COUNTS)]
     if names:
         yield f"counts: those of {', '.join(map(repr, names[:_MOST]))} are wrong"
-    snapshot.rows(_VOCABULARY)
-    try:
-        (words,) = snapshot.row(_WRONG_WORDS)
-    finally:
-        snapshot.rows("DROP TABLE temp.vocabulary")
-    if words:
-        yield f"words: the counts of {words:,} words are wrong"
 
 
 @contextmanager

@@ -153,8 +153,7 @@ CREATE TABLE collections (
     perceptions INTEGER NOT NULL DEFAULT 0,  -- active ones
     notes INTEGER NOT NULL DEFAULT 0,  -- active ones
     vectors INTEGER NOT NULL DEFAULT 0,  -- active memories that have one
-    memories INTEGER NOT NULL DEFAULT 0,  -- inactive ones included
-    words INTEGER NOT NULL DEFAULT 0  -- of the texts of all of them
+    memories INTEGER NOT NULL DEFAULT 0  -- inactive ones included
 );
 
 
@@ -186,19 +185,13 @@ CREATE TABLE memory_texts (
 );
 -- FTS5 takes the words as they are: its tokenizer `ascii` knows all characters outside of ASCII as parts of words. It
 -- gets the texts of some dozen memories at once: those up to `indexed_texts` of the settings, and the rest within a
--- minute. The same holds for `words`, and for `collections.words`.
+-- minute.
 CREATE VIRTUAL TABLE memories_fts USING fts5(
     content, human_summary, scope_files, scope_entities,
     content = 'memory_texts', content_rowid = 'id', tokenize = 'ascii', columnsize = 0
 );
--- In how many memories of each collection a word stands, inactive ones included, as in `collections`. By collection
--- first: what is stored together changes the same few pages.
-CREATE TABLE words (
-    collection_id INTEGER NOT NULL,
-    word TEXT NOT NULL,
-    memories INTEGER NOT NULL,
-    PRIMARY KEY (collection_id, word)
-) WITHOUT ROWID;
+-- The words of the text index, and in how many memories each stands, inactive ones included. It has no rows of its own.
+CREATE VIRTUAL TABLE memories_fts_words USING fts5vocab('memories_fts', 'row');
 
 -- The postings of the memories in ranges of ids, made from the text index, so that a start need not read all texts. No
 -- two ranges overlap. A block that is damaged or lost is made anew; a purge drops those that are out of step.

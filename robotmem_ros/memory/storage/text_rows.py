@@ -1,13 +1,12 @@
 """Write and read the texts of the text index and their changes; keep postings.
 
-A text is stored with its memory. FTS5 gets it, and its words are counted, together with the next ones: the words of one
-text alone change five pages. Who searches reads the few texts that are behind.
+A text is stored with its memory. FTS5 gets it together with the next ones: the words of one text alone change five
+pages.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,37 +20,21 @@ from .snapshot import Snapshot, Transaction, json_array
 _Texts = tuple[str, str, str, str]
 """Texts of a memory as they are indexed, in the order of the columns."""
 _Entry = tuple[Any, ...]
-"""The collection, the id and the texts of a memory."""
+"""The id and the texts of a memory."""
 _COLUMNS = "content, human_summary, scope_files, scope_entities"
 _READ_TEXTS = f"SELECT t.id, {_COLUMNS} FROM json_each(?) AS j CROSS JOIN memory_texts AS t ON t.id = j.value"
 ENTRIES = f"SELECT id, {_COLUMNS} FROM memory_texts WHERE id {{ids}}"
 """The texts of memories, see `indexing.Index`."""
 _WAITING = 64
-"""Number of texts that are indexed together; fewer are read by a search in a tenth of a millisecond."""
+"""Number of texts that are indexed together."""
 _INDEXED = "(SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'indexed_texts')"
 """The last memory that FTS5 has, in SQL."""
-_SIZES = "UPDATE collections SET words = words + ?2 WHERE name = ?1"
-# One statement for all collections: SQLite copies the pages that a statement of many rows changes, and with each of
-# them goes through all copies of the transaction.
-_WORDS = """
-    INSERT INTO words (collection_id, word, memories)
-    SELECT c.id, w.key, w.value FROM json_each(?) AS j
-    CROSS JOIN collections AS c ON c.name = j.key CROSS JOIN json_each(j.value) AS w WHERE true
-    ON CONFLICT DO UPDATE SET memories = memories + excluded.memories
-"""
-_HAS_CHINESE = """
-    SELECT 1 FROM collections AS c CROSS JOIN words AS w
-    WHERE w.collection_id = c.id AND w.word >= '\u4e00' AND w.word < '\ua000' LIMIT 1
-"""
-_UNUSED_WORDS = """
-    DELETE FROM words WHERE collection_id = (SELECT id FROM collections WHERE name = ?)
-    AND word IN (SELECT value FROM json_each(?)) AND memories = 0
-"""
+_HAS_CHINESE = "SELECT 1 FROM memories_fts_words WHERE term >= '\u4e00' AND term < '\ua000' LIMIT 1"
 _NOTE_CHANGE = f"UPDATE memories SET text_revision = {revisions.NEXT} WHERE id IN (SELECT value FROM json_each(?))"
 
 _TEXT = "t.content || ' | ' || t.human_summary || ' | ' || t.scope_files || ' | ' || t.scope_entities AS text"
 _TEXTS_OF = f"SELECT t.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memory_texts AS t ON t.id = j.value"
-_BEHIND = f"FROM memory_texts AS t CROSS JOIN memories AS m ON m.id = t.id WHERE t.id > {_INDEXED}"
+_BEHIND = f"FROM memory_texts AS t WHERE t.id > {_INDEXED} ORDER BY t.id"
 BARS = 3
 """Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
 _IN_STEP = """
@@ -70,7 +53,7 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
     transaction.insert(f"memory_texts (id, {_COLUMNS})", "(?, ?, ?, ?, ?)", [(key, *texts[key]) for key in texts])
     last = indexed(transaction)
     before, after = (
-        [(row.collection, row.id, *of[row.id]) for row in rows if row.id <= last and row.id in of]
+        [(row.id, *of[row.id]) for row in rows if row.id <= last and row.id in of]
         for rows, of in ((old, outdated), (new, texts))
     )
     if before or after:
@@ -82,11 +65,11 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
 
 
 def index_waiting(transaction: Transaction) -> None:
-    """Index the texts that the index lacks, and count their words."""
-    waiting = transaction.rows(f"SELECT m.collection, t.id, t.{_COLUMNS.replace(', ', ', t.')} {_BEHIND} ORDER BY t.id")
+    """Index the texts that the index lacks."""
+    waiting = transaction.rows(f"SELECT t.id, {_COLUMNS} {_BEHIND}")
     if waiting:
         _exchange_indexed(transaction, (), waiting)
-        transaction.execute("UPDATE settings SET value = ? WHERE name = 'indexed_texts'", (waiting[-1][1],))
+        transaction.execute("UPDATE settings SET value = ? WHERE name = 'indexed_texts'", (waiting[-1][0],))
 
 
 def indexed(snapshot: Snapshot) -> int:
@@ -94,16 +77,16 @@ def indexed(snapshot: Snapshot) -> int:
     return int(snapshot.row(f"SELECT {_INDEXED}")[0])
 
 
-def waiting(snapshot: Snapshot) -> list[list[Any]]:
-    """Return the memories whose texts are not indexed yet, by id, their collections and texts; they are read once."""
-    return snapshot.read_once(_read_waiting)
+def waiting(snapshot: Snapshot) -> dict[int, str]:
+    """Return the texts that are not indexed yet, by memory, ascending."""
+    return dict(zip(*snapshot.columns(f"SELECT t.id, {_TEXT} {_BEHIND}", (), "id", "text"), strict=True))
 
 
 def clear(transaction: Transaction) -> None:
     """Empty the text index, whatever is in it."""
     for sql in (
         "DELETE FROM memory_texts", "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
-        "DELETE FROM words", "DELETE FROM text_blocks", "UPDATE collections SET words = 0",
+        "DELETE FROM text_blocks",
         "UPDATE settings SET value = 0 WHERE name = 'indexed_texts'",
     ):  # fmt: skip
         transaction.execute(sql)
@@ -127,31 +110,10 @@ def _texts(row: IndexedRow) -> _Texts:
     )
 
 
-def _read_waiting(snapshot: Snapshot) -> list[list[Any]]:
-    sql = f"SELECT t.id, m.collection, {_TEXT} {_BEHIND} ORDER BY t.id"
-    return snapshot.columns(sql, (), "id", "collection", "text")
-
-
 def _exchange_indexed(transaction: Transaction, old: Sequence[_Entry], new: Sequence[_Entry]) -> None:
     delete, insert = f"memories_fts (memories_fts, rowid, {_COLUMNS})", f"memories_fts (rowid, {_COLUMNS})"
-    transaction.insert(delete, "('delete', ?, ?, ?, ?, ?)", [columns for _, *columns in old])
-    transaction.insert(insert, "(?, ?, ?, ?, ?)", [columns for _, *columns in new])
-    sizes, frequencies = Counter[str](), defaultdict[str, Counter[str]](Counter)
-    for sign, entries in ((-1, old), (1, new)):
-        # Memories of one collection with the same texts are counted together.
-        for (collection, *columns), number in Counter((name, *texts) for name, _, *texts in entries).items():
-            words = " ".join(columns).split()
-            sizes[collection] += sign * number * len(words)
-            for word in {*words}:
-                frequencies[collection][word] += sign * number
-    transaction.executemany(_SIZES, sizes.items())
-    changes = {name: {word: n for word, n in counts.items() if n} for name, counts in frequencies.items()}
-    if any(changes.values()):
-        transaction.execute(_WORDS, (json.dumps(changes, ensure_ascii=False),))
-    fewer = {name: [word for word, n in counts.items() if n < 0] for name, counts in changes.items()}
-    transaction.executemany(
-        _UNUSED_WORDS, [(name, json.dumps(words, ensure_ascii=False)) for name, words in fewer.items() if words]
-    )
+    transaction.insert(delete, "('delete', ?, ?, ?, ?, ?)", old)
+    transaction.insert(insert, "(?, ?, ?, ?, ?)", new)
 
 
 def count(snapshot: Snapshot) -> int:
@@ -161,7 +123,7 @@ def count(snapshot: Snapshot) -> int:
 
 def has_chinese(snapshot: Snapshot) -> bool:
     """Return whether a text has a Chinese character of the common ones, as Japanese texts have."""
-    return snapshot.row(_HAS_CHINESE) is not None or any(map(has_han, waiting(snapshot)[2]))
+    return snapshot.row(_HAS_CHINESE) is not None or any(map(has_han, waiting(snapshot).values()))
 
 
 def failure(snapshot: Snapshot) -> str:

@@ -91,7 +91,6 @@ def rebuild_all(transaction: Transaction) -> None:
         if target.clear is not None:
             rebuild(transaction, target)
     vector_rows.delete_unused(transaction)
-    text_rows.note_changes(transaction)
 
 
 INDEXES = (

@@ -59,7 +59,6 @@ CREATE TABLE memories (
     -- Identity and change: see "Feed"
     uuid BLOB NOT NULL,
     revision INTEGER NOT NULL,
-    text_revision INTEGER NOT NULL DEFAULT 0,  -- that last changed its indexed texts; 0 if they are as they came
     origin BLOB,
     adopted INTEGER NOT NULL DEFAULT 0,  -- whether another file made it: then its UUID does not have this id in it
     created_at TEXT NOT NULL,  -- when it was stored
@@ -72,11 +71,6 @@ CREATE TABLE memories (
     perception_data BLOB  -- NULL if there is none
 );
 CREATE INDEX idx_mem_observed ON memories (observed_at);
--- The days on which memories have faded that decay by the parameter, and a day without end for all others.
-CREATE INDEX idx_mem_evidence ON memories (
-    CASE WHEN decay_rate IS NULL AND category NOT IN ('constraint', 'hazard', 'preference') THEN evidence_day
-    ELSE 1000000000 END
-);
 CREATE INDEX idx_mem_collection ON memories (collection, revision);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX idx_mem_category ON memories (category) WHERE category <> '';
@@ -88,8 +82,6 @@ CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by 
 -- Few memories as a rule, which are counted off where all are counted from an index.
 CREATE INDEX idx_mem_inactive ON memories (collection) WHERE status <> 'active';
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
--- For the postings: the revision of an object changes with each sighting, and its texts seldom do.
-CREATE INDEX idx_mem_text_revision ON memories (text_revision) WHERE text_revision > 0;
 -- For the list of the most used.
 CREATE INDEX idx_mem_used ON memories (access_count) WHERE access_count > 0;
 
@@ -192,16 +184,6 @@ CREATE VIRTUAL TABLE memories_fts USING fts5(
 );
 -- The words of the text index, and in how many memories each stands, inactive ones included. It has no rows of its own.
 CREATE VIRTUAL TABLE memories_fts_words USING fts5vocab('memories_fts', 'row');
-
--- The postings of the memories in ranges of ids, made from the text index, so that a start need not read all texts. No
--- two ranges overlap. A block that is damaged or lost is made anew; a purge drops those that are out of step.
-CREATE TABLE text_blocks (
-    low INTEGER PRIMARY KEY,  -- the range begins behind this id
-    high INTEGER NOT NULL,
-    revision INTEGER NOT NULL,  -- the last one before the texts were read
-    memories INTEGER NOT NULL,
-    postings BLOB NOT NULL  -- packed by postings.py
-);
 
 
 -- Table in RAM ---------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from ..errors import PurgeUnfinishedError
-from . import block_rows, purge_rows, text_rows, unused_bytes
+from . import block_rows, purge_rows, unused_bytes
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk_room import is_full
 from .file_size import give_back, to_give_back
@@ -45,7 +45,6 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
     transaction = Transaction(connection)
     try:
         purge_rows.delete_names(transaction)
-        text_rows.drop_blocks(transaction, only_outdated=True)
         block_rows.drop_outdated(transaction)
         for copy in copies(path):
             copy.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Write and read the texts of the text index and their changes; keep postings.
+"""Write and read the texts of the text index.
 
 A text is stored with its memory. FTS5 gets it together with the next ones: the words of one text alone change five
 pages.
@@ -13,7 +13,6 @@ from typing import Any
 from ..errors import StorageError
 from ..text.letters import has_han
 from ..text.tokens import indexed_text
-from . import revisions
 from .indexed_row import IndexedRow, Rows
 from .snapshot import Snapshot, Transaction, json_array
 
@@ -30,19 +29,12 @@ _WAITING = 64
 _INDEXED = "(SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'indexed_texts')"
 """The last memory that FTS5 has, in SQL."""
 _HAS_CHINESE = "SELECT 1 FROM memories_fts_words WHERE term >= '\u4e00' AND term < '\ua000' LIMIT 1"
-_NOTE_CHANGE = f"UPDATE memories SET text_revision = {revisions.NEXT} WHERE id IN (SELECT value FROM json_each(?))"
 
 _TEXT = "t.content || ' | ' || t.human_summary || ' | ' || t.scope_files || ' | ' || t.scope_entities AS text"
 _TEXTS_OF = f"SELECT t.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memory_texts AS t ON t.id = j.value"
 _BEHIND = f"FROM memory_texts AS t WHERE t.id > {_INDEXED} ORDER BY t.id"
 BARS = 3
 """Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
-_IN_STEP = """
-    {memories} = (SELECT count(*) FROM memory_texts WHERE id > {low} AND id <= {high}) AND NOT EXISTS (
-        SELECT 1 FROM memories INDEXED BY idx_mem_text_revision
-        WHERE text_revision > 0 AND text_revision > {revision} AND +id > {low} AND +id <= {high}
-    )
-"""
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
@@ -60,8 +52,6 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
         _exchange_indexed(transaction, before, after)
     if max(texts, default=0) - last >= _WAITING:
         index_waiting(transaction)
-    if changed_ids := texts.keys() & outdated.keys():
-        transaction.execute(_NOTE_CHANGE, (json_array(changed_ids),))
 
 
 def index_waiting(transaction: Transaction) -> None:
@@ -86,15 +76,9 @@ def clear(transaction: Transaction) -> None:
     """Empty the text index, whatever is in it."""
     for sql in (
         "DELETE FROM memory_texts", "INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')",
-        "DELETE FROM text_blocks",
         "UPDATE settings SET value = 0 WHERE name = 'indexed_texts'",
     ):  # fmt: skip
         transaction.execute(sql)
-
-
-def note_changes(transaction: Transaction) -> None:
-    """Note that the texts of all memories may have changed, for what follows them."""
-    transaction.execute(f"UPDATE memories SET text_revision = {revisions.NEXT}")
 
 
 def _read_texts(snapshot: Snapshot, rows: Rows) -> list[tuple[int, str, str, str, str]]:
@@ -138,9 +122,3 @@ def failure(snapshot: Snapshot) -> str:
 def texts_of(snapshot: Snapshot, ids: Iterable[int]) -> dict[int, str]:
     """Read the indexed texts of some memories, by memory, ascending; bars between texts keep phrases apart."""
     return dict(zip(*snapshot.columns(_TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
-
-
-def drop_blocks(transaction: Transaction, *, only_outdated: bool = False) -> None:
-    """Drop the kept blocks, or only those with traces of deleted or changed texts."""
-    outdated = f"NOT ({_IN_STEP.format(low='low', high='high', revision='text_blocks.revision', memories='memories')})"
-    transaction.execute(f"DELETE FROM text_blocks WHERE {outdated if only_outdated else 'true'}")

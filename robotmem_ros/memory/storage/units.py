@@ -40,7 +40,7 @@ PARTS = {
 LINKS = {"neighbours": "neighbours", "contradictions": "contradictions", "similar": "similar_facts"}
 """Tables of links between two memories, by the names of their lists."""
 _LOCAL = {
-    "text_key", "label_key", "content_hash", "evidence_day", "superseded_by", "text_revision", "origin", "adopted",
+    "text_key", "label_key", "content_hash", "evidence_day", "superseded_by", "origin", "adopted",
     "digest", "terms",
 }  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""

@@ -75,7 +75,7 @@ def test_the_status_finds_a_damaged_text_index_without_a_recall(tmp_path: Path, 
 
 
 def test_a_damaged_page_that_neither_search_reads_changes_no_result(tmp_path: Path) -> None:
-    with RobotMemory(damaged(tmp_path / "memory.db", "idx_mem_text_revision"), embedder=WordVectors()) as memory:
+    with RobotMemory(damaged(tmp_path / "memory.db", "idx_mem_observed"), embedder=WordVectors()) as memory:
         result = memory.recall("red box 7", n=5)
         assert (len(result), result.mode, result.reason) == (5, Mode.HYBRID, "")
 

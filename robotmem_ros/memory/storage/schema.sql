@@ -73,14 +73,9 @@ CREATE TABLE memories (
 CREATE INDEX idx_mem_observed ON memories (observed_at);
 CREATE INDEX idx_mem_collection ON memories (collection, revision);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
-CREATE INDEX idx_mem_category ON memories (category) WHERE category <> '';
-CREATE INDEX idx_mem_label_key ON memories (label_key) WHERE label_key <> '';
-CREATE INDEX idx_mem_text_key ON memories (text_key);
 CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
 -- Without this index, each delete would read the whole table for memories that the deleted one superseded.
 CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
--- Few memories as a rule, which are counted off where all are counted from an index.
-CREATE INDEX idx_mem_inactive ON memories (collection) WHERE status <> 'active';
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
 -- For the list of the most used.
 CREATE INDEX idx_mem_used ON memories (access_count) WHERE access_count > 0;

@@ -65,10 +65,6 @@ class Measures(NamedTuple):
             measures.words[rows, : part.words.shape[1]] |= part.words
         return measures
 
-    def nearest_first(self) -> Measures:
-        """Return them by their similarity, the greatest first and equals newest first."""
-        return self.rows(np.lexsort((-self.ids, -self.cosine)))
-
     def by_id(self, values: Floats) -> Scores:
         """Return a value of each memory by its id."""
         return dict(zip(self.ids.tolist(), values.tolist(), strict=True))

@@ -181,11 +181,17 @@ class Database:
         except StorageError as error:
             if self._is_interrupted:
                 raise MemoryClosedError from error
+            if loss := self._loss():
+                raise StorageError(self._reading, OSError(loss)) from error
             raise
         except (sqlite3.Error, *MALFORMED) as cause:
             if self._is_interrupted:
                 raise MemoryClosedError from cause
-            raise StorageError(self._reading, cause) from cause
+            raise StorageError(self._reading, OSError(loss) if (loss := self._loss()) else cause) from cause
+
+    def _loss(self) -> str:
+        # What happened to the file while it was open, which SQLite tells as a file that cannot be opened.
+        return self._guard.happened() if self._guard is not None else ""
 
     def back_up(self, path: Path) -> None:
         """Copy the database into a new, complete file, while writing goes on.

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -77,6 +77,12 @@ def contents(path: Path) -> set[str]:
         return {found.memory.content for found in memory.recall("cup", n=1000)}
 
 
+def read_at_once(memory: RobotMemory, readers: int, held: ExitStack) -> None:
+    """Let many read at the same time."""
+    for _ in range(readers):
+        held.enter_context(memory.parts.database.snapshot())
+
+
 def remove(path: Path) -> None:
     """Remove a file alone."""
     path.unlink()
@@ -127,6 +133,15 @@ def test_it_is_noticed_without_any_write(tmp_path: Path) -> None:
         path.unlink()
         wait_for(lambda: list(tmp_path.glob("memory.saved-*.db")))
         wait_for(lambda: "the file was taken away" in reason(memory))
+
+
+def test_a_reader_that_cannot_open_the_file_says_that_it_was_taken_away(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory, ExitStack() as held:
+        memory.save_perception("a red cup")
+        path.unlink()
+        with pytest.raises(StorageError, match=r"could not read .*: the file was taken away while it was open"):
+            read_at_once(memory, 100, held)  # connections that are open already read on
 
 
 def test_a_file_that_is_put_back_takes_all_again(tmp_path: Path) -> None:

@@ -26,11 +26,6 @@ class LabelRules(NamedTuple):
         """Return the largest distance between two sightings of the same object, in metres."""
         return self.radii.get(label_key(label), self.default_radius)
 
-    @property
-    def greatest_radius(self) -> float:
-        """Return the greatest radius of any label, in metres."""
-        return max((self.default_radius, *self.radii.values()))
-
     def labels(self, label: str) -> frozenset[str]:
         """Return the keys of a label and of all labels that it may be confused with."""
         key = label_key(label)

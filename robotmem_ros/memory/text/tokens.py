@@ -105,22 +105,6 @@ def words_of(plain: PlainText, pieces: Iterable[scripts.Piece]) -> list[WrittenW
     return [word for piece in pieces for word in (_of_word if piece.kind == "word" else _of_run)(plain, piece)]
 
 
-def any_of(words: Iterable[str]) -> str:
-    """Return the FTS5 expression that matches one word or more; every word is quoted, so none is an operator."""
-    return " OR ".join(map(_quote, words))
-
-
-def all_of(words: Iterable[str]) -> str:
-    """Return the FTS5 expression that matches all of the words, of phrases too: words with a space between two."""
-    return " AND ".join(map(_quote, words))
-
-
-def holds_all(terms: Iterable[str], indexed: str) -> bool:
-    """Return whether an indexed text contains all of some words or phrases."""
-    indexed = f" {indexed} "
-    return all(f" {term} " in indexed for term in terms)
-
-
 def plain_text(text: str) -> str:
     """Return a text without function words of one letter, letter case, and what is optional in its spelling."""
     plain = _with_points_and_signs(fold(without_function_letters(compose(text))))
@@ -160,10 +144,6 @@ def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
     yield from characters
     if len(characters) > 1:
         yield from scripts.pairs(characters)
-
-
-def _quote(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
 
 
 @lru_cache(maxsize=16_384)  # most words of a text stood in others before

@@ -56,8 +56,10 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
 
 
 def opened(path: Path, clock: Clock) -> RobotMemory:
-    """Open a memory by a clock."""
-    return RobotMemory(path / "memory.db", embedding_model="", clock=clock, session_maintenance=False)
+    """Open a memory by a clock, and wait for maintenance: a clock that jumps is seen by the next write."""
+    memory = RobotMemory(path / "memory.db", embedding_model="", clock=clock, session_maintenance=False)
+    memory.flush()
+    return memory
 
 
 def lived(path: Path, machine: Machine) -> int:

@@ -86,12 +86,12 @@ def _make(folder: Path, recipe: Recipe) -> None:
 def _use(arguments: argparse.Namespace) -> None:
     if not arguments.model:
         raise CommandError("model: name the one whose vectors the memory shall have; `robotmem model list` lists some")
-    told = 0
+    last_notice = 0
 
     def progress(done: int, total: int) -> None:
-        nonlocal told
-        if done >= told + _NOTICE_EVERY:
-            told = done
+        nonlocal last_notice
+        if done >= last_notice + _NOTICE_EVERY:
+            last_notice = done
             write_notice(f"model: {done:,} of {total:,} memories have their vector\n")
 
     with open_memory(arguments.db, with_model=True, embedding_model=arguments.model) as memory:

@@ -83,10 +83,10 @@ def download(requirements: Iterable[str], into: Path, progress: Callable[[str], 
     pip = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, "TMPDIR": str(into)}
     )
-    told = 0
+    megabytes_shown = 0
     while (said := _output(pip)) is None:
-        if (here := _megabytes(into)) > told:
-            told = here
+        if (here := _megabytes(into)) > megabytes_shown:
+            megabytes_shown = here
             progress(f"{here} MB are here")
     if pip.returncode != 0:
         msg = "pip could not download it; run this again once the package index can be reached"

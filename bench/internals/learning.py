@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.learning.alike import AlikeFacts
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
 from robotmem_ros.memory.learning.comparison import (
+    AlikeFacts,
     Neighbours,
     candidates_of,
     contradicted_among,

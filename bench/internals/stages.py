@@ -28,7 +28,7 @@ from robotmem_ros.memory.table.column import Floats, bound
 from robotmem_ros.memory.table.tables import Tables
 from robotmem_ros.memory.table.view import View
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
-from robotmem_ros.memory.text.analysis import analyse
+from robotmem_ros.memory.text.tokens import analyse
 
 __all__ = [
     "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",

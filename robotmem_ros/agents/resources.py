@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..memory.areas import read_areas
 from ..memory.errors import RobotMemoryError, shown
-from ..memory.learning.taxonomy import load_taxonomy
+from ..memory.learning.classification import load_taxonomy
 from ..memory.validation import expanded_path
 from .desk import Desk
 from .tools import status

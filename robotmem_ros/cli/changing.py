@@ -13,7 +13,7 @@ from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
 from ..memory.models import MemoryUpdate
-from ..memory.retention.retention import Report
+from ..memory.retention import Report
 from ..memory.sessions.consolidation import Group
 from ..memory.storage.purge_rows import Purged
 from ..replay import load_config

@@ -13,7 +13,7 @@ from ..fleet import scope
 from ..memory.batch import Batch
 from ..memory.config.parameters import Parameters
 from ..memory.search.request import Scope
-from ..memory.text.graphemes import beginning
+from ..memory.text.letters import beginning
 from ..replay import load_config
 from .command import DATABASE, FLEET_URL, Command, CommandError, fleet_url, open_memory, option, table
 from .export_file import read_parts, rewrite_without

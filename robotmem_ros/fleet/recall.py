@@ -36,7 +36,7 @@ from ..memory.search.scoring import (
     scoring_steps,
 )
 from ..memory.storage.traits import Traits
-from ..memory.text.analysis import Analysis, analyse
+from ..memory.text.tokens import Analysis, analyse
 from . import searches
 from .ask import FROM, NEWEST_FIRST, ROBOTS, Asker, ask, memory
 from .batches import lexeme, quote, vector_text

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from ..memory.models import Memory
 from ..memory.search.timeline import SNIPPET, TimelineEntry, TimelineQuery
-from ..memory.text.graphemes import beginning
+from ..memory.text.letters import beginning
 from .ask import FROM, NEWEST_FIRST, Asker, ask, memory
 from .conditions import Sql, all_of, confidence
 from .connection import Connection

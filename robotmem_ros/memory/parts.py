@@ -26,7 +26,7 @@ from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .objects.objects import Objects
 from .purge.purge import PurgeFinisher
-from .retention.retention import Retention
+from .retention import Retention
 from .search.recall import Recall
 from .search.reranking import Reranker
 from .search.usage import UsageRecorder

@@ -46,7 +46,7 @@ from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting, why_no_sighting
 from .parts import Parts
 from .purge.purge import finish, parse_selection, plan, purge
-from .retention.retention import Report
+from .retention import Report
 from .search.counts import DEFAULT_N, Counts, parse_counts, read_counts
 from .search.density import Density, read_density
 from .search.details import MemoriesInFull, parse_ids, read_details

@@ -21,9 +21,9 @@ from ..storage import Database, fact_rows, model_rows, object_rows, rows, tag_ro
 from ..storage.snapshot import Transaction
 from ..table.tables import Tables
 from ..text.statement import statement
-from .alike import AlikeFacts
 from .classification import Classifier
 from .comparison import (
+    AlikeFacts,
     Compared,
     Neighbours,
     can_merge,

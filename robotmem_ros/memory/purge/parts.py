@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..config.parameters import Parameters
-from ..learning.alike import AlikeFacts
-from ..learning.comparison import Neighbours
+from ..learning.comparison import AlikeFacts, Neighbours
 from ..learning.learning import link_again
 from ..learning.repetition import COMPARED, fact_versions, given_tags
 from ..storage import contribution_rows, fact_rows, purge_rows, rows, sighting_rows

@@ -15,7 +15,7 @@ from ..storage import vector_rows
 from ..storage.overview import overview
 from ..table.column import Mask
 from ..table.view import View
-from ..text.analysis import analyse
+from ..text.tokens import analyse
 from .chosen import Chosen
 from .hits import Hit
 from .names import unknown, unsure

@@ -38,7 +38,7 @@ from ..storage.rows import read
 from ..table.column import Floats
 from ..table.tables import Tables
 from ..table.view import View
-from ..text.analysis import analyse
+from ..text.tokens import analyse
 from .chosen import Chosen
 from .fading import ALL_FADED, of_faded
 from .failures import Failures

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..text.graphemes import clusters, one_line
+from ..text.letters import clusters, one_line
 from ..text.tokens import WrittenWord, written_words
 
 LENGTH = 160

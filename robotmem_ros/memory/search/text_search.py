@@ -17,7 +17,7 @@ from ..config.parameters import Parameters
 from ..table.column import Floats, Mask, Rows
 from ..table.view import View
 from ..table.words import Found
-from ..text.analysis import Analysis
+from ..text.tokens import Analysis
 from .bm25 import Formula, Statistics
 from .chosen import Chosen
 

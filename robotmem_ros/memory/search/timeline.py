@@ -29,7 +29,7 @@ from ..storage import time_rows
 from ..storage.overview import overview
 from ..table.column import Mask
 from ..table.view import View
-from ..text.graphemes import beginning
+from ..text.letters import beginning
 from .names import check_names, unknown
 from .query import Reader, including, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.embedding.profile import profile_of
-from robotmem_ros.memory.learning.alike import AlikeFacts
-from robotmem_ros.memory.learning.comparison import Compared, Neighbours, contradicted_among, similar_among
+from robotmem_ros.memory.learning.comparison import AlikeFacts, Compared, Neighbours, contradicted_among, similar_among
 from robotmem_ros.memory.learning.learning import _MAX_LINKS, Learned, store_or_merge
 from robotmem_ros.memory.storage import codec, rows, term_rows, vector_rows
 from robotmem_ros.memory.storage.snapshot import Transaction

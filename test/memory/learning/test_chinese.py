@@ -8,9 +8,7 @@ import pytest
 
 from bench.suites.classification import category_of, read_sentences
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.learning.classification import load_classifier
-from robotmem_ros.memory.learning.rules import RULES_FILE, load_rules
-from robotmem_ros.memory.learning.taxonomy import TAXONOMY_FILE
+from robotmem_ros.memory.learning.classification import RULES_FILE, TAXONOMY_FILE, load_classifier, load_rules
 from robotmem_ros.memory.text.entities import QUANTITIES_FILE
 from robotmem_ros.memory.text.letters import simplify
 from robotmem_ros.memory.text.statement import STATEMENT_FILE, statement

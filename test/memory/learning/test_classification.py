@@ -9,9 +9,7 @@ import pytest
 
 from bench.suites.classification import FRESH, category_of, read_sentences
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.learning.classification import load_classifier
-from robotmem_ros.memory.learning.rules import load_rules
-from robotmem_ros.memory.learning.taxonomy import load_taxonomy
+from robotmem_ros.memory.learning.classification import load_classifier, load_rules, load_taxonomy
 
 CATEGORIES = {
     "constraint", "preference", "worldview", "tradeoff", "root_cause", "decision", "revert", "pattern", "architecture",

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
-from robotmem_ros.memory.learning.rules import load_rules
-from robotmem_ros.memory.learning.taxonomy import load_taxonomy
+from robotmem_ros.memory.learning.classification import load_rules, load_taxonomy
 
 from ..conftest import OpenMemory
 

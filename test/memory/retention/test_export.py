@@ -11,7 +11,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.retention.export import ExportError
+from robotmem_ros.memory.retention import ExportError
 
 from ...support.subprocesses import output_of
 from ..conftest import OpenMemory
@@ -90,7 +90,7 @@ def test_an_export_that_fails_leaves_no_part_of_a_line(tmp_path: Path) -> None:
     code = """
 import resource, sys
 from pathlib import Path
-from robotmem_ros.memory.retention.export import ExportError, append
+from robotmem_ros.memory.retention import ExportError, append
 path = Path(sys.argv[1])
 append(path, ["first"], database=Path("memory.db"))
 limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.retention import retention as module
-from robotmem_ros.memory.retention.retention import Report, Retention
+from robotmem_ros.memory import retention as module
+from robotmem_ros.memory.retention import Report, Retention
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.retention_rows import evict, removal_counts
 

@@ -20,7 +20,7 @@ from robotmem_ros.memory.search.text_search import TextSearch
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.table.tables import Tables
 from robotmem_ros.memory.table.view import View
-from robotmem_ros.memory.text.analysis import analyse
+from robotmem_ros.memory.text.tokens import analyse
 
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")
 RARE = ("zebra", "quartz")

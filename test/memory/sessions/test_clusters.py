@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.sessions.clusters import Words, clusters
+from robotmem_ros.memory.sessions.consolidation import Words, clusters
 from robotmem_ros.memory.text.statement import jaccard
 
 

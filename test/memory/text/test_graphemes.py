@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.text import tokens
-from robotmem_ros.memory.text.graphemes import beginning, clusters
+from robotmem_ros.memory.text.letters import beginning, clusters
 from robotmem_ros.memory.text.scripts import has_icu
 from robotmem_ros.memory.text.tokens import written_words
 

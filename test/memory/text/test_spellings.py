@@ -10,9 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.text.analysis import analyse
 from robotmem_ros.memory.text.letters import compose, fold
-from robotmem_ros.memory.text.tokens import indexed_text, query_words, without_function_letters
+from robotmem_ros.memory.text.tokens import analyse, indexed_text, query_words, without_function_letters
 
 from ..conftest import OpenMemory
 

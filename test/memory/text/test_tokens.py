@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.text import scripts
-from robotmem_ros.memory.text.analysis import analyse
-from robotmem_ros.memory.text.tokens import (
-    indexed_piece,
-    indexed_text,
-    plain_text,
-    query_words,
-)
+from robotmem_ros.memory.text.tokens import analyse, indexed_piece, indexed_text, plain_text, query_words
 
 from ...support.subprocesses import output_of, without
 from ..conftest import OpenMemory

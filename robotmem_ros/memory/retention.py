@@ -2,28 +2,35 @@
 
 Recall never waits for it: readers see the database as it was before or after a step. Other writers wait for one step at
 most, and retention pauses after each as long as it took, and while writes wait.
+
+What is about to be deleted is appended to a file of JSON lines, if one is named. The lines are on disk before the
+memories are deleted. After a crash between the two, a memory is listed twice.
 """
 
 from __future__ import annotations
 
 import heapq
+import json
+import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ..background import piecewise
-from ..clocks import comparable_since, uptime
-from ..config.budgets import Budget, Measure
-from ..config.parameters import Parameters
-from ..interrupts import Event
-from ..models import Kind
-from ..storage import Database, lived_days, path_rows, sighting_rows
-from ..storage.file_size import cut_file, give_back, limit_log, to_give_back
-from ..storage.retention_rows import (
+from .background import piecewise
+from .clocks import comparable_since, uptime
+from .config.budgets import Budget, Measure
+from .config.parameters import Parameters
+from .errors import RobotMemoryError
+from .interrupts import Event
+from .models import Kind
+from .storage import Database, lived_days, path_rows, sighting_rows, units
+from .storage.file_size import cut_file, give_back, limit_log, to_give_back
+from .storage.retention_rows import (
     EvictionCandidate,
     count_removed,
     evict,
@@ -32,10 +39,9 @@ from ..storage.retention_rows import (
     note_opening,
     overhead,
 )
-from ..storage.rows import last_id
-from ..storage.snapshot import Snapshot, Transaction
-from ..validation import expanded_path
-from .export import append, lines
+from .storage.rows import last_id
+from .storage.snapshot import Snapshot, Transaction
+from .validation import expanded_path
 
 T = TypeVar("T")
 _BATCH, _STEP = 1000, 16
@@ -295,3 +301,48 @@ def halvings(counts: Mapping[int, int], budget: int, excluded_ids: Collection[in
             yield memory_id, left_out
             total -= left_out
             heapq.heappush(longest, (count + left_out, memory_id))
+
+
+class ExportError(RobotMemoryError):
+    """The memories to be deleted could not be written, and so they stay."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(
+            f"retention_export: {str(path)!r} cannot be written ({reason}); until it can, nothing is removed"
+        )
+
+
+def lines(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[str]:
+    """Return memories as JSON, in the order of the ids; missing ids are skipped."""
+    return [json.dumps(row, ensure_ascii=False) for row in units.memories(snapshot, memory_ids)]
+
+
+def append(path: Path, records: Sequence[str], *, database: Path) -> None:
+    """Append lines to a file for its owner alone; when this returns, they are on disk.
+
+    Raises:
+        ExportError: the file cannot be written, or is one of the database.
+    """
+    try:
+        # Opening a file of SQLite and closing it drops its locks, and writing to it destroys it.
+        if any(_is_same(path, Path(f"{database}{suffix}")) for suffix in ("", "-wal", "-shm")):
+            raise ExportError(path, "it is the database")
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "ab", buffering=0) as file:
+            length = file.tell()
+            data = "".join(f"{line}\n" for line in records).encode()
+            try:
+                while data:
+                    data = data[file.write(data) :]
+                os.fsync(descriptor)
+            except OSError:
+                # Half a line would spoil the next line.
+                file.truncate(length)
+                raise
+    except OSError as cause:
+        raise ExportError(path, cause.strerror or str(cause)) from cause
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    return first.exists() and second.exists() and first.samefile(second)

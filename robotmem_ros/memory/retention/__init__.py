@@ -1,1 +1,0 @@
-"""Budgets of a memory, and which memories go when one is exceeded."""

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.conditions.comparison import OPERATORS, OWN_FIELDS
-from robotmem_ros.memory.search.filters import JOINS
+from robotmem_ros.memory.conditions.comparison import JOINS, OPERATORS, OWN_FIELDS
 
 from .support.docs import PAGES, ROOT, TEXT
 

@@ -16,9 +16,8 @@ from robotmem_ros.agents.prompts import PROMPTS
 from robotmem_ros.agents.tools import BY_NAME
 from robotmem_ros.memory import Mode, Parameters, RobotMemory
 from robotmem_ros.memory.argument import arguments_of
-from robotmem_ros.memory.conditions.comparison import OPERATORS
+from robotmem_ros.memory.conditions.comparison import JOINS, OPERATORS
 from robotmem_ros.memory.embedding.embedder import Embedder
-from robotmem_ros.memory.search.filters import JOINS
 
 from .support import published
 from .support.docs import PAGES, ROOT

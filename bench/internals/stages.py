@@ -16,12 +16,10 @@ from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.embedding.profile import profile_of
 from robotmem_ros.memory.search import measures, scoring
-from robotmem_ros.memory.search.bm25 import Statistics
-from robotmem_ros.memory.search.chosen import Chosen
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.search.selection import select
-from robotmem_ros.memory.search.text_search import TextSearch
+from robotmem_ros.memory.search.selection import Chosen, select
+from robotmem_ros.memory.search.text_search import Statistics, TextSearch
 from robotmem_ros.memory.search.vector_search import VectorSearch
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.table.column import Floats, bound

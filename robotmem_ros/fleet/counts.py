@@ -8,7 +8,7 @@ from ..memory.areas import Area
 from ..memory.conditions.attributes import Collections
 from ..memory.conditions.spatial import InAreas
 from ..memory.search.counts import Count, CountField, CountQuery
-from ..memory.search.places import pose_field
+from ..memory.search.names import pose_field
 from .ask import FROM, Asker, ask
 from .connection import Connection
 

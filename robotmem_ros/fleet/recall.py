@@ -18,13 +18,10 @@ from uuid import UUID
 from ..memory.conditions.places import POSITION, Place
 from ..memory.embedding.profile import profile_of
 from ..memory.models import Vector
-from ..memory.search.bm25 import Statistics
-from ..memory.search.fading import ALL_FADED, of_faded
-from ..memory.search.hits import Hit, ScoreExplanation, ScorePart
 from ..memory.search.query import Query
-from ..memory.search.reasons import not_relevant
+from ..memory.search.reasons import ALL_FADED, not_relevant, of_faded
 from ..memory.search.recall import EQUAL, NEARLY
-from ..memory.search.result import Mode, RecallResult
+from ..memory.search.result import Hit, Mode, RecallResult, ScoreExplanation, ScorePart
 from ..memory.search.scoring import (
     ADD,
     Parts,
@@ -35,6 +32,7 @@ from ..memory.search.scoring import (
     relevance,
     scoring_steps,
 )
+from ..memory.search.text_search import Statistics
 from ..memory.storage.traits import Traits
 from ..memory.text.tokens import Analysis, analyse
 from . import searches

@@ -27,9 +27,8 @@ from .opening import open_memory
 from .robot_memory import RobotMemory
 from .search.counts import Count
 from .search.details import MemoriesInFull, MemoryDetails
-from .search.hits import Hit
 from .search.note_lines import NoteLines, NotesState
-from .search.result import BriefMemory, Mode, RecallResult
+from .search.result import BriefMemory, Hit, Mode, RecallResult
 from .search.timeline import Timeline, TimelineEntry
 from .status import Status
 from .storage.purge_rows import Purged

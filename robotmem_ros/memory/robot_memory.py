@@ -47,8 +47,7 @@ from .objects.sightings import is_sighting, why_no_sighting
 from .parts import Parts
 from .purge.purge import finish, parse_selection, plan, purge
 from .retention import Report
-from .search.counts import DEFAULT_N, Counts, parse_counts, read_counts
-from .search.density import Density, read_density
+from .search.counts import DEFAULT_N, Counts, Density, parse_counts, read_counts, read_density
 from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.query import parse_query
 from .search.request import DEADLINE, MAX_DEADLINE, MAX_ENTRIES, Names, RecallRequest, Scope, TimelineRequest, Where

@@ -14,7 +14,7 @@ from .storage.connection import exposure
 from .storage.overview import overview
 from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
-from .table.products import HAS_NUMKONG, NUMKONG_MISSING
+from .table.vectors import HAS_NUMKONG, NUMKONG_MISSING
 from .text import scripts
 
 _MODES = {

@@ -11,8 +11,7 @@ from pydantic import Field
 from ..memory import Finding, RobotMemory, Status
 from ..memory.doctor import worst
 from ..memory.intake_report import Intake, IntakeReport, TopicReport
-from ..memory.search.counts import Count, CountField
-from ..memory.search.density import MAX_BINS
+from ..memory.search.counts import MAX_BINS, Count, CountField
 from ..memory.search.request import DEADLINE, MAX_N
 from ..memory.search.timeline import entry_of
 from ..memory.storage.recall_rows import LoggedRecall, UsedMemory

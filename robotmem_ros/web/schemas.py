@@ -24,7 +24,7 @@ from pydantic import (
 from ..memory.models import Change, Memory, Session, Sighting
 from ..memory.search import result
 from ..memory.search.details import MemoryDetails
-from ..memory.search.hits import Hit, ScoreExplanation, ScorePart
+from ..memory.search.result import Hit, ScoreExplanation, ScorePart
 from ..memory.search.timeline import TimelineEntry
 
 _TIME_SCHEMA = {"type": "string", "pattern": "^-?[0-9]{1,19}$", "description": "Nanoseconds since the epoch."}

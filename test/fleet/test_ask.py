@@ -21,8 +21,8 @@ from robotmem_ros.memory import Kind, RobotMemory
 from robotmem_ros.memory.conditions.condition import Condition
 from robotmem_ros.memory.conditions.spatial import distance
 from robotmem_ros.memory.errors import InvalidFieldError
-from robotmem_ros.memory.search.fading import of_faded
 from robotmem_ros.memory.search.query import Query
+from robotmem_ros.memory.search.reasons import of_faded
 from robotmem_ros.memory.search.selection import complete
 
 from ..support.clock import Clock

@@ -10,8 +10,7 @@ import numpy as np
 from ..fellow_robots import with_others
 from ..models import Kind
 from ..text.normal_form import label_key
-from .columns import Mask, Table
-from .condition import Condition, Row
+from .condition import Condition, Mask, Row, Table
 from .decay import DEFAULT_CONFIDENCE, Decay
 
 

@@ -27,7 +27,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .sql import Sql
+
+class Sql(NamedTuple):
+    """An expression over the alias `m` of memories, and the arguments of its placeholders."""
+
+    sql: str
+    arguments: tuple[object, ...] = ()
+
 
 LATEST_DAY = "(SELECT coalesce(max(n), 0) FROM lived_days)"
 """The number of the latest lived day in SQL; 0 if there is none. A statement reads it once."""

@@ -11,8 +11,7 @@ import numpy as np
 from ..areas import Area
 from ..validation import MAX_COORDINATE
 from .attributes import Collections
-from .columns import Floats, Mask, Table
-from .condition import Condition, Row
+from .condition import Condition, Floats, Mask, Row, Table
 from .places import AREA_PATH, POSITION, Field, Place, Point
 
 NEVER = -1
@@ -100,7 +99,7 @@ class SinceLastVisit(Condition):
     collections: Collections
     """Collections whose memories tell of visits."""
     end: int = NEVER
-    """When the last visit ended: what only the memories together tell, see `visits.py`."""
+    """When the last visit ended: what only the memories together tell, see `search/selection.py`."""
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory was observed after it."""

@@ -26,7 +26,7 @@ from ..models import Kind
 from ..storage import table_rows
 from ..table.column import Rows
 from ..text.normal_form import digest
-from .chosen import Chosen
+from .selection import Chosen
 
 Point = Sequence[float]
 MAX_FOLDED_IDS = 100

@@ -25,7 +25,7 @@ from ..conditions.attributes import (
     Tags,
     Window,
 )
-from ..conditions.comparison import Compare
+from ..conditions.comparison import Compare, parse_filter
 from ..conditions.condition import And, Condition, Not
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..conditions.places import Place
@@ -36,8 +36,7 @@ from ..errors import InvalidFieldError
 from ..models import Kind
 from ..text.normal_form import label_key, tag_key
 from ..validation import ALL_COLLECTIONS
-from .filters import parse_filter
-from .places import is_object, parse_corners, parse_place, pose_field
+from .names import is_object, parse_corners, parse_place, pose_field
 from .request import MAX_N, NEARBY, Names, RecallRequest
 
 T = TypeVar("T")

@@ -27,12 +27,10 @@ from ..storage.traits import read_traits
 from ..table.column import Floats, Mask, Rows, bound
 from ..table.vectors import Similarities, VectorsUnreadError
 from ..table.view import View
-from .chosen import Chosen
 from .failures import Failures
-from .hits import ScoreExplanation, ScorePart
 from .measures import Measures, Scores
 from .reasons import not_relevant
-from .result import Mode
+from .result import Mode, ScoreExplanation, ScorePart
 from .scoring import (
     ADD,
     Gain,
@@ -49,6 +47,7 @@ from .scoring import (
     rrf_depth,
     scoring_steps,
 )
+from .selection import Chosen
 from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
 from .text_search import TextSearch
 from .vector_search import VectorSearch

@@ -1,8 +1,13 @@
-"""Sentences for the `reason` of a result: unknown names, what was left out, and why nothing was found."""
+"""Sentences for the `reason` of a result: unknown names, what was left out, and why nothing was found.
+
+If the caller of a recall names no bound of confidence, faded memories are left out if anything fresh matches, and the
+reason counts them. If nothing fresh does, they are the result.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -16,13 +21,21 @@ from ..storage.overview import overview
 from ..table.column import Mask
 from ..table.view import View
 from ..text.tokens import analyse
-from .chosen import Chosen
-from .hits import Hit
 from .names import unknown, unsure
 from .query import Query
-from .result import Mode, RecallResult
-from .selection import select
+from .result import Hit, Mode, RecallResult
+from .selection import Chosen, select
 from .text_search import TextSearch
+
+ALL_FADED = "nothing fresh matches: what is returned has faded"
+"""Reason of a result of faded memories."""
+
+
+def of_faded(query: Query) -> Query | None:
+    """Return the same query of faded memories; None if the caller names a bound of confidence."""
+    conditions = tuple(part.instead() if isinstance(part, Confidence) else part for part in query.conditions)
+    return None if conditions == query.conditions else replace(query, conditions=conditions)
+
 
 _MAX_NAMES = 3
 """Unknown names that are told at most."""

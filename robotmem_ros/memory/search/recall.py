@@ -39,22 +39,39 @@ from ..table.column import Floats
 from ..table.tables import Tables
 from ..table.view import View
 from ..text.tokens import analyse
-from .chosen import Chosen
-from .fading import ALL_FADED, of_faded
 from .failures import Failures
 from .folding import MAX_FOLDED_IDS, Folding, Group
-from .hits import Hit, ScoreExplanation
-from .names import check_names, notes
-from .places import unknown_positions
+from .names import check_names, notes, unknown_positions
 from .query import Query
 from .ranking import RankedMemories, Ranking
-from .reasons import left_out, may_have_faded, unconfirmed, why_nothing, without_position
+from .reasons import ALL_FADED, left_out, may_have_faded, of_faded, unconfirmed, why_nothing, without_position
 from .reranking import CANDIDATES, Reranker
-from .result import Mode, RecallResult
+from .result import Hit, Mode, RecallResult, ScoreExplanation
 from .scoring import normalise
-from .selection import in_order, select
-from .stopwatch import Stopwatch
+from .selection import Chosen, in_order, select
 from .text_search import TextSearch
+
+
+class Stopwatch:
+    """Measure the stages of one recall for the debug log. Off, it does nothing."""
+
+    def __init__(self, *, is_on: bool) -> None:
+        self.is_on = is_on
+        self._laps: list[tuple[str, float]] = []
+        self._start = self._last = time.perf_counter() if is_on else 0.0
+
+    def lap(self, name: str) -> None:
+        """End a stage; one that is run several times is noted several times."""
+        if self.is_on:
+            now = time.perf_counter()
+            self._laps.append((name, now - self._last))
+            self._last = now
+
+    def __str__(self) -> str:
+        """Tell the stages in their order, and the whole, in milliseconds."""
+        laps = ", ".join(f"{name} {seconds * 1e3:.2f}" for name, seconds in self._laps)
+        return f"{(self._last - self._start) * 1e3:.2f} ms ({laps})"
+
 
 _GROWTH = 4
 """The factor by which each further look goes deeper."""

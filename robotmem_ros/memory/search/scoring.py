@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ..config.parameters import Parameters
 from ..embedding.profile import Curve
 from ..storage.traits import Traits
-from .hits import ScorePart
 from .measures import Floats, Measures, Scores
+from .result import ScorePart
 
 Parts = defaultdict[int, list[ScorePart]]
 """Effects of the steps, by memory id."""

@@ -13,8 +13,8 @@ from ..storage import codec, vector_rows
 from ..table.column import Floats, Rows
 from ..table.vectors import Similarities
 from ..table.view import View
-from .chosen import Chosen
 from .measures import cosines
+from .selection import Chosen
 
 
 class VectorSearch:

@@ -25,8 +25,7 @@ from typing import NamedTuple
 
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..models import Session
-from ..search.hits import Hit
-from ..search.result import RecallResult
+from ..search.result import Hit, RecallResult
 from ..storage import session_rows
 from ..storage.rows import read, statuses
 from ..storage.snapshot import Snapshot

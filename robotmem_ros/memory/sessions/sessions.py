@@ -19,7 +19,7 @@ from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
 from ..models import ENDED, Session
-from ..search.hits import Hit
+from ..search.result import Hit
 from ..storage import Database, session_rows, session_stats
 from ..storage.session_stats import DecayReport
 from ..storage.snapshot import Snapshot, Transaction

@@ -21,8 +21,7 @@ from ..storage.snapshot import Snapshot, Transaction
 from ..storage.table_rows import Place, key
 from ..storage.term_rows import HEAD, FactTerms, TermRow, numbers_in
 from .column import Numbers
-from .segment import are_among
-from .words import Words
+from .words import Words, are_among
 
 Ids = npt.NDArray[np.int64]
 _ROUNDING = 1e-9

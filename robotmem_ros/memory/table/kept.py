@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..models import Kind
 from ..text import tokens
 from .column import Array, Coded
-from .segment import Segment
+from .words import Segment
 
 Ids = npt.NDArray[np.int64]
 

@@ -21,9 +21,8 @@ from ..storage.table_rows import Piece, Place
 from . import kept
 from .column import Column, Mask, Numbers, Rows
 from .kept import Block
-from .segment import are_among
 from .vectors import Vectors, VectorsUnreadError
-from .words import Words
+from .words import Words, are_among
 
 Ids = npt.NDArray[np.int64]
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Kinds
-from ..conditions.columns import Points
-from ..conditions.condition import ABSENT, Condition
+from ..conditions.condition import ABSENT, Condition, Points
 from ..conditions.decay import UNFADING
 from ..conditions.places import POSITION, Field
 from ..storage import table_rows, tag_rows

@@ -1,16 +1,210 @@
-"""The words of all rows: which rows hold them, and how often."""
+"""The words of all rows: which rows hold them, how often, and where, in postings that are never changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, reduce
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .column import Floats, Mask, Numbers, Rows
-from .segment import SPAN, Postings, Segment, are_among
+from ..storage.text_rows import BARS
+from ..storage.vector_rows import text_digest
+from .column import Array, Floats, Mask, Numbers, Rows
+
+SPAN = (1 << 16) - 1
+"""Greatest number of rows in a segment. A row's number in it, its doc, takes the upper half of a place."""
+_FREQUENT, _MASKS = 8, 16
+"""A word of more than one in so many rows is held as a mask, too, once it was asked for; and so many at most."""
+_DENSE = 8
+"""To look a doc up takes as long as to count so many places."""
+
+Docs = npt.NDArray[np.intp]
+code = lru_cache(maxsize=1 << 16)(text_digest)
+"""The number that stands for a word; two words of a million agree with a probability of 3 in 100 million."""
+_BAR = code("|")
+
+
+class Postings(NamedTuple):
+    """The docs that hold a word, or words one behind the other, ascending."""
+
+    docs: Docs
+    repeats: Docs
+    """Docs that hold it more than once."""
+    counts: npt.NDArray[np.int64]
+    """Number of its places in each doc of `repeats`."""
+    mask: Mask | None = None
+    """Whether each doc holds it, if many do: that is quicker to add than `docs`."""
+
+    def add_to(self, sums: Floats, weight: float) -> None:
+        """Add a weight to the sum of each doc that holds it."""
+        if self.mask is None:
+            sums[self.docs] += weight
+        else:
+            sums += weight * self.mask
+
+    def hold(self, docs: Docs) -> Mask:
+        """Tell which of some docs hold it."""
+        return are_among(docs, self.docs) if self.mask is None else self.mask[docs]
+
+    def only(self, docs: Mask) -> Postings:
+        """Return those of some docs."""
+        is_repeated = docs[self.repeats]
+        return Postings(self.docs[docs[self.docs]], self.repeats[is_repeated], self.counts[is_repeated])
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """The postings of some rows."""
+
+    rows: Rows
+    """Ascending; a doc is a position in them."""
+    codes: npt.NDArray[np.int64]
+    """The words, ascending, see `code`."""
+    starts: npt.NDArray[np.uint32]
+    """Where in `places` those of each word begin; and their end."""
+    places: Array
+    """Where each word stands, ascending by word and by place: the doc, then the number of the word in the text."""
+    _frequent: dict[str, Postings] = field(default_factory=dict, kw_only=True)
+
+    @classmethod
+    def of(cls, rows: Rows, texts: Sequence[str]) -> tuple[Segment, npt.NDArray[np.int64]]:
+        """Make the segment of some rows, SPAN at most, from their indexed texts; with the number of words of each."""
+        words = [text.split() for text in texts]
+        sizes = np.fromiter(map(len, words), np.int64, len(words))
+        codes = np.fromiter(map(code, chain.from_iterable(words)), np.int64, int(sizes.sum()))
+        return cls.of_codes(rows, codes, sizes), sizes - BARS
+
+    @classmethod
+    def of_codes(cls, rows: Rows, codes: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Segment:
+        """Make the segment of some rows, SPAN at most, from the codes of their words, `sizes` of each row."""
+        docs = np.repeat(np.arange(len(rows)), sizes)
+        offsets = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        is_word = codes != _BAR
+        wide = int(sizes.max(initial=0)) >= SPAN
+        return cls._sorted(rows, codes[is_word], docs[is_word], offsets[is_word], wide=wide)
+
+    @classmethod
+    def merged(cls, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
+        """Return the segment of those docs of some segments that masks tell, none of a row twice."""
+        if not parts:
+            return cls.of(np.empty(0, np.intp), [])[0]
+        kept = np.concatenate([part.rows[mask] for part, mask in parts])
+        rows = np.sort(kept)
+        pieces = [part._words_of(mask, np.searchsorted(rows, part.rows)) for part, mask in parts]
+        codes, docs, offsets = map(np.concatenate, zip(*pieces, strict=True))
+        return cls._sorted(rows, codes, docs, offsets, wide=any(part.is_wide for part, _ in parts))
+
+    @classmethod
+    def _sorted(cls, rows: Rows, codes: Array, docs: Array, offsets: Array, *, wide: bool) -> Segment:
+        places = docs.astype(np.int64) << 32 | offsets
+        order = np.lexsort((places, codes))
+        codes = codes[order]
+        firsts = np.flatnonzero(np.concatenate((np.ones(min(len(codes), 1), bool), codes[1:] != codes[:-1])))
+        if not wide:
+            places = (docs.astype(np.uint32) << np.uint32(16)) | offsets.astype(np.uint32)
+        return cls(rows, codes[firsts], np.append(firsts, len(codes)).astype(np.uint32), places[order])
+
+    @property
+    def is_wide(self) -> bool:
+        """Tell whether a text has more words than half a place can number."""
+        return self.places.dtype == np.int64
+
+    def postings(self, words: Sequence[str]) -> Postings:
+        """Return the docs in which some words stand one behind the other."""
+        if len(words) > 1:
+            return self._postings_at(self._starts_of(words))
+        if (known := self._frequent.get(words[0])) is not None:
+            return known
+        postings = self._postings_at(self._places_of(words[0]))
+        if len(postings.docs) * _FREQUENT > len(self.rows):
+            mask = np.zeros(len(self.rows), bool)
+            mask[postings.docs] = True
+            postings = postings._replace(mask=mask)
+            if len(self._frequent) >= _MASKS:
+                self._frequent.clear()
+            self._frequent[words[0]] = postings
+        return postings
+
+    def count_all(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Count in each doc the places of some words, given by their codes."""
+        at = np.searchsorted(self.codes, codes)
+        at = at[self.codes.take(at, mode="clip") == codes] if len(self.codes) else at[:0]
+        if not len(at):
+            return np.zeros(len(self.rows), np.int64)
+        runs = map(slice, self.starts[at].tolist(), self.starts[at + 1].tolist())
+        return np.bincount(np.concatenate([self.places[run] for run in runs]) >> self._bits, minlength=len(self.rows))
+
+    def counts(self, terms: Iterable[Sequence[str]], docs: Docs) -> npt.NDArray[np.int64]:
+        """Count how often the words of each term stand one behind the other, by row, in each of some docs."""
+        bounds = np.left_shift((docs, docs + 1), self._bits).astype(self.places.dtype)
+        return np.array([self._counts(self._starts_of(words), bounds, docs) for words in terms], np.int64)
+
+    def holding(self, terms: Sequence[str]) -> Docs:
+        """Return the docs that contain all of some words, and phrases with a space between two words, ascending."""
+        words = sorted({word for term in terms for word in term.split()}, key=lambda word: len(self._places_of(word)))
+        parts = [*([word] for word in words[1:]), *(term.split() for term in terms if " " in term)]
+        first = self._postings_at(self._places_of(words[0])).docs
+        return reduce(lambda docs, term: docs[self.counts([term], docs)[0] > 0], parts, first)
+
+    def _counts(self, places: Array, bounds: Array, docs: Docs) -> Array:
+        if len(places) < _DENSE * len(docs):
+            of_docs: Array = np.bincount((places >> self._bits).astype(np.intp), minlength=len(self.rows))
+            return np.asarray(of_docs[docs])
+        first, end = places.searchsorted(bounds)
+        counts: Array = end - first
+        return counts
+
+    def _words_of(self, mask: Mask, numbers: Rows) -> tuple[Array, Array, Array]:
+        # The words of some docs: their codes, the new numbers of their docs, and where they stand in these.
+        docs = (self.places >> self._bits).astype(np.intp)
+        is_kept = mask[docs]
+        low = self.places.dtype.type((1 << int(self._bits)) - 1)
+        starts = self.starts.astype(np.intp)
+        codes = np.repeat(self.codes, starts[1:] - starts[:-1])
+        return codes[is_kept], numbers[docs[is_kept]], (self.places & low)[is_kept]
+
+    @property
+    def _bits(self) -> Any:
+        return self.places.dtype.type(4 * self.places.itemsize)
+
+    def _places_of(self, word: str) -> Array:
+        at = int(np.searchsorted(self.codes, code(word)))
+        is_known = at < len(self.codes) and self.codes[at] == code(word)
+        places: Array = self.places[self.starts[at] : self.starts[at + 1]] if is_known else self.places[:0]
+        return places
+
+    def _starts_of(self, words: Sequence[str]) -> Array:
+        # From the rarest word to the others. No text is so long that a place before its first word is one of another.
+        places = [self._places_of(word) for word in words]
+        rarest = min(range(len(words)), key=lambda at: len(places[at]))
+        starts: Array = places[rarest] - places[rarest].dtype.type(rarest)
+        for at, other_places in enumerate(places):
+            if at != rarest and len(starts):
+                starts = starts[are_among(starts + starts.dtype.type(at), other_places)]
+        return starts
+
+    def _postings_at(self, places: Array) -> Postings:
+        docs = (places >> self._bits).astype(np.intp)
+        is_first = np.ones(len(docs), bool)
+        np.not_equal(docs[1:], docs[:-1], out=is_first[1:])
+        if is_first.all():
+            return Postings(docs, docs[:0], docs[:0])
+        firsts = np.flatnonzero(is_first)
+        counts = np.diff(np.append(firsts, len(docs)))
+        return Postings(docs[firsts], docs[firsts[counts > 1]], counts[counts > 1])
+
+
+def are_among(numbers: Array, targets: Array) -> Mask:
+    """Tell which of some numbers are among others, which are ascending."""
+    if not len(targets):
+        return np.zeros(len(numbers), bool)
+    are: Mask = targets.take(np.searchsorted(targets, numbers), mode="clip") == numbers
+    return are
+
 
 _RATIO = 4
 """A segment is taken into the next one if it has less than this many times as many rows."""

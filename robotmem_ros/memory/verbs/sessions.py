@@ -11,7 +11,7 @@ from .. import validation
 from ..argument import Json
 from ..errors import InvalidFieldError, RobotMemoryError, SessionNotFoundError
 from ..models import Session
-from ..search.hits import Hit
+from ..search.result import Hit
 from ..sessions.consolidation import Consolidation
 from ..sessions.proactive import Recall, Subject, find, proactive
 from ..sessions.sessions import SessionReport, SessionStart, new_session

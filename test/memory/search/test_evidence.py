@@ -9,7 +9,7 @@ import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.bounds import MAX_NAMES, MAX_QUERY, MAX_TAGS
-from robotmem_ros.memory.search.filters import MAX_COMPARISONS, MAX_DEPTH
+from robotmem_ros.memory.conditions.comparison import MAX_COMPARISONS, MAX_DEPTH
 
 from ...support.embedders import WordVectors
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import Hit, InvalidFieldError, RobotMemory
-from robotmem_ros.memory.search.hits import ScorePart
+from robotmem_ros.memory.search.result import ScorePart
 
 from ...support.embedders import WordVectors
 

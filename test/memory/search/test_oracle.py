@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RecallResult, RobotMemory, Timeline
-from robotmem_ros.memory.search.fading import of_faded
-from robotmem_ros.memory.search.hits import ScorePart
+from robotmem_ros.memory.search.reasons import of_faded
 from robotmem_ros.memory.search.request import TimelineRequest
+from robotmem_ros.memory.search.result import ScorePart
 
 from ...support.clock import Clock
 from ...support.embedders import WordVectors

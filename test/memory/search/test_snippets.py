@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, RobotMemory
-from robotmem_ros.memory.search.snippets import LENGTH, snippet
+from robotmem_ros.memory.search.result import LENGTH, snippet
 from robotmem_ros.memory.text import tokens
 
 

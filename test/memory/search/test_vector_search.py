@@ -14,7 +14,7 @@ import pytest
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.chosen import Chosen
+from robotmem_ros.memory.search.selection import Chosen
 from robotmem_ros.memory.search.vector_search import VectorSearch
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.snapshot import Transaction

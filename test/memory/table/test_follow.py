@@ -33,7 +33,7 @@ from robotmem_ros.memory.storage import (
     vector_rows,
 )
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
-from robotmem_ros.memory.table import segment, table, vectors
+from robotmem_ros.memory.table import table, vectors
 from robotmem_ros.memory.table.table import Table
 from robotmem_ros.memory.table.tables import Tables
 
@@ -294,7 +294,6 @@ class Life(RuleBasedStateMachine):
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     # Sizes at which a few dozen memories fill several blocks.
-    monkeypatch.setattr(segment, "SPAN", 60)
     monkeypatch.setattr("robotmem_ros.memory.table.words.SPAN", 60)
     monkeypatch.setattr(block_rows, "SPAN", 50)
     monkeypatch.setattr(block_rows, "LEAST", 5)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.table import products as module
-from robotmem_ros.memory.table.products import products
+from robotmem_ros.memory.table import vectors as module
+from robotmem_ros.memory.table.vectors import products
 
 
 @pytest.mark.parametrize("has_numkong", [True, False])

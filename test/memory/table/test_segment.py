@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robotmem_ros.memory.table.segment import SPAN, Segment
+from robotmem_ros.memory.table.words import SPAN, Segment
 
 
 def counted(segment: Segment, term: str) -> dict[int, int]:

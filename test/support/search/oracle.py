@@ -16,8 +16,8 @@ import numpy as np
 from robotmem_ros.memory.conditions.places import Place
 from robotmem_ros.memory.conditions.spatial import Box, Circle, InAreas, distance
 from robotmem_ros.memory.embedding import Vector
-from robotmem_ros.memory.search.fading import of_faded
 from robotmem_ros.memory.search.query import Query
+from robotmem_ros.memory.search.reasons import of_faded
 from robotmem_ros.memory.search.timeline import TimelineQuery
 
 from .conditions import candidates

@@ -299,7 +299,7 @@ def _clock(patient: Patient) -> Seen:
 
 def _purge(patient: Patient) -> Seen:
     with patient.parts.database.snapshot() as snapshot:
-        is_unfinished = purge_rows.is_unfinished(snapshot)
+        is_unfinished = purge_rows.unfinished(snapshot)
     if is_unfinished:
         return Seen(Severity.WARN, "traces of a purge may still be in the file", "robotmem purge --finish")
     return Seen(Severity.OK, "no purge is unfinished")

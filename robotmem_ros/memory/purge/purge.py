@@ -23,8 +23,8 @@ from ..storage.purge_rows import (
     delete_maps,
     delete_path,
     delete_sessions,
-    is_unfinished,
     preview,
+    unfinished,
 )
 from ..storage.secure_erase import check_pages, is_read_elsewhere, secure_erase
 from ..storage.snapshot import Transaction
@@ -122,10 +122,10 @@ def finish(database: Database) -> bool:
         StorageError: the database could not be written, or is damaged.
     """
     with database.snapshot() as snapshot:
-        if not is_unfinished(snapshot):
+        if not unfinished(snapshot):
             return False
         check_pages(snapshot)
-    database.write_alone(partial(secure_erase, path=database.path)).result()
+    database.write_alone(partial(secure_erase, path=database.path, connected=database.connected)).result()
     return True
 
 
@@ -159,7 +159,7 @@ class PurgeFinisher:
             StorageError: the database could not be written.
         """
         with self._database.snapshot() as snapshot:
-            if not is_unfinished(snapshot):
+            if not unfinished(snapshot):
                 self._next_attempt = self._error = None
                 return False
         if self._next_attempt is None:

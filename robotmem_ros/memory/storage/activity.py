@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..clocks import comparable_since, nanoseconds
+from .disk_room import free_bytes
 from .snapshot import Snapshot
 
 _LOCKS = Path("/proc/locks")
@@ -49,10 +48,7 @@ def read_activity(snapshot: Snapshot, path: Path) -> Activity:
     now = time.time_ns()
     created_at, *stamps = snapshot.row(_LAST, {"since": comparable_since(now), "now": now})
     times = [stamp for stamp in (created_at and nanoseconds(created_at), *stamps) if stamp]
-    free = None
-    with suppress(OSError):
-        free = shutil.disk_usage(path.parent).free
-    return Activity(now, max(times, default=None), free, _programs(path))
+    return Activity(now, max(times, default=None), free_bytes(path), _programs(path))
 
 
 def _programs(path: Path) -> tuple[str, ...] | None:

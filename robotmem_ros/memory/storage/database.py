@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -137,6 +137,16 @@ class Database:
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Give a job to the writer that must not run in a transaction; the future holds its result."""
         return self._writing().submit_alone(work)
+
+    @contextmanager
+    def connected(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection of its own for a job that is given to `write_alone`."""
+        with closing(self._connect(read_only=False)) as connection:
+            self._lent.add(connection)
+            try:
+                yield connection
+            finally:
+                self._lent.discard(connection)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:

@@ -63,6 +63,13 @@ class DiskRoom:
         return _SCARCE, _SCARCE
 
 
+def free_bytes(path: Path) -> int | None:
+    """Return the room on the disk of a file; None if it is not known."""
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free
+    return None
+
+
 def reserve_of(total: int) -> int:
     """Return the bytes of a disk of this size that only jobs that free room may use."""
     return min(_RESERVE, total // _SHARE)

@@ -350,18 +350,19 @@ def delete_names(transaction: Transaction) -> None:
 def note_traces(transaction: Transaction) -> None:
     """Note that traces of deleted memories are to be overwritten, and empty the texts of the log of recalls."""
     recall_rows.delete_texts(transaction)
-    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, '1')", (UNFINISHED,))
+    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, hex(randomblob(8)))", (UNFINISHED,))
     block_rows.note_purge(transaction)
 
 
-def note_finished(transaction: Transaction) -> None:
-    """Note that no trace of a deleted memory is left."""
-    transaction.execute("DELETE FROM settings WHERE name = ?", (UNFINISHED,))
+def unfinished(snapshot: Snapshot) -> str:
+    """Return which deletion was the last whose traces may still be in the file; empty if there is none."""
+    row = snapshot.row("SELECT value FROM settings WHERE name = ?", (UNFINISHED,))
+    return str(row[0]) if row else ""
 
 
-def is_unfinished(snapshot: Snapshot) -> bool:
-    """Tell whether traces of deleted memories may still be in the file."""
-    return snapshot.row("SELECT 1 FROM settings WHERE name = ?", (UNFINISHED,)) is not None
+def note_finished(transaction: Transaction, deletion: str) -> None:
+    """Note that no trace is left of anything that was deleted up to the one that `unfinished` named."""
+    transaction.execute("DELETE FROM settings WHERE name = ? AND value = ?", (UNFINISHED, deletion))
 
 
 def _count(snapshot: Snapshot, table: str, condition: tuple[str, tuple[object, ...]]) -> int:

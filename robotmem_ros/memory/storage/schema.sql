@@ -552,7 +552,7 @@ CREATE TABLE openings (
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
 -- migrations.py that made it), `embedding_model`, `next_model`, `tokens` (how its indexes read texts, see
--- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file),
+-- index_schemes.py), `log` (see log_mark), `purge_unfinished` (the last deletion whose traces may still be in the file),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
 -- `last_purge` (the revision of the last transaction that purged something: see block_rows.py),
 -- `intake ...` (what a node reported of its intake, see intake_rows.py).

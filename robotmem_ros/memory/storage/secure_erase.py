@@ -3,29 +3,32 @@
 A deleted row is gone from every table, and SQLite zeroes its bytes (PRAGMA secure_delete). Traces may remain: FTS5
 keeps the words of deleted texts in its segments until they are merged, the nodes of an R*Tree keep the cells they
 had, the gaps inside of pages keep cells that were moved, and the write-ahead log keeps pages as they were. So the text
-index is merged into one segment, the nodes are cleared behind their cells, the log is emptied, and the gaps are zeroed
-where they are. Copies beside the file go as well: backups of migrations.
+index is merged into one segment, the nodes are cleared behind their cells, every page is written anew (VACUUM), and the
+log is emptied into the file. Copies beside the file go as well: backups of migrations.
+
+Each step may be cut off: what is not done yet is known from the settings, and is done again from the beginning.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from ..errors import PurgeUnfinishedError
-from . import block_rows, purge_rows, unused_bytes
+from ..errors import PurgeUnfinishedError, StorageError
+from . import block_rows, purge_rows
 from .connection import IN_MEMORY, INCREMENTAL
-from .disk_room import is_full
-from .file_size import give_back, to_give_back
+from .disk_room import free_bytes, is_full
+from .file_size import file_size, give_back, to_give_back
 from .snapshot import Snapshot, Transaction
 
-_ATTEMPTS = 5
-"""Attempts to lock the file before another process writes to the emptied log."""
+Connected = Callable[[], AbstractContextManager[sqlite3.Connection]]
 _CHECKPOINTS, _PAUSE = 50, 0.02
 """Attempts at a checkpoint while another one runs, and seconds between them."""
+_FRAME_HEADER = 24
+"""Bytes before each page in the log."""
 _NODE_HEADER = 4
 _CELL = 40
 """Bytes of a cell of `objects_rtree`: 8 of a rowid, and 4 of each coordinate; see "file format" in SQLite's rtree.c."""
@@ -34,8 +37,13 @@ COPIES = ("{name}.v*.bak",)
 """Patterns of files beside a database that hold parts of it and are not needed."""
 
 
-def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
-    """Remove the traces of all deleted rows, on a connection without a transaction.
+def secure_erase(connection: sqlite3.Connection, path: Path, connected: Connected) -> None:
+    """Remove the traces of all deleted rows.
+
+    Args:
+        connection: The writer's, without a transaction.
+        path: The database.
+        connected: Opens another connection, since VACUUM needs settings with which the writer's would lose its tables.
 
     Raises:
         PurgeUnfinishedError: another process holds the file, or the disk is full; the rows stay deleted, and this must
@@ -43,26 +51,27 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
         sqlite3.Error: the file could not be written, or is damaged.
     """
     transaction = Transaction(connection)
+    deletion = purge_rows.unfinished(transaction)
+    for copy in copies(path):
+        copy.unlink(missing_ok=True)
     try:
-        purge_rows.delete_names(transaction)
-        block_rows.drop_outdated(transaction)
-        for copy in copies(path):
-            copy.unlink(missing_ok=True)
-        _merge_and_shrink(connection)
-        if str(path) == IN_MEMORY:
-            purge_rows.note_finished(Transaction(connection))
-        else:
-            _zero_gaps(connection, path)
-    except sqlite3.OperationalError as cause:
+        if str(path) != IN_MEMORY:
+            _check_room(connection, path)
+        _delete_derived(connection)
+        if str(path) != IN_MEMORY:
+            _write_anew(connection, path, connected)
+        # What another process has purged since is not overwritten yet.
+        purge_rows.note_finished(transaction, deletion)
+    except (sqlite3.OperationalError, StorageError) as cause:
         if "locked" in str(cause):
             raise PurgeUnfinishedError(path, "another process writes to the file") from cause
         if is_full(cause):
-            raise PurgeUnfinishedError(path, "the disk has no room for its log", "make room") from cause
+            raise _no_room(connection, path) from cause
         raise
 
 
 def check_pages(snapshot: Snapshot) -> None:
-    """Check that the file is sound: on a damaged page, unused bytes could not be told from used bytes.
+    """Check that the file is sound: of a damaged page, not all rows would come into the new one.
 
     Raises:
         sqlite3.Error: it is damaged.
@@ -80,7 +89,7 @@ def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
     (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
     connection.execute("PRAGMA busy_timeout = 0")
     try:
-        return _empty_log(connection)
+        return not _empty_log(connection)
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
 
@@ -93,62 +102,86 @@ def copies(path: Path) -> list[Path]:
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
-    # Returns whether a reader keeps the log from being emptied. SQLite does not wait for a checkpoint of others (-1).
+    # Returns whether the log is empty: no reader needs it. SQLite does not wait for a checkpoint of others (-1).
     for _ in range(_CHECKPOINTS):
         busy, frames, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if not busy or frames >= 0:
             break
         time.sleep(_PAUSE)
-    return bool(busy)
+    return not busy
 
 
-def _merge_and_shrink(connection: sqlite3.Connection) -> None:
+def _check_room(connection: sqlite3.Connection, path: Path) -> None:
+    # Before anything is written: other programs need the last bytes of the disk too.
+    while not _has_room(connection, path):
+        if not _give_back(connection):
+            raise _no_room(connection, path)
+        if not _empty_log(connection):
+            raise _is_read(path)
+
+
+def _give_back(connection: sqlite3.Connection) -> bool:
+    transaction = Transaction(connection)
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        return give_back(transaction, to_give_back(transaction, 0))
+
+
+def _has_room(connection: sqlite3.Connection, path: Path) -> bool:
+    free = free_bytes(path)
+    return free is None or free >= _needed(connection)
+
+
+def _needed(connection: sqlite3.Connection) -> int:
+    # VACUUM writes each page to a file beside the database, and from there to the log.
+    size = file_size(Transaction(connection))
+    return (size.pages - size.free) * (2 * size.page + _FRAME_HEADER)
+
+
+def _no_room(connection: sqlite3.Connection, path: Path) -> PurgeUnfinishedError:
+    needed, free = _needed(connection), free_bytes(path) or 0
+    return PurgeUnfinishedError(path, f"{needed:,} bytes are needed on its disk, and {free:,} are free", "make room")
+
+
+def _delete_derived(connection: sqlite3.Connection) -> None:
+    # What new pages would still have of deleted rows.
+    transaction = Transaction(connection)
+    purge_rows.delete_names(transaction)
+    block_rows.drop_outdated(transaction)
     connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
     connection.create_function("cleared_node", 1, _cleared_node, deterministic=True)
     connection.execute(_CLEAR_NODES)
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'").fetchone():
         connection.execute("DELETE FROM sqlite_stat4")  # samples of values
-    if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
-        # Another program made the file, from a dump for instance. Without a pointer map its gaps cannot be told.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA temp_store = FILE")  # RAM may be too small for a new file
-        connection.execute("VACUUM")
-    transaction = Transaction(connection)
-    while (pages := to_give_back(transaction, None)) and give_back(transaction, pages):
-        pass
 
 
-def _zero_gaps(connection: sqlite3.Connection, path: Path) -> None:
-    for _ in range(_ATTEMPTS):
-        if _empty_log(connection):
-            raise PurgeUnfinishedError(path, "another process reads an older state of the file")
-        # A page cached in RAM would be written with its old gaps.
-        connection.execute("PRAGMA shrink_memory")
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
-            is_still_empty = not Path(f"{path}-wal").stat().st_size
-            if is_still_empty:
-                _run(path)
-                # The commit of this transaction tells other processes that their cached pages are out of date.
-                purge_rows.note_finished(Transaction(connection))
-        if is_still_empty:
-            return
-    raise PurgeUnfinishedError(path, "another process writes to the file")
+def _write_anew(connection: sqlite3.Connection, path: Path, connected: Connected) -> None:
+    if not _empty_log(connection):
+        raise _is_read(path)
+    with connected() as own:
+        # RAM may be too small for all pages, and another disk is neither known to have room nor meant for them.
+        own.execute("PRAGMA temp_store = FILE")
+        own.execute(f"PRAGMA temp_store_directory = {_quoted(path.parent)}")
+        own.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")  # another program may have made the file
+        try:
+            own.execute("VACUUM")
+        finally:
+            own.execute("PRAGMA temp_store_directory = ''")
+    if not _empty_log(connection):
+        raise _is_read(path)
 
 
-def _run(path: Path) -> None:
-    command = [sys.executable, "-I", unused_bytes.__file__, str(path)]
-    try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
-    except OSError as cause:
-        raise PurgeUnfinishedError(path, f"{command[0]!r} could not be started ({cause})", "mend that") from cause
-    except subprocess.CalledProcessError as cause:
-        raise sqlite3.DatabaseError(f"what is deleted could not be overwritten: {cause.stderr.strip()}") from cause
+def _is_read(path: Path) -> PurgeUnfinishedError:
+    return PurgeUnfinishedError(path, "another process reads an older state of the file")
 
 
 def _cleared_node(data: bytes) -> bytes:
     cells = int.from_bytes(data[2:_NODE_HEADER], "big")
     return data[: _NODE_HEADER + cells * _CELL].ljust(len(data), b"\0")
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _escape(name: str) -> str:

@@ -94,6 +94,36 @@ with RobotMemory(folder.parent / "memory.db", embedding_model="") as memory:
         print(error, [file.name for file in folder.iterdir()])
 """
 
+LACK = """
+import re
+import subprocess
+import sys
+from pathlib import Path
+from robotmem_ros.memory import PurgeUnfinishedError, RobotMemory
+from robotmem_ros.memory.storage.secure_erase import is_read_elsewhere
+
+def is_found():
+    return subprocess.run(["grep", "-qa", "zxjvsecre", path, f"{path}-wal"]).returncode == 0
+
+folder = Path(sys.argv[1])
+path, ballast = folder / "memory.db", folder / "ballast"
+with RobotMemory(path, embedding_model="") as memory:
+    secret = memory.learn("qzxjvsecret").memory_id
+    for number in range(29):
+        memory.save_perception(f"a red box {number}", data=bytes(100_000))
+    memory.flush()
+    memory.parts.database.write_alone(is_read_elsewhere).result()
+    ballast.write_bytes(bytes(5 << 20))
+    try:
+        memory.purge(ids=[secret])
+    except PurgeUnfinishedError as error:
+        numbers = re.findall("([0-9,]+) (?:bytes|are free)", str(error))
+        needed, free = (int(number.replace(",", "")) for number in numbers)
+        assert is_found(), error
+        ballast.write_bytes(bytes((5 << 20) - (needed - free) - 8192))
+    print(memory.finish_purge(), is_found(), memory.status().memories)
+"""
+
 
 def small_disk(folder: Path, size: str = "6m") -> list[str]:
     """The start of a command that sees a disk of a size in a folder; the test is skipped where there can be none."""
@@ -123,8 +153,11 @@ def test_the_log_leaves_room_to_empty_it_and_writing_goes_on_when_there_is_room_
 
 
 def test_a_full_disk_still_takes_what_frees_room_and_then_takes_memories_again(tmp_path: Path) -> None:
-    # What is deleted is overwritten where it is.
-    assert output_of(FREE, tmp_path, before=small_disk(tmp_path)) == "True False True\n"
+    assert output_of(FREE, tmp_path, before=small_disk(tmp_path)) == "unfinished True False True\n"
+
+
+def test_a_purge_says_how_much_room_it_lacks_and_needs_no_more(tmp_path: Path) -> None:
+    assert output_of(LACK, tmp_path, before=small_disk(tmp_path, "12m")) == "True False 29\n"
 
 
 def test_a_file_of_somebody_else_beside_the_database_stays(tmp_path: Path) -> None:

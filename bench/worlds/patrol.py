@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from .floor import Floor
 from .objects import Detection, Message, Point, Thing
 
 _CLASSES = (
@@ -23,10 +24,8 @@ _CLASSES = (
     "keyboard", "phone", "remote", "backpack", "shoe", "clock", "picture",
 )  # fmt: skip
 """A wrong label is mostly that of a class beside it."""
-_ROOM = (5.0, 4.0)
-_COLUMNS, _ROWS = 3, 3
-_DOOR = 1.0
-"""Metres, in the middle of each wall between two rooms."""
+_FLOOR = Floor(3, 3)
+_ROOM = _FLOOR.room
 _STEP = 0.25
 """Metres from one picture to the next."""
 _SECOND = 1_000_000_000
@@ -134,7 +133,7 @@ class _Camera(NamedTuple):
         if not 0.3 <= abs(ray) <= self.settings.reach:
             return False
         angle = cmath.phase(ray * cmath.rect(1, -self.heading))
-        return abs(angle) <= self.settings.opening / 2 and not _wall_between(self.place, complex(*position[:2]))
+        return abs(angle) <= self.settings.opening / 2 and not _FLOOR.wall_between(self.place, complex(*position[:2]))
 
 
 def _furnished(dice: random.Random, settings: Settings) -> list[_PlacedThing]:
@@ -169,7 +168,7 @@ def _free_place(dice: random.Random, things: list[_PlacedThing], is_small: bool)
 
 def _somewhere(dice: random.Random) -> Point:
     # Along the walls, mostly.
-    column, row = dice.randrange(_COLUMNS), dice.randrange(_ROWS)
+    column, row = dice.randrange(_FLOOR.columns), dice.randrange(_FLOOR.rows)
     x, y = dice.uniform(0.2, _ROOM[0] - 0.2), dice.uniform(0.2, _ROOM[1] - 0.2)
     if dice.random() < 0.7:
         if dice.random() < 0.5:
@@ -182,7 +181,7 @@ def _somewhere(dice: random.Random) -> Point:
 def _is_inside(place: Point) -> bool:
     x, y = place[0] % _ROOM[0], place[1] % _ROOM[1]
     is_in_room = 0.1 <= x <= _ROOM[0] - 0.1 and 0.1 <= y <= _ROOM[1] - 0.1
-    return is_in_room and 0 <= place[0] <= _COLUMNS * _ROOM[0] and 0 <= place[1] <= _ROWS * _ROOM[1]
+    return is_in_room and 0 <= place[0] <= _FLOOR.size[0] and 0 <= place[1] <= _FLOOR.size[1]
 
 
 def _occlusions(dice: random.Random) -> tuple[tuple[float, float], ...]:
@@ -192,15 +191,12 @@ def _occlusions(dice: random.Random) -> tuple[tuple[float, float], ...]:
 
 def _way(dice: random.Random) -> Iterator[tuple[complex, float]]:
     """Drive through all rooms in a winding line, look around in each, and back another way; yield poses."""
-    rooms = [
-        (column if row % 2 == 0 else _COLUMNS - 1 - column, row) for row in range(_ROWS) for column in range(_COLUMNS)
-    ]
+    rooms = _FLOOR.way()
     if dice.random() < 0.5:
         rooms.reverse()
-    place = _centre(rooms[0])
+    place = rooms[0]
     heading = dice.uniform(-math.pi, math.pi)
-    for room in rooms:
-        centre = _centre(room)
+    for centre in rooms:
         corners = [centre + complex(dice.uniform(-1.5, 1.5), dice.uniform(-1, 1)) for _ in range(2)]
         for goal in (centre, *corners, centre):
             while abs(goal - place) > _STEP:
@@ -210,23 +206,6 @@ def _way(dice: random.Random) -> Iterator[tuple[complex, float]]:
             for _ in range(dice.choice((0, _TURN))):
                 heading += 2 * math.pi / _TURN
                 yield place, heading
-
-
-def _centre(room: tuple[int, int]) -> complex:
-    return complex((room[0] + 0.5) * _ROOM[0], (room[1] + 0.5) * _ROOM[1])
-
-
-def _wall_between(start: complex, end: complex) -> bool:
-    """Tell whether a wall stands between two points, and not the door in its middle."""
-    for axis, size, across in ((0, _ROOM[0], _ROOM[1]), (1, _ROOM[1], _ROOM[0])):
-        a, b = (start.real, end.real) if axis == 0 else (start.imag, end.imag)
-        c, d = (start.imag, end.imag) if axis == 0 else (start.real, end.real)
-        for wall in range(math.floor(min(a, b) / size) + 1, math.floor(max(a, b) / size) + 1):
-            share = (wall * size - a) / (b - a)
-            crossed = (c + share * (d - c)) % across
-            if abs(crossed - across / 2) > _DOOR / 2:
-                return True
-    return False
 
 
 def _detections(

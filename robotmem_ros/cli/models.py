@@ -15,8 +15,8 @@ from ..memory.embedding import calibration
 from ..memory.embedding.fastembed_provider import MODEL_VARIABLE, MODELS_FOLDER, find_folder
 from ..memory.embedding.profile import Profile, Recipe, profile_of, profiles, without_profile
 from ..memory.embedding.providers import choices
-from ..memory.interrupts import Event
 from ..memory.storage import vector_rows
+from ..memory.threads import Event
 from .command import DATABASE, JSON, Command, CommandError, open_memory, option, show, table
 from .output import write_notice, write_result
 

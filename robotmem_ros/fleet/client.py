@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..memory.embedding.cooldown import Cooldown
 from ..memory.errors import MemoryClosedError, RobotMemoryError
-from ..memory.interrupts import Threads
 from ..memory.robot_memory import RobotMemory
 from ..memory.search.request import DEADLINE
+from ..memory.threads import Threads
 
 if TYPE_CHECKING:
     from .connection import Connection

@@ -14,12 +14,12 @@ from uuid import UUID
 
 from psycopg import errors
 
-from ..memory.background import MaintenanceLoop, Step, piecewise
 from ..memory.batch import BEGINNING, Batch, Cursor
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import feed, model_rows, revisions, vector_rows
 from ..memory.storage.overview import overview
 from ..memory.storage.snapshot import Snapshot
+from ..memory.threads import MaintenanceLoop, Step, piecewise
 from .batches import apply, vector_text
 from .connection import SILENT, Connection, FleetError, connect, connection_settings, fleet_errors
 from .pull import Pull

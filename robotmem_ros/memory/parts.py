@@ -12,18 +12,16 @@ from contextlib import ExitStack, suppress
 from functools import partial
 
 from .areas import Areas
-from .background import MaintenanceLoop, Step, piecewise
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
 from .embedding.embedders import Embedders
 from .embedding.providers import Choice, choices, former_choice, load_first
-from .entries import Progress
 from .errors import RobotMemoryError
 from .heap import release_free_memory
-from .interrupts import Event, Threads
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
+from .new_memory import Progress
 from .objects.objects import Objects
 from .purge.purge import PurgeFinisher
 from .retention import Retention
@@ -36,6 +34,7 @@ from .storage.area_rows import AreaKeeper
 from .storage.log_watch import LogWatch
 from .table.tables import Tables
 from .text import scripts
+from .threads import Event, MaintenanceLoop, Step, Threads, piecewise
 
 _LOG = logging.getLogger(__name__)
 _KEEPING = 0.5

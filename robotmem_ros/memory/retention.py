@@ -21,12 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from .background import piecewise
 from .clocks import comparable_since, uptime
 from .config.budgets import Budget, Measure
 from .config.parameters import Parameters
 from .errors import RobotMemoryError
-from .interrupts import Event
 from .models import Kind
 from .storage import Database, lived_days, path_rows, sighting_rows, units
 from .storage.file_size import cut_file, give_back, limit_log, to_give_back
@@ -41,6 +39,7 @@ from .storage.retention_rows import (
 )
 from .storage.rows import last_id
 from .storage.snapshot import Snapshot, Transaction
+from .threads import Event, piecewise
 from .validation import expanded_path
 
 T = TypeVar("T")

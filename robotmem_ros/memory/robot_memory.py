@@ -21,7 +21,6 @@ from .config.parameters import Parameters
 from .doctor import Finding, examine
 from .embedding.embedder import Embedder
 from .embedding.embedders import Embedders
-from .entries import Entries, Progress, read_entries
 from .errors import (
     InvalidFieldError,
     RobotMemoryError,
@@ -41,7 +40,7 @@ from .models import (
     Sighting,
     Stored,
 )
-from .new_memory import new_fact, new_perception
+from .new_memory import Entries, Progress, new_fact, new_perception, read_entries
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting, why_no_sighting
 from .parts import Parts

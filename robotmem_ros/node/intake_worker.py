@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..memory.interrupts import Condition
+from ..memory.threads import Condition
 
 _MOST_BYTES = 268_435_456
 _BATCH = 32

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
-from robotmem_ros.memory.background import MaintenanceLoop, QueryPriority, Step, piecewise
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.threads import MaintenanceLoop, QueryPriority, Step, piecewise
 
 from ..support.embedders import HeldVectors, WordVectors
 from ..support.waiting import until
@@ -90,7 +90,7 @@ def test_a_step_runs_again_when_its_period_is_over(start: Start) -> None:
 def test_a_step_with_a_long_backlog_leaves_every_other_turn_to_another(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.background._TURN", 0.0)
+    monkeypatch.setattr("robotmem_ros.memory.threads._TURN", 0.0)
     turns: list[str] = []
     steps = [Backlog("long", 50, turns), Backlog("longer", 90, turns), Backlog("short", 2, turns)]
     start(*(step.update for step in steps))
@@ -139,7 +139,7 @@ def test_a_step_that_was_just_done_rests_whoever_notifies(start: Start) -> None:
 def test_a_step_rests_in_proportion_to_its_own_work_not_to_that_of_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.background._TURN", 0.0)
+    monkeypatch.setattr("robotmem_ros.memory.threads._TURN", 0.0)
     turns: list[str] = []
     quick, standing = Backlog("quick", 3, turns), threading.Event()
 
@@ -194,7 +194,7 @@ def test_flush_from_several_threads_returns_to_each(start: Start) -> None:
 def test_a_step_that_fails_is_logged_named_and_retried_while_the_others_go_on(
     start: Start, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.background._FIRST_RETRY", 0.01)
+    monkeypatch.setattr("robotmem_ros.memory.threads._FIRST_RETRY", 0.01)
     failing = threading.Event()
     failing.set()
     attempts: list[float] = []

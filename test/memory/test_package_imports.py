@@ -9,7 +9,7 @@ from ..support.subprocesses import output_of
 USE = """
 import sys
 from robotmem_ros.memory import RobotMemory, open_memory
-from robotmem_ros.memory.package_imports import importing
+from robotmem_ros.memory.threads import importing
 
 PACKAGES = {"onnxruntime", "jieba", "icu4py", "markdown_it"}
 

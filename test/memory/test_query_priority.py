@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.background import QueryPriority
+from robotmem_ros.memory.threads import QueryPriority
 
 from ..support.waiting import until
 
@@ -42,7 +42,7 @@ def test_a_long_query_delays_background_work_only_for_a_time(query_priority: Que
 def test_background_work_goes_on_when_the_last_query_ends(
     query_priority: QueryPriority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.background._MOMENT", 2 * _PATIENCE)
+    monkeypatch.setattr("robotmem_ros.memory.threads._MOMENT", 2 * _PATIENCE)
     passed = threading.Event()
 
     def wait() -> None:
@@ -59,7 +59,7 @@ def test_background_work_goes_on_when_the_last_query_ends(
 
 
 def test_a_query_that_fails_counts_as_ended(query_priority: QueryPriority, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.background._MOMENT", 2 * _PATIENCE)
+    monkeypatch.setattr("robotmem_ros.memory.threads._MOMENT", 2 * _PATIENCE)
     with pytest.raises(ValueError, match="no answer"), query_priority.query():
         raise ValueError("no answer")
     assert seconds(query_priority.yield_to_queries) < _PATIENCE

@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from ..background import piecewise
 from ..storage import Database, codec, model_rows, vector_rows
 from ..storage.overview import overview
 from ..storage.rows import last_id
 from ..storage.snapshot import Transaction
 from ..storage.vector_rows import CURRENT, NEXT, text_digest
+from ..threads import piecewise
 from .embedder import BackgroundEmbedder, ServiceFailedError
 
 _BATCH = 64

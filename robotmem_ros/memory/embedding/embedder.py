@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RobotMemoryError
-from ..interrupts import Calls, Condition, Event
 from ..models import Vector, Vectors
 from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
+from ..threads import Calls, Condition, Event
 from .cooldown import Cooldown
 from .profile import Profile, Role, profile_of
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Vector, Vectors
-from ..package_imports import importing
+from ..threads import importing
 from ..validation import expanded_path
 from .embedder import ModelUnavailableError
 from .folder_model import FolderModel

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..models import Vectors
-from ..package_imports import importing
+from ..threads import importing
 
 PIECES = "sentencepiece.model"
 """File of the tokenizer of some models; others have tokenizer.json."""

@@ -14,9 +14,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from ..interrupts import Event, Threads
 from ..models import Vector, Vectors
-from ..package_imports import importing
+from ..threads import Event, Threads, importing
 from .apis import APIS, chosen_url
 from .embedder import (
     QUERY_TIMEOUT,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
-from ..interrupts import Event
+from ..threads import Event
 from .apis import APIS
 from .embedder import Embedder, ModelUnavailableError
 from .fastembed_provider import FastEmbedEmbedder, find_folder

@@ -23,9 +23,9 @@ import numpy as np
 from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder, ServiceFailedError, UnreadTextError, check_kept_model
 from ..embedding.profile import profile_of
-from ..entries import Progress
 from ..errors import MemoryClosedError
 from ..models import Kind, NewMemory, Similarity, Vector
+from ..new_memory import Progress
 from ..storage import rows, term_rows
 from ..storage.snapshot import Snapshot
 from ..storage.term_rows import Candidate, TermRow, encoded, fact_terms, first_active

@@ -14,9 +14,9 @@ from functools import partial
 from ..areas import Areas
 from ..config.parameters import Parameters
 from ..embedding.embedders import Embedders
-from ..entries import Progress
 from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
+from ..new_memory import Progress
 from ..storage import Database, fact_rows, model_rows, object_rows, rows, tag_rows
 from ..storage.snapshot import Transaction
 from ..table.tables import Tables

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..package_imports import importing
+from ..threads import importing
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

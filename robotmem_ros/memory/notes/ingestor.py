@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from ..background import MaintenanceLoop, Step
-from ..interrupts import Event
 from ..models import Kind, NewMemory
 from ..robot_memory import RobotMemory
 from ..storage.note_rows import FolderRow, NoteFile
+from ..threads import Event, MaintenanceLoop, Step
 from ..validation import compact_json
 from .blocks import StoppedError
 from .files import FileError, FoundFile, Seen, decode, list_folder, read

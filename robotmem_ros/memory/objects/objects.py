@@ -16,10 +16,10 @@ from ..areas import Areas
 from ..clocks import possible_stamp
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
-from ..entries import Progress
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..geometry import Covariance, Point, checked_covariance
 from ..models import Kind, NewMemory, SeenObject, Sighting, Stored
+from ..new_memory import Progress
 from ..storage import Database, imports, lived_days, object_rows, rows, sighting_rows
 from ..storage.snapshot import Transaction
 from .editor import Retag

@@ -15,7 +15,7 @@ from ..embedding.cooldown import Cooldown
 from ..embedding.embedder import QUERY_TIMEOUT, ModelUnavailableError, ServiceFailedError
 from ..embedding.http_provider import HttpService
 from ..embedding.service_key import service_key
-from ..interrupts import Event
+from ..threads import Event
 from .result import RecallResult
 
 CANDIDATES = 50

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .. import validation
-from ..background import piecewise
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
@@ -23,6 +22,7 @@ from ..search.result import Hit
 from ..storage import Database, session_rows, session_stats
 from ..storage.session_stats import DecayReport
 from ..storage.snapshot import Snapshot, Transaction
+from ..threads import piecewise
 from . import consolidation
 from .consolidation import Consolidation
 from .proactive import Recall, Subject, find, proactive, subject

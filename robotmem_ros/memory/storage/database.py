@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from ..background import QueryPriority
 from ..config.parameters import Parameters
 from ..errors import (
     MALFORMED,
@@ -24,8 +23,8 @@ from ..errors import (
     StorageError,
     is_damage,
 )
-from ..interrupts import Calls, Event
 from ..models import NewMemory, Stored
+from ..threads import Calls, Event, QueryPriority
 from . import imports, index_schemes, log_loss
 from .backup import back_up
 from .connection import (

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ..errors import MALFORMED, MemoryClosedError, RobotMemoryError, StorageError
-from ..interrupts import Condition, Future
 from ..models import NewMemory, Stored
+from ..threads import Condition, Future
 from .disk_room import is_full
 from .snapshot import Transaction
 

@@ -21,9 +21,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..background import QueryPriority
 from ..errors import MemoryClosedError, RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
+from ..threads import QueryPriority
 from . import lived_days, revisions
 from .disk_room import DiskRoom, is_full
 from .doubtful_times import Marker

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from ..package_imports import importing
+from ..threads import importing
 from .letters import HAN, MARKS
 from .stop_words import STOP_WORDS, korean_stem, without_hiragana_end
 

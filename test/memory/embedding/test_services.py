@@ -19,7 +19,7 @@ from robotmem_ros.memory.embedding.cooldown import Cooldown
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder, ServiceFailedError
 from robotmem_ros.memory.embedding.http_provider import HttpEmbedder, RefusedTextError
 from robotmem_ros.memory.embedding.providers import choices, load_first
-from robotmem_ros.memory.interrupts import Event
+from robotmem_ros.memory.threads import Event
 
 from ...support.embedding_service import DIM, EmbeddingService, embedding_service
 from ...support.waiting import until

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory.interrupts import Calls, Condition
+from robotmem_ros.memory.threads import Calls, Condition
 
 from ...support.subprocesses import output_of
 

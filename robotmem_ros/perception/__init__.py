@@ -3,8 +3,8 @@
 from .counters import DropReason, TopicCounter, TopicCounts
 from .extraction import Extraction, Extractor
 from .intake import Intake
-from .message import Observation
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, UnknownTypeError, message_class
+from .observation import Observation
 from .path_recorder import PathRecorder
 from .placing import Placed, Placing
 from .plan import TopicError

@@ -23,8 +23,7 @@ from ..frames import Matrix
 from ..frames.transform_buffer import strip_slash
 from .counters import DropError, DropReason
 from .images import MAX_PIXELS, pixels_of
-from .message_types import TypeDescription, UnknownTypeError
-from .sampling import raw_stamp_reader
+from .message_types import TypeDescription, UnknownTypeError, raw_stamp_reader
 from .values import stamp_ns as nanoseconds
 
 Depths = npt.NDArray[Any]

@@ -21,8 +21,8 @@ from . import values
 from .counters import DropError, DropReason
 from .depth import View, box_of
 from .images import thumbnail
-from .message import SPATIAL, Observation, Origin, holds_position
 from .message_types import TypeDescription
+from .observation import SPATIAL, Observation, Origin, holds_position
 from .plan import Planner
 from .sources import NoValueError, Reader
 from .topic_config import TopicConfig

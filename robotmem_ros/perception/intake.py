@@ -26,8 +26,9 @@ from ..frames import (
 )
 from .counters import DropError, DropReason, TopicCounts
 from .depth import DepthCamera, View
-from .message import Frame, Message, Origin
+from .message import Frame, Message
 from .message_types import TypeDescription
+from .observation import Origin
 from .path_recorder import PathRecorder
 from .sampling import LocalisationGate
 from .storing import PerceptionStore, Storing
@@ -224,7 +225,10 @@ class Intake:
         origin: Origin | None,
         depth: View | DropError | None = None,
     ) -> None:
-        reading = self._topics[name].read(message, receipt_ns, self._memory.parameters, origin, depth)
+        topic, parameters = self._topics[name], self._memory.parameters
+        reading = Message(
+            topic, topic.read(message, receipt_ns, parameters, origin, depth), parameters.memory_frame, origin
+        )
         frames = [*reading.frames]
         for frame in frames:
             self._transform(reading, frame)

@@ -1,83 +1,26 @@
-"""A message on its way into the memory: one value that is read, sampled, transformed, compared and stored."""
+"""A message on its way into the memory, once it is read: transformed, compared and stored."""
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
-from ..frames import Matrix, Transform
-from ..memory import Pose, validation
+from ..frames import Transform
+from ..memory import FieldOfView
 from ..memory.errors import InvalidFieldError
-from ..memory.models import NewMemory
+from ..memory.models import ImportKey
 from ..memory.objects.field_of_view import Detection
 from .counters import DropReason
-
-if TYPE_CHECKING:
-    from .sampling import Comparison
-    from .topic_reader import TopicReader
+from .observation import Observation, Origin
+from .sampling import Comparison
+from .topic_reader import Reading, TopicReader
 
 _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
-SPATIAL = "spatial"
-"""The part of a context that holds positions, and the name of their frame."""
+_FIELD_OF_VIEW = -1
+"""Number in place of an element in the import key of a field of view."""
 Frame = tuple[str, int]
 """A frame at a time in nanoseconds, from which a transform is needed."""
-Origin = tuple[int, int, int]
-"""The place of a message in a recording: the first three numbers of an ImportKey."""
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """One element of a message's array, or the message as a whole."""
-
-    new: NewMemory
-    """The memory to store, with all that belongs to it; in the frame that the message names until it is transformed."""
-    has_orientation: bool = False
-    """Whether the pose has an orientation; else it is a position."""
-    covariance: Matrix | None = None
-    """Covariance of the position in m²; None if it is unset (all zero, or first element negative) or not finite."""
-    state: str | None = None
-    """Text that is compared when only changes are stored; None stores everything."""
-    is_dropped: bool = False
-    """Whether the observation is not stored, though its object was detected and so is not absent."""
-
-    @property
-    def position_frame(self) -> str:
-        """Return the frame of all its positions; empty if it has none."""
-        return self.new.frame_id if self.new.pose is not None or holds_position(self._spatial()) else ""
-
-    def in_frame(self, transform: Transform, frame_id: str) -> Observation:
-        """Transform pose, covariance and the positions of the context into the target frame of `transform`.
-
-        Raises:
-            InvalidFieldError: a transformed position lies too far out.
-        """
-        new, pose, covariance = self.new, self.new.pose, self.covariance
-        if pose is not None:
-            pose = transform.apply_pose(pose) if self.has_orientation else Pose(*transform.apply(pose[:3]))
-            validation.check_coordinates("pose", pose[:3])
-        new = replace(new, frame_id=frame_id, pose=pose)
-        if spatial := self._spatial():
-            new_spatial = _transform_values("context.spatial", spatial, transform)
-            if "frame_id" in new_spatial:
-                new_spatial["frame_id"] = frame_id
-            new = _with_spatial(new, new_spatial)
-        new_covariance = None if covariance is None else transform.apply_covariance(covariance)
-        return replace(self, new=new, covariance=new_covariance)
-
-    def in_own_frame(self, frame_id: str) -> Observation:
-        """Keep the observation in its frame, and name the frame in `spatial.source_frame_id` of the context."""
-        new_spatial = {**self._spatial(), "source_frame_id": frame_id}
-        return replace(self, new=_with_spatial(replace(self.new, frame_id=frame_id), new_spatial))
-
-    def _spatial(self) -> Mapping[str, Any]:
-        if f'"{SPATIAL}"' not in self.new.context:
-            return {}
-        spatial = json.loads(self.new.context).get(SPATIAL)
-        return spatial if isinstance(spatial, dict) else {}
 
 
 class Message:
@@ -85,23 +28,13 @@ class Message:
 
     Args:
         topic: Its topic.
+        reading: What was read of it.
         memory_frame: Frame into which it is transformed.
         origin: Place in a recording; None if it is live.
-        observations: Observations to store; with a sensor, also those that were dropped but detected.
-        stamp_ns: Time of observation, by the clock of the message if possible, else of its receipt.
-        sensor_frame: Frame of the sensor (empty if nothing names it), if the message has a field of view; else None.
     """
 
-    def __init__(
-        self,
-        topic: TopicReader,
-        memory_frame: str,
-        origin: Origin | None,
-        observations: Sequence[Observation],
-        stamp_ns: int,
-        *,
-        sensor_frame: str | None = None,
-    ) -> None:
+    def __init__(self, topic: TopicReader, reading: Reading, memory_frame: str, origin: Origin | None) -> None:
+        observations, stamp_ns, sensor_frame = reading
         self.topic = topic
         self.memory_frame = memory_frame
         self.origin = origin
@@ -162,6 +95,27 @@ class Message:
         if number:
             _LOG.debug("%s: dropped %d: %s%s", self, number, reason.value, f" ({detail})" if detail else "")
 
+    def release(self) -> None:
+        """Let the next message of the topic be stored, because nothing of this one could be."""
+        if self.holds_sampled:
+            self.topic.release(self.stamp_ns)
+
+    def not_written(self) -> None:
+        """Note that writing failed after the comparison was committed; from any thread."""
+        self.topic.not_written(self.comparison, self.stamp_ns if self.holds_sampled else None)
+
+    def field_of_view(self) -> FieldOfView | None:
+        """Return what the sensor looked at, in the memory frame; None if that is not known."""
+        detector = self.topic.detector
+        if detector is None or not self.sensor_frame or self.sensor is None or self.no_field_of_view:
+            return None
+        return replace(
+            detector.field_of_view(self.sensor_frame, self.sensor, self.stamp_ns),
+            detections=self.detections(),
+            frame_id=self.memory_frame,
+            import_key=None if self.origin is None else ImportKey(*self.origin, _FIELD_OF_VIEW),
+        )
+
     def detections(self) -> tuple[Detection, ...]:
         """Return the detections that are not stored."""
         return tuple(
@@ -176,28 +130,3 @@ class Message:
             self.no_field_of_view = self.no_field_of_view or problem
         entries = ((index, self.observations[index]) for index in self.frames.pop(frame))
         return [(index, observation) for index, observation in entries if observation is not None]
-
-
-def _with_spatial(new: NewMemory, spatial: Mapping[str, object]) -> NewMemory:
-    return replace(new, context=validation.compact_json({**json.loads(new.context), SPATIAL: spatial}))
-
-
-def _transform_values(field: str, values: Mapping[str, object], transform: Transform) -> dict[str, object]:
-    new_values: dict[str, object] = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            new_values[key] = _transform_values(f"{field}.{key}", value, transform)
-        elif (numbers := validation.position_numbers(value)) is not None:
-            x, y, z = (*numbers, 0.0)[:3]
-            new_values[key] = place = list(transform.apply((x, y, z))[: len(numbers)])
-            validation.check_coordinates(f"{field}.{key}", place)
-        else:
-            new_values[key] = value
-    return new_values
-
-
-def holds_position(value: object) -> bool:
-    """Tell whether a part of a context has the numbers of a position."""
-    if isinstance(value, Mapping):
-        return any(holds_position(inner) for inner in value.values())
-    return validation.position_numbers(value) is not None

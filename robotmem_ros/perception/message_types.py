@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import importlib
 import re
+import struct
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
@@ -24,6 +25,12 @@ _RCLPY = re.compile(
 _EMPTY = "structure_needs_at_least_one_member"
 """Field of a message without fields."""
 _RCLPY_NAMES = {"boolean": "bool", "octet": "byte", "float": "float32", "double": "float64"}
+_TIME = "builtin_interfaces/msg/Time"
+_PREFIX = 4
+"""Bytes of the encapsulation header of CDR; the second gives the byte order."""
+_BIG, _LITTLE = struct.Struct(">iI"), struct.Struct("<iI")
+_BYTE_ORDERS = {b"\x00\x00": _BIG, b"\x00\x01": _LITTLE, b"\x00\x06": _BIG, b"\x00\x07": _LITTLE}
+_NS = 1_000_000_000
 
 BYTES = frozenset({"uint8", "int8", "byte", "char"})
 INTEGERS = BYTES | {"int16", "uint16", "int32", "uint32", "int64", "uint64"}
@@ -182,3 +189,28 @@ def _installed_types() -> list[str]:
         files = get_resource(_INTERFACES, package)[0].split()
         names += [f"{package}/{file.removesuffix('.msg')}" for file in files if file.endswith(".msg")]
     return sorted(names)
+
+
+def raw_stamp_reader(types: TypeDescription, type_name: str) -> Callable[[bytes], int | None] | None:
+    """Return a function that reads the stamp of serialised messages (CDR), so that sampling need not deserialise them.
+
+    It returns nanoseconds since the epoch; None for a zero or malformed stamp, or bytes that are no CDR. There is no
+    such function (None) if messages of the type do not begin with a header.
+
+    Raises:
+        UnknownTypeError: the type is not known.
+    """
+    fields = types.fields(type_name)
+    if next(iter(fields), None) != "header" or next(iter(types.fields(fields["header"].name)), None) != "stamp":
+        return None
+    return _raw_stamp if types.fields(fields["header"].name)["stamp"].name == _TIME else None
+
+
+def _raw_stamp(raw: bytes) -> int | None:
+    numbers = _BYTE_ORDERS.get(bytes(raw[:2]))
+    if numbers is None or len(raw) < _PREFIX + numbers.size:
+        return None
+    sec, nanosec = numbers.unpack_from(raw, _PREFIX)
+    if sec < 0 or nanosec >= _NS:
+        return None
+    return int(sec * _NS + nanosec) or None

@@ -11,7 +11,7 @@ from ..frames import FrameError, Transform, TransformBuffer, TransformQueue
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory
-from .message import Observation
+from .observation import Observation
 
 
 class Placed(NamedTuple):

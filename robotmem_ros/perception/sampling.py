@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from ..memory.text.normal_form import label_key
 from .counters import DropReason
-from .message import Observation
-from .message_types import TypeDescription
+from .observation import Observation
 from .topic_config import TopicConfig
 
 _T = TypeVar("_T")
@@ -20,38 +18,8 @@ _MAX_LATE_NS = _NS
 """A message older than the newest one by more than this means that the clock went back."""
 _MAX_THINGS = 10_000
 """Things whose last state and positions are remembered; beyond it, those stored longest ago are forgotten."""
-_TIME = "builtin_interfaces/msg/Time"
-_PREFIX = 4
-"""Bytes of the encapsulation header of CDR; the second gives the byte order."""
-_BIG, _LITTLE = struct.Struct(">iI"), struct.Struct("<iI")
-_BYTE_ORDERS = {b"\x00\x00": _BIG, b"\x00\x01": _LITTLE, b"\x00\x06": _BIG, b"\x00\x07": _LITTLE}
 _SIZE = 36
 _YAW = 35
-
-
-def raw_stamp_reader(types: TypeDescription, type_name: str) -> Callable[[bytes], int | None] | None:
-    """Return a function that reads the stamp of serialised messages (CDR), so that sampling need not deserialise them.
-
-    It returns nanoseconds since the epoch; None for a zero or malformed stamp, or bytes that are no CDR. There is no
-    such function (None) if messages of the type do not begin with a header.
-
-    Raises:
-        UnknownTypeError: the type is not known.
-    """
-    fields = types.fields(type_name)
-    if next(iter(fields), None) != "header" or next(iter(types.fields(fields["header"].name)), None) != "stamp":
-        return None
-    return _raw_stamp if types.fields(fields["header"].name)["stamp"].name == _TIME else None
-
-
-def _raw_stamp(raw: bytes) -> int | None:
-    numbers = _BYTE_ORDERS.get(bytes(raw[:2]))
-    if numbers is None or len(raw) < _PREFIX + numbers.size:
-        return None
-    sec, nanosec = numbers.unpack_from(raw, _PREFIX)
-    if sec < 0 or nanosec >= _NS:
-        return None
-    return int(sec * _NS + nanosec) or None
 
 
 State = tuple[str | None, int]

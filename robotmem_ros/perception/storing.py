@@ -19,7 +19,8 @@ from ..memory.geometry import checked_covariance
 from ..memory.models import IMPORTED_BEFORE, NewMemory
 from ..memory.objects.field_of_view import Detection
 from .counters import DropReason
-from .message import Message, Observation
+from .message import Message
+from .observation import Observation
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 0.002
@@ -74,13 +75,13 @@ class Storing:
             observations.append(observation)
         for reason, number in drops.items():
             message.drop(reason, number)
-        view = topic.detector.field_of_view(message) if topic.detector else None
+        view = message.field_of_view()
         why_not = self._queue(message, observations, view) if observations or view else ""
         if comparison is not None and not why_not:
             comparison.commit()
         # A thing that has not moved still counts for the interval; an unchanged state may change at any time.
         if why_not or not (observations or view or DropReason.MIN_DISPLACEMENT in drops):
-            topic.release(message)
+            message.release()
         if message.sensor_frame is not None:
             topic.counter.field_of_view(message.no_field_of_view or why_not)
 
@@ -117,7 +118,7 @@ class Storing:
 def _finish_write(message: Message, number: int, future: Future[tuple[Stored, ...]]) -> None:
     error = future.exception()
     if error is not None:
-        message.topic.not_written(message)
+        message.not_written()
         message.drop(DropReason.NOT_WRITTEN, number, str(error))
         return
     new_ids = [result.memory_id for result in future.result() if result != IMPORTED_BEFORE]

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..frames import Transform, strip_slash
 from ..memory.clocks import possible_stamp
 from ..memory.config.parameters import Parameters
-from ..memory.models import ImportKey
 from ..memory.objects.field_of_view import FieldOfView
 from .counters import DropError, DropReason, TopicCounter
 from .depth import View
 from .extraction import Extractor
-from .message import Message, Origin
-from .message_types import TypeDescription
+from .message_types import TypeDescription, raw_stamp_reader
+from .observation import Observation, Origin
 from .plan import TopicError
-from .sampling import Comparison, LocalisationGate, Sample, Sampler, raw_stamp_reader
+from .sampling import Comparison, LocalisationGate, Sample, Sampler
 from .topic_config import TopicConfig
 
 _LOG = logging.getLogger(__name__)
@@ -31,9 +29,18 @@ _COMPLETE = frozenset({DropReason.EMPTY_ARRAY, DropReason.NOT_SELECTED})
 _BODY_IN_OPTICAL = Transform(qx=0.5, qy=-0.5, qz=0.5, qw=0.5)
 """Rotation from axes ahead, left and up to those of a picture: right, down and ahead (REP 103)."""
 _OPTICAL = "_optical"
-_FIELD_OF_VIEW = -1
-"""Number in place of an element in the import key of a field of view."""
 _AHEAD, _UP = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+
+
+class Reading(NamedTuple):
+    """What was read of a message, not transformed yet."""
+
+    observations: Sequence[Observation]
+    """Observations to store; with a sensor, also those that were dropped but detected."""
+    stamp_ns: int
+    """Time of observation, by the clock of the message if possible, else of its receipt."""
+    sensor_frame: str | None = None
+    """Frame of the sensor (empty if nothing names it), if the message has a field of view; else None."""
 
 
 class TopicReader:
@@ -53,7 +60,7 @@ class TopicReader:
         self.label_names = self._extractor.label_names
         self._sampler = Sampler(config)
         self._compares = bool(config.changes_only or config.min_displacement or config.repeat_interval)
-        self._not_written: deque[Message] = deque()
+        self._not_written: deque[tuple[Comparison | None, int | None]] = deque()
         self._raw_stamp = raw_stamp_reader(types, config.type)
         self._gate = gate if config.gate else None
 
@@ -83,10 +90,9 @@ class TopicReader:
         parameters: Parameters,
         origin: Origin | None = None,
         depth: View | DropError | None = None,
-    ) -> Message:
-        """Return what is to be stored of a message, not transformed yet, and count the rest."""
+    ) -> Reading:
+        """Return what is to be stored of a message, and count the rest."""
         self._settle_not_written()
-        make = partial(Message, self, parameters.memory_frame, origin)
         observations, drops, stamp_ns, details = self._extractor.extract(message, receipt_ns, parameters, origin, depth)
         stamps = [observation.new.observed_at for observation in observations]
         if early := [stamp for stamp in stamps if _is_ahead(stamp, receipt_ns)]:
@@ -97,7 +103,7 @@ class TopicReader:
         if self._gate is not None and not self._gate.is_open:
             drops.update({DropReason.NOT_LOCALISED: len(observations)} if observations else ())
             self._count(receipt_ns, 0, drops, details)
-            return make([], receipt_ns)
+            return Reading([], receipt_ns)
         # The sampler would take everything after a stamp far ahead for a jump back.
         is_ahead = _is_ahead(stamp_ns, receipt_ns)
         time_ns = receipt_ns if is_ahead else stamp_ns
@@ -105,23 +111,25 @@ class TopicReader:
         self._count(stamp_ns, len(sample.observations), drops + sample.reasons, details)
         holds_all = not is_ahead and drops.keys() <= _COMPLETE and DropReason.MIN_INTERVAL not in sample.reasons
         if self.detector is None or not holds_all or any(observation.new.pose is None for observation in observations):
-            return make(sample.observations, time_ns)
+            return Reading(sample.observations, time_ns)
         detections = [replace(observation, is_dropped=True) for observation in sample.rejects]
-        return make([*sample.observations, *detections], time_ns, sensor_frame=self.detector.frame_of(message))
+        return Reading([*sample.observations, *detections], time_ns, self.detector.frame_of(message))
 
     def compare(self) -> Comparison | None:
         """Start to compare a message, once it is transformed, with what was stored before it; None if all is stored."""
         self._settle_not_written()
         return Comparison(self._sampler.last_stored) if self._compares else None
 
-    def release(self, message: Message) -> None:
-        """Let the next message be stored, because nothing of this one could be."""
-        if message.holds_sampled:
-            self._sampler.release(message.stamp_ns)
+    def release(self, stamp_ns: int) -> None:
+        """Let the next message be stored, because nothing could be of the one that sampling kept at this time."""
+        self._sampler.release(stamp_ns)
 
-    def not_written(self, message: Message) -> None:
-        """Note that writing failed after the comparison was committed; from any thread."""
-        self._not_written.append(message)
+    def not_written(self, comparison: Comparison | None, kept_ns: int | None) -> None:
+        """Note that writing a message failed after its comparison was committed; from any thread.
+
+        `kept_ns` is the time at which sampling kept it; None if it kept nothing of it.
+        """
+        self._not_written.append((comparison, kept_ns))
 
     def reset(self) -> None:
         """Forget what was kept, because the clock jumped back."""
@@ -129,10 +137,11 @@ class TopicReader:
 
     def _settle_not_written(self) -> None:
         while self._not_written:
-            message = self._not_written.popleft()
-            if message.comparison is not None:
-                message.comparison.forget()
-            self.release(message)
+            comparison, kept_ns = self._not_written.popleft()
+            if comparison is not None:
+                comparison.forget()
+            if kept_ns is not None:
+                self.release(kept_ns)
 
     def _count(self, stamp_ns: int, number: int, drops: Counter[DropReason], details: Mapping[DropReason, str]) -> None:
         self.counter.receive(number, drops, details)
@@ -168,11 +177,9 @@ class Detector:
         """Return the frame of the sensor; empty if nothing names it."""
         return strip_slash(self._config.field_of_view_frame or message.header.frame_id)
 
-    def field_of_view(self, message: Message) -> FieldOfView | None:
-        """Return what it looked at, in the memory frame; None if that is not known."""
-        sensor_frame, sensor, config = message.sensor_frame, message.sensor, self._config
-        if not sensor_frame or sensor is None or message.no_field_of_view:
-            return None
+    def field_of_view(self, sensor_frame: str, sensor: Transform, stamp_ns: int) -> FieldOfView:
+        """Return what it looked at; `sensor` is its place in the memory frame."""
+        config = self._config
         axis = config.field_of_view_axis
         is_optical = axis == "z" or (axis == "match" and _OPTICAL in sensor_frame)
         body = sensor.compose(_BODY_IN_OPTICAL) if is_optical else sensor
@@ -181,12 +188,9 @@ class Detector:
             origin=body[:3],
             direction=direction.apply(_AHEAD),
             up=direction.apply(_UP),
-            observed_at=message.stamp_ns,
+            observed_at=stamp_ns,
             max_range=config.field_of_view_range,
             horizontal=config.field_of_view_horizontal,
             vertical=config.field_of_view_vertical,
-            detections=message.detections(),
             stream=config.topic,
-            frame_id=message.memory_frame,
-            import_key=None if message.origin is None else ImportKey(*message.origin, _FIELD_OF_VIEW),
         )

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Kind, Pose
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.perception import DropReason, Observation, parse_topic
-from robotmem_ros.perception.sampling import Comparison, LastStored, Sample, Sampler, _raw_stamp, raw_stamp_reader
+from robotmem_ros.perception.message_types import _raw_stamp, raw_stamp_reader
+from robotmem_ros.perception.sampling import Comparison, LastStored, Sample, Sampler
 
 from ..support.perception.messages import HEADER, PRESETS, STAMP_NS, Maker
 

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -221,6 +220,8 @@ def _seconds(text: str) -> float:
 
 
 def _version() -> str:
+    from importlib import metadata
+
     try:
         return metadata.version("robotmem_ros")
     except metadata.PackageNotFoundError:

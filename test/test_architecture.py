@@ -47,7 +47,7 @@ FLOORS = (
         "yaml_file",
     },
     {"batch", "context_path", "intake_report", "models", "tracks", "validation"},
-    {"fellow_robots", "maps"},
+    {"fellow_robots", "map_values"},
     {"text"},
     {"config"},
     {"areas", "new_memory", "new_unit"},
@@ -59,9 +59,8 @@ FLOORS = (
     {"learning", "objects", "purge", "retention", "sessions"},
     {"parts", "status"},
     {"doctor"},
-    {"verbs"},
+    {"maps", "notes", "verbs"},
     {"robot_memory"},
-    {"notes"},
     {"opening"},
 )
 SQL = re.compile(

@@ -22,12 +22,12 @@ from .learning.learning import Learned
 from .learning.vocabulary import Retagged
 from .maps import OccupancyGrid, Origin, PathPoint
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
+from .notes.lines import NoteLines, NotesState
 from .objects.field_of_view import FieldOfView
 from .opening import open_memory
 from .robot_memory import RobotMemory
 from .search.counts import Count
 from .search.details import MemoriesInFull, MemoryDetails
-from .search.note_lines import NoteLines, NotesState
 from .search.result import BriefMemory, Hit, Mode, RecallResult
 from .search.timeline import Timeline, TimelineEntry
 from .status import Status

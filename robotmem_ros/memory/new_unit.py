@@ -20,7 +20,7 @@ from .bounds import MAX_CONTEXT, MAX_NAME, MAX_SUMMARY, MAX_TAGS
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .geometry import Covariance, checked_covariance
-from .maps.occupancy_grid import read_grid
+from .map_values import read_grid
 from .models import Kind, PerceptionType
 from .new_memory import LEFT_TO_RULES, TOLD, check_positions
 

@@ -29,6 +29,7 @@ from .intake_report import IntakeReport
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
+from .maps.maps import Maps
 from .models import (
     Change,
     MemoryUpdate,
@@ -41,6 +42,7 @@ from .models import (
     Stored,
 )
 from .new_memory import Entries, Progress, new_fact, new_perception, read_entries
+from .notes.notes import Notes
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting, why_no_sighting
 from .parts import Parts
@@ -64,8 +66,6 @@ from .storage.time_rows import Sighted, read_sighted
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports
-from .verbs.maps import Maps
-from .verbs.notes import Notes
 from .verbs.sessions import Sessions
 from .verbs.tags import Tags
 

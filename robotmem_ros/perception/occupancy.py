@@ -10,8 +10,8 @@ import numpy as np
 from ..memory.clocks import possible_stamp
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
+from ..memory.map_values import check_size
 from ..memory.maps import MAX_CELLS, OccupancyGrid, Origin
-from ..memory.maps.occupancy_grid import check_size
 
 MAP_TYPE = "nav_msgs/msg/OccupancyGrid"
 _HEAD = 4096

@@ -1,6 +1,5 @@
-"""What the map of a console shows: occupancy grids, map files of map_server, and the path of the robot."""
+"""Maps, above the verbs: occupancy grids, files of map_server, and the path of the robot."""
 
-from .occupancy_grid import MAX_CELLS, OccupancyGrid, Origin
-from .path import MAX_POINTS, Move, PathPart, PathPoint, check_moves
+from ..map_values import MAX_CELLS, MAX_POINTS, Move, OccupancyGrid, Origin, PathPart, PathPoint, check_moves
 
 __all__ = ["MAX_CELLS", "MAX_POINTS", "Move", "OccupancyGrid", "Origin", "PathPart", "PathPoint", "check_moves"]

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from .. import validation
 from ..errors import InvalidFieldError
+from ..map_values import MAX_CELLS, OCCUPIED, UNKNOWN, OccupancyGrid, Origin, check_size
 from ..new_file import new_file
 from ..yaml_file import read_yaml
-from .occupancy_grid import MAX_CELLS, OCCUPIED, UNKNOWN, OccupancyGrid, Origin, check_size
 
 FIELD = "FILE.yaml"
 _FREE = 0

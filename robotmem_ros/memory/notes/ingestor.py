@@ -12,21 +12,58 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
+from ..config.parameters import Parameters
 from ..models import Kind, NewMemory
-from ..robot_memory import RobotMemory
+from ..storage import Database
 from ..storage.note_rows import FolderRow, NoteFile
 from ..threads import Event, MaintenanceLoop, Step
 from ..validation import compact_json
-from .blocks import StoppedError
 from .files import FileError, FoundFile, Seen, decode, list_folder, read
-from .keeper_lock import KeeperLock
-from .splitting import Limits, Part, split
+from .notes import Notes
+from .splitting import Limits, Part, StoppedError, split
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where each process reads the folders
+    fcntl = None  # type: ignore[assignment]
+
+
+class KeeperLock:
+    """Decides which of the processes that have a database open keeps its notes: the first one, until it ends.
+
+    It locks the file `<database>.notes-lock`; the kernel gives that back however the process ends.
+    """
+
+    def __init__(self, database: Path | None) -> None:
+        self._path = database.with_name(f"{database.name}.notes-lock") if database else None
+        self._file: int | None = None
+        self.is_held = self._path is None or fcntl is None
+
+    def take(self) -> bool:
+        """Take the lock if it is free; return whether it is held by this object."""
+        if not self.is_held and self._path is not None:
+            if self._file is None:
+                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.is_held = True
+        return self.is_held
+
+    def release(self) -> None:
+        """Give the lock back."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+            self.is_held = False
+
 
 _LOG = logging.getLogger(__name__)
 _SCHEME = "2"
@@ -60,16 +97,17 @@ class NotesIngestor:
     """Reads the folders that the parameters of a memory name, and stores their files as notes.
 
     Args:
-        memory: The memory, to which its opener attaches it.
+        notes: The notes of the memory.
+        database: Its database.
+        parameters: Gives its parameters.
     """
 
-    def __init__(self, memory: RobotMemory) -> None:
-        self._memory = memory
-        parameters = memory.parameters
-        self._folders = {folder.name: folder for folder in parameters.folders_of_notes()}
-        self._limits = Limits(parameters.notes_chunk_tokens, parameters.notes_chunk_tokens // 5)
+    def __init__(self, notes: Notes, database: Database, parameters: Callable[[], Parameters]) -> None:
+        self._notes, self._parameters = notes, parameters
+        self._folders = {folder.name: folder for folder in parameters().folders_of_notes()}
+        tokens = parameters().notes_chunk_tokens
+        self._limits = Limits(tokens, tokens // 5)
         self._scheme = f"{_SCHEME} {':'.join(map(str, self._limits))}"
-        database = memory.parts.database
         self._lock = KeeperLock(None if database.in_memory else database.path)
         self._loop = MaintenanceLoop("robotmem-notes")
         self._is_read = Event()
@@ -133,7 +171,7 @@ class NotesIngestor:
         start = time.monotonic()
         grace = 0.0 if self._is_flushing.is_set() else _GRACE
         self._is_flushing.clear()
-        known_notes = self._memory.notes.known()
+        known_notes = self._notes.known()
         seen, folders = Seen(), []
         for folder in self._folders.values():
             before = known_notes.folders.get(folder.name)
@@ -143,7 +181,7 @@ class NotesIngestor:
             folders.append(FolderRow(folder.name, str(folder.path), folder.collection, device, problem))
         self._rest(start)
         if known_notes.has_orphans or [*known_notes.folders.values()] != sorted(folders):
-            self._memory.notes.save_folders(folders)
+            self._notes.save_folders(folders)
         self._stamps = {path: file.stamp for path, file in seen.files.items()}
         self._queue.extend(self._differences(known_notes.files, seen, grace))
         self._due_at = time.monotonic() + (_GRACE if self._missing_since else _INTERVAL)
@@ -174,11 +212,11 @@ class NotesIngestor:
         path, stored_file, folder_file, problem = change
         if problem:
             folder = self._folders[path.partition("/")[0]]
-            self._memory.notes.save_file(NoteFile(path, folder.collection, error=problem), ())
+            self._notes.save_file(NoteFile(path, folder.collection, error=problem), ())
         elif folder_file is not None:
             self._read(stored_file, folder_file)
         else:
-            self._memory.notes.delete_file(path)
+            self._notes.delete_file(path)
             self._missing_since.pop(path, None)
 
     def _read(self, stored_file: NoteFile | None, folder_file: FoundFile) -> None:
@@ -189,7 +227,7 @@ class NotesIngestor:
                 stamp=f"{self._scheme} {as_read}" if as_read else "", digest=self._digest(content, file.collection)
             )
             if stored_file is not None and stored_file.digest == file.digest and not stored_file.error:
-                self._memory.notes.save_file(file, None)
+                self._notes.save_file(file, None)
                 return
             file = file._replace(text=decode(content))
             parts = self._split(file.text, folder_file)
@@ -198,17 +236,17 @@ class NotesIngestor:
         except OSError as cause:
             digest = stored_file.digest if stored_file else ""
             file = file._replace(stamp="", digest=digest, error=f"cannot be read ({cause.strerror})")
-            self._memory.notes.save_file(file, None)
+            self._notes.save_file(file, None)
             return
         except FileError as cause:
-            self._memory.notes.save_file(file._replace(digest="", error=str(cause)), ())
+            self._notes.save_file(file._replace(digest="", error=str(cause)), ())
             return
         except ImportError:
             problem = "is Markdown, and markdown-it-py is not installed (pip install 'robotmem_ros[notes]')"
-            self._memory.notes.save_file(NoteFile(file.path, file.collection, error=problem), ())
+            self._notes.save_file(NoteFile(file.path, file.collection, error=problem), ())
             return
         renamed_from = self._renamed_from(stored_file, file.digest)
-        self._memory.notes.save_file(file, [self._note(folder_file, part) for part in parts], renamed_from=renamed_from)
+        self._notes.save_file(file, [self._note(folder_file, part) for part in parts], renamed_from=renamed_from)
         self._missing_since.pop(renamed_from, None)
 
     def _split(self, text: str, file: FoundFile) -> list[Part]:
@@ -230,8 +268,8 @@ class NotesIngestor:
             content=part.text,
             collection=file.folder.collection,
             observed_at=min(max(file.modified, 1), _LATEST),
-            frame_id=self._memory.parameters.memory_frame,
-            map_id=self._memory.parameters.map_id,
+            frame_id=self._parameters().memory_frame,
+            map_id=self._parameters().map_id,
             human_summary=part.heading,
             context=compact_json({"note": note}),
             source="note",
@@ -243,7 +281,7 @@ class NotesIngestor:
         # The path of a missing file with the same content; empty for none.
         if stored_file is not None or not self._missing_since:
             return ""
-        files = self._memory.notes.known().files
+        files = self._notes.known().files
         paths = (path for path in sorted(self._missing_since) if path in files and files[path].digest == digest)
         return next(paths, "")
 

@@ -15,7 +15,7 @@ from ..batch import Applied, Batch
 from ..conditions.decay import LATEST_DAY
 from ..errors import MALFORMED, InvalidFieldError
 from ..fellow_robots import is_of_another
-from ..maps.occupancy_grid import read_grid
+from ..map_values import read_grid
 from ..models import Kind, NewMemory, Pose, Similarity
 from ..new_unit import check_deleted, check_unit
 from ..text.normal_form import tag_key

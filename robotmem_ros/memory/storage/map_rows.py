@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import NamedTuple
 
-from ..maps import OccupancyGrid, Origin
+from ..map_values import OccupancyGrid, Origin
 from ..models import ImportKey
 from . import imports, revisions
 from .path_rows import newest_map

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..maps import PathPart, PathPoint
+from ..map_values import PathPart, PathPoint
 from ..models import ImportKey
 from . import imports
 from .snapshot import Snapshot, Transaction

@@ -50,10 +50,10 @@ def test_other_sizes_split_all_files_anew(open_memory: OpenMemory, memory: Robot
 def test_markdown_without_its_library_is_told_and_text_is_read(
     open_memory: OpenMemory, handbook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from robotmem_ros.memory.notes import blocks
+    from robotmem_ros.memory.notes import splitting
 
     monkeypatch.setitem(__import__("sys").modules, "markdown_it", None)
-    blocks._block_parser.cache_clear()
+    splitting._block_parser.cache_clear()
     (handbook / "lift.txt").write_text("The lift needs a badge.")
     memory = open_memory(notes_folders=[str(handbook)])
     memory.flush()

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.notes.blocks import StoppedError, markdown_blocks
-from robotmem_ros.memory.notes.splitting import MOST_PARTS, Limits, count, split
-from robotmem_ros.memory.search.note_lines import lines_of
+from robotmem_ros.memory.notes.lines import lines_of
+from robotmem_ros.memory.notes.splitting import MOST_PARTS, Limits, StoppedError, count, markdown_blocks, split
 
 LIMITS = Limits(40, 10)
 words = st.lists(

@@ -6,12 +6,12 @@ from concurrent.futures import Future
 
 from .. import validation
 from ..errors import InvalidFieldError
-from ..maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
+from ..map_values import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
 from ..models import ImportKey
 from ..storage import map_rows, path_rows
 from ..storage.map_rows import MapInfo
 from ..times import Time
-from .access import Access
+from ..verbs.access import Access
 
 
 class Maps:

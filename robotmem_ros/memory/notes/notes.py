@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..models import NewMemory
-from ..search.note_lines import NoteLines, NotesState, note_lines, notes_state
 from ..storage import note_rows
 from ..storage.note_rows import FolderRow, KnownNotes, NoteFile
-from .access import Access
+from ..verbs.access import Access
+from .lines import NoteLines, NotesState, note_lines, notes_state
 
 
 class Notes:

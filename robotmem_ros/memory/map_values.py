@@ -1,4 +1,7 @@
-"""The value of a map: a grid of cells, as nav_msgs/OccupancyGrid has it, and its picture."""
+"""The values of a map: a grid of cells, as nav_msgs/OccupancyGrid has it, and its picture; and the path of the robot.
+
+A path is poses over time, in segments without a jump.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,15 @@ import base64
 import hashlib
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import validation
-from ..errors import InvalidFieldError
+from . import validation
+from .errors import InvalidFieldError
 
 MAX_CELLS = 100_000_000
 """Cells of the largest grid: 500 m x 500 m at 5 cm."""
@@ -181,3 +184,59 @@ def _grey_png(pixels: npt.NDArray[np.uint8]) -> bytes:
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+MAX_POINTS = 100_000
+"""Points that one query returns at most."""
+
+
+class Move(NamedTuple):
+    """A pose of the robot that is to be stored."""
+
+    observed_at: int
+    """Nanoseconds of the robot's clock."""
+    x: float
+    y: float
+    yaw: float
+    """Radians about z, from -pi to pi."""
+    segment: int
+    """Time of the first pose of its segment: between two of one segment the robot drove, and did not jump."""
+
+
+def check_moves(moves: Sequence[Move]) -> None:
+    """Check the poses that are to be stored.
+
+    Raises:
+        InvalidFieldError: one lies too far out, or is not finite.
+    """
+    for index, move in enumerate(moves):
+        validation.check_coordinates(f"moves[{index}]", (move.x, move.y))
+        validation.number(f"moves[{index}].yaw", move.yaw)
+
+
+class PathPart(NamedTuple):
+    """Poses of one robot in one frame of one map, in the order of time."""
+
+    moves: Sequence[Move]
+    frame_id: str
+    map_id: str
+    collection: str
+    """Collection of the robot."""
+    import_id: int | None = None
+    """Import of the poses, which stores each of them only once; None if they come from a robot."""
+    session_id: str | None = None
+    """Session of all poses; None means the session that was open at the time of each."""
+
+
+class PathPoint(NamedTuple):
+    """A pose of the robot as it was stored: metres and radians in the memory frame."""
+
+    observed_at: int
+    """Nanoseconds of the robot's clock."""
+    x: float
+    y: float
+    yaw: float
+    session_id: str
+    """The session that was open then; empty for none."""
+    segment: int = 0
+    """Number of its segment in the result, from 0: draw no line between two segments."""

@@ -15,7 +15,10 @@ ENV := . scripts/env.sh && unset MAKEFLAGS MAKELEVEL && ROS_AUTOMATIC_DISCOVERY_
 # Many tests wait for other processes, so that two for each core keep it busy. One that stands still fails.
 PYTEST_RUN := python3 -m pytest -q -n 4 --dist worksteal -o faulthandler_exit_on_timeout=true
 
-.PHONY: help setup build interfaces demo lint test test-fast bench quality clean distclean
+# Which tests that are marked as rare run: none, all, or the tenth of a date.
+RARE ?= none
+
+.PHONY: help setup build interfaces demo lint test test-all test-fast bench quality clean distclean
 
 help: ## show this list
 	@echo "make <target>, where target is one of"
@@ -44,9 +47,12 @@ lint: setup ## ruff, its format, spelling and mypy
 interfaces: setup # that only tests need
 	@scripts/build_test_interfaces.sh
 
-test: build interfaces lint ## lint, then all tests, those on the real ROS graph included (PYTEST="-k recall" for some)
+test: build interfaces lint ## lint, then the tests, those on the real ROS graph included (PYTEST="-k recall" for some)
 	@echo "test: pytest, with real processes and real DDS; some minutes"
-	@$(ENV) $(PYTEST_RUN) $(PYTEST)
+	@$(ENV) $(PYTEST_RUN) --rare=$(RARE) $(PYTEST)
+
+test-all: RARE = all
+test-all: test ## the same with all tests that are marked as rare
 
 # The rooms without processes, disks that are full, and files that are shared.
 FAST := test/test_architecture.py test/frames test/perception \

@@ -1,19 +1,56 @@
 """How random tests draw, in all folders: the same each time, and however long it takes on a machine that is busy.
 
-And which tests begin: those that take long, since at the end nobody would have work beside them.
+And which tests run, and begin: of the rare ones all, none or the tenth of a date; first those that take long, since at
+the end nobody would have work beside them.
 """
 
 from __future__ import annotations
+
+import zlib
+from datetime import date
 
 import pytest
 from hypothesis import settings
 
 LONG = {"test_docs.py", "test_exit.py", "test_oracle.py"}
+_PARTS = 10
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.register_profile("searching", deadline=None, max_examples=2000, database=None)
 settings.load_profile("repeatable")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name not in LONG)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rare", default="all", metavar="WHICH",
+        help="of the tests that are marked as rare: all (the default), none, or the tenth of a date (2026-11-27)",
+    )  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    _runs("", config.getoption("rare"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    which = config.getoption("rare")
+    left_out = {item for item in items if item.get_closest_marker("rare") and not _runs(item.nodeid, which)}
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: item.path.name not in LONG and not item.get_closest_marker("rare"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    which = config.getoption("rare")
+    if which != "all":
+        chosen = which if which == "none" else f"the tenth of {which}"
+        terminalreporter.write_line(f"Of the rare tests: {chosen} (--rare=all runs all, as `make test-all` does)")
+
+
+def _runs(nodeid: str, which: str) -> bool:
+    if which in {"all", "none"}:
+        return which == "all"
+    try:
+        day = date.fromisoformat(which).toordinal()
+    except ValueError as cause:
+        raise pytest.UsageError(f"--rare: {which!r} must be all, none or a date such as 2026-11-27") from cause
+    return zlib.crc32(nodeid.encode()) % _PARTS == day % _PARTS

@@ -230,6 +230,7 @@ def test_the_demo_runs_and_robotmem_is_there_afterwards(
     assert "facts: 1\n" in done.stdout
 
 
+@pytest.mark.rare
 def test_pip_installs_the_core_and_its_command_then_each_extra(environment: dict[str, str], source: Path) -> None:
     # What it depends on is here already, so nothing is downloaded.
     offline = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PYTHONPATH": sysconfig.get_path("purelib")}
@@ -242,6 +243,7 @@ def test_pip_installs_the_core_and_its_command_then_each_extra(environment: dict
     assert "does not provide the extra" not in done.stderr
 
 
+@pytest.mark.rare
 def test_the_way_for_a_machine_with_ros_makes_a_workspace(
     environment: dict[str, str], source: Path, tmp_path: Path
 ) -> None:

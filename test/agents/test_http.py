@@ -17,7 +17,7 @@ import pytest
 
 from robotmem_ros.agents.tools import TOOLS
 
-from ..support.agents import served
+from ..support.agents import kitchen, served
 
 TOKEN = "a token of twenty-six ..".replace(" ", "-")
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -46,9 +46,17 @@ def served_by_http(db: Path, *options: str) -> Iterator[Served]:
         yield Served(told.removeprefix("MCP at ").strip(), token, process)
 
 
-@pytest.fixture
-def server(db: Path, tmp_path: Path) -> Iterator[Served]:
-    file = tmp_path / "token"
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Start a server that the tests of this file share: none of them changes its memory or ends it."""
+    folder = tmp_path_factory.mktemp("served")
+    with served_with_token(kitchen(folder / "memory.db")) as found:
+        yield found
+
+
+@contextmanager
+def served_with_token(db: Path) -> Iterator[Served]:
+    file = db.with_name("token")
     file.write_text(f"{TOKEN}\n")
     file.chmod(0o600)
     with served_by_http(db, "--token-file", str(file)) as found:
@@ -115,13 +123,13 @@ def test_a_body_that_is_too_large_is_refused_and_the_server_goes_on(server: Serv
     assert httpx.post(server.url, json=LIST, headers={**ACCEPT, **BEARER}).status_code == 200
 
 
-def test_sigterm_ends_it_cleanly_with_a_request_on_its_way(server: Served) -> None:
-    with httpx.Client(headers={**ACCEPT, **BEARER}) as client:
+def test_sigterm_ends_it_cleanly_with_a_request_on_its_way(db: Path) -> None:
+    with served_with_token(db) as server, httpx.Client(headers={**ACCEPT, **BEARER}) as client:
         assert client.post(server.url, json=LIST).status_code == 200
         server.process.send_signal(signal.SIGTERM)
         assert server.process.wait(60) == 0
-    assert server.process.stderr
-    assert "Traceback" not in server.process.stderr.read()
+        assert server.process.stderr
+        assert "Traceback" not in server.process.stderr.read()
 
 
 def test_a_token_that_cannot_be_used_is_refused_and_not_told(db: Path, tmp_path: Path) -> None:

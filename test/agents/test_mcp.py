@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from robotmem_ros.agents import server
+from robotmem_ros.agents.toolbox import Toolbox
 from robotmem_ros.agents.tools import TOOLS
 from robotmem_ros.memory import RobotMemory
 
@@ -25,6 +27,13 @@ HELLO = {
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}},
 }  # fmt: skip
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def connected(toolbox: Toolbox) -> Client:
+    """Connect the library's client to a server in this process: what is asked does not depend on the pipes between."""
+    from mcp import Client
+
+    return Client(server.build(toolbox, "1"))
 
 
 async def values(client: Client, name: str, arguments: dict[str, Any]) -> Any:
@@ -50,8 +59,8 @@ async def test_an_agent_finds_the_mug_and_the_grip_in_three_calls(tmp_path: Path
     assert grip["params"] == {"force": 12.5}
 
 
-async def test_the_server_tells_what_it_is_for(db: Path) -> None:
-    async with stdio_client(db, WORDS_ALONE) as client:
+async def test_the_server_tells_what_it_is_for(db: Path, toolbox: Toolbox) -> None:
+    async with connected(toolbox) as client:
         listed = (await client.list_tools()).tools
         assert "Before you plan or act, call digest" in (client.instructions or "")
         assert [tool.name for tool in listed] == [tool.name for tool in TOOLS]
@@ -65,8 +74,8 @@ async def test_the_server_tells_what_it_is_for(db: Path) -> None:
         assert {tool.name for tool in listed} == {tool.name for tool in TOOLS if not tool.writes}
 
 
-async def test_errors_are_results_and_the_server_goes_on(db: Path) -> None:
-    async with stdio_client(db, WORDS_ALONE) as client:
+async def test_errors_are_results_and_the_server_goes_on(toolbox: Toolbox) -> None:
+    async with connected(toolbox) as client:
         for name, arguments, sentence in [
             ("recall", {"query": "mug", "n": "many"}, "n: 'many' must be a whole number"),
             ("recall", {"query": "mug", "after": "soon"}, "after: 'soon' is no time; write ISO 8601"),
@@ -80,8 +89,8 @@ async def test_errors_are_results_and_the_server_goes_on(db: Path) -> None:
         assert (await values(client, "doctor", {}))["facts"] == 5
 
 
-async def test_resources_and_prompts_are_read(db: Path) -> None:
-    async with stdio_client(db, WORDS_ALONE) as client:
+async def test_resources_and_prompts_are_read(toolbox: Toolbox) -> None:
+    async with connected(toolbox) as client:
         uris = [resource.uri for resource in (await client.list_resources()).resources]
         assert uris == ["robotmem://status", "robotmem://taxonomy", "robotmem://map"]
         (template,) = (await client.list_resource_templates()).resource_templates
@@ -162,22 +171,23 @@ def test_a_request_that_cannot_be_read_is_answered(db: Path) -> None:
     assert answers[4]["result"]["structuredContent"]["status"] == "stored"
 
 
-@pytest.mark.parametrize(
-    ("params", "sentence"),
-    [
+def test_a_malformed_call_is_answered_with_a_result(db: Path) -> None:
+    malformed: list[tuple[dict[str, Any], str]] = [
         ({"name": "recall", "arguments": [1]}, "arguments: [1] must be a JSON object of the arguments of recall"),
         ({"name": 7, "arguments": {}}, "tool: 7 is unknown; there are digest, "),
         ({"arguments": {}}, "tool: None is unknown; there are digest, "),
         ({"name": "recall", "arguments": '{"query": "mug", "n": "x"}'}, "n: 'x' must be a whole number"),
-    ],
-)
-def test_a_malformed_call_is_answered_with_a_result(params: dict[str, Any], sentence: str, db: Path) -> None:
+    ]
+    calls = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        for number, (params, _) in enumerate(malformed, 2)
+    ]
     with served(db, WORDS_ALONE) as process:
-        _, answer = spoken(
-            process, HELLO, READY, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}, answers=2
-        )
-    assert answer["result"]["isError"]
-    assert answer["result"]["content"][0]["text"].startswith(sentence)
+        said = spoken(process, HELLO, READY, *calls, answers=1 + len(calls))
+    answers = {message.get("id"): message["result"] for message in said}
+    for number, (_, sentence) in enumerate(malformed, 2):
+        assert answers[number]["isError"]
+        assert answers[number]["content"][0]["text"].startswith(sentence)
 
 
 def test_a_client_that_goes_away_in_the_middle_ends_the_server(db: Path) -> None:

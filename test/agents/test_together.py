@@ -27,6 +27,7 @@ CALLS: list[tuple[str, Callable[[int], dict[str, Any]]]] = [
 ]
 
 
+@pytest.mark.rare
 @pytest.mark.anyio
 async def test_two_servers_and_a_writer_work_on_one_file(db: Path) -> None:
     with RobotMemory(db, embedding_model="") as node:

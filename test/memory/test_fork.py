@@ -6,6 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from ..support.subprocesses import output_of
 
 FORK = """
@@ -107,6 +109,7 @@ def test_a_forked_process_is_told_at_once_that_it_cannot_use_the_memory_of_its_p
     assert lines == [refused] * 8 + [f"{inherited}do not hold here"] * 2 + ["2", "2"]
 
 
+@pytest.mark.rare
 def test_forks_in_the_middle_of_saves_and_recalls_neither_hang_nor_do_harm(tmp_path: Path) -> None:
     lines = output_of(FORK_UNDER_LOAD, tmp_path / "memory.db").splitlines()
     assert len(lines) == 41

@@ -85,7 +85,7 @@ def pyright(path: Path) -> Iterable[int]:
     return [entry["range"]["start"]["line"] + 1 for entry in json.loads(run.stdout)["generalDiagnostics"]]
 
 
-@pytest.mark.parametrize("check", [mypy, pyright])
+@pytest.mark.parametrize("check", [pytest.param(mypy, marks=pytest.mark.rare), pyright])
 def test_type_checkers_know_each_keyword_and_reject_a_wrong_one(
     check: Callable[[Path], Iterable[int]], tmp_path: Path
 ) -> None:

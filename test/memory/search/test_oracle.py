@@ -60,7 +60,9 @@ def test_recall_gives_the_result_of_brute_force(worlds: Worlds, data: st.DataObj
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-@pytest.mark.parametrize(("seed", "size", "embeds"), [(1, 5_000, False), (2, 20_000, True)])
+@pytest.mark.parametrize(
+    ("seed", "size", "embeds"), [(1, 5_000, False), pytest.param(2, 20_000, True, marks=pytest.mark.rare)]
+)
 def test_recall_from_many_memories_gives_the_result_of_brute_force(
     worlds: Worlds, seed: int, size: int, embeds: bool, data: st.DataObject
 ) -> None:

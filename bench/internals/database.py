@@ -23,7 +23,7 @@ from robotmem_ros.memory.storage.migrations import MIGRATIONS
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.storage.vector_rows import text_digest
 
-__all__ = ["SCHEMA_VERSION", "NewMemory", "fill", "perception", "save", "vectors_by_text"]
+__all__ = ["SCHEMA_VERSION", "NewMemory", "fill", "perception", "row_counts", "save", "vectors_by_text"]
 
 SCHEMA_VERSION = f"{zlib.crc32(chr(0).join(MIGRATIONS).encode()):08x}"
 """Differs for every schema, for the names of cached databases."""
@@ -71,6 +71,16 @@ def vectors_by_text(path: Path) -> dict[str, Vector]:
         ).fetchall()
     vectors = codec.decode([blob for _, blob in rows], codec.dimension(rows[0][1]))
     return dict(zip((content for content, _ in rows), vectors, strict=True))
+
+
+def row_counts(path: Path, *tables: str) -> tuple[int, ...]:
+    """Return the number of rows of tables; 0 for one that the file does not have."""
+    with closing(sqlite3.connect(path)) as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        return tuple(
+            connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] if table in names else 0
+            for table in tables
+        )
 
 
 def _store(database: Database, memories: Sequence[NewMemory], vectors: Vectors | None) -> None:

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import statistics
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from bench.suites.week.answers import Answers, Belief
+from bench.suites.week import room
+from bench.suites.week.answers import Answers, Belief, LastSightings
 from bench.suites.week.measure import measure
+from bench.suites.week.small import measure_small
 from bench.worlds.objects import Point
-from bench.worlds.week import DAY, HOUR, MONDAY, SECOND, Detector, Settings, Slip, World, make_week
+from bench.worlds.week import DAY, HOUR, MONDAY, SECOND, Detector, Message, Settings, Slip, World, make_week
 from bench.worlds.week.house import FLOOR
 from bench.worlds.week.life import LIVING
 from bench.worlds.week.robot import LABELS
+from bench.worlds.week.small import SMALL_WORLDS, make_small_world
 from bench.worlds.week.truth import Change, LastSeen, Truth, is_near
 
 from .test_suites import bench
@@ -36,15 +44,15 @@ class Omniscient(Answers):
         self._world, self._now = world, MONDAY
         self._last: dict[str, LastSeen] = {}
 
-    def tell(self, messages: object) -> None:
-        for message in messages:  # type: ignore[attr-defined]
+    def tell(self, messages: Sequence[Message], now: int) -> None:
+        for message in messages:
             for detection in message.detections:
                 being = None if detection.thing is None else self._world.beings[detection.thing]
                 if being is not None and being.label == detection.label:
                     place = being.place(message.stamp)
                     assert place is not None
                     self._last[being.label] = LastSeen(being.label, message.stamp, place)
-        self._now = MONDAY + (messages[-1].stamp - MONDAY) // DAY * DAY + round(22.25 * HOUR)  # type: ignore[index]
+        self._now = now
 
     def where_at(self, label: str, time: int) -> Point | None:
         return next(iter(Truth(self._world).places(label, time)), None)
@@ -218,10 +226,45 @@ def test_what_is_asked_is_what_messages_tell() -> None:
     assert {round((seen.time - MONDAY) / DAY) for seen in truth.last_seen(now)} <= {1, 2, 3, 4}
 
 
-def test_a_table_of_weeks_is_printed() -> None:
-    measured = bench("week", "--seeds", "0", "--days", "1", "--variant", "week", "no-view")
+@pytest.mark.parametrize("name", SMALL_WORLDS)
+def test_who_knows_the_truth_of_a_small_world_has_nothing_too_many_and_misses_nothing(name: str) -> None:
+    world = make_small_world(name, 1)
+    assert measure_small(world, Omniscient(world.world)) == (0, 0)
+    assert measure_small(world, LastSightings())[0] > 0
+
+
+def test_looks_at_a_real_room_are_told_and_compared_with_the_truth(tmp_path: Path) -> None:
+    # The first landmark stays; the second one leaves after five minutes, and one look at it is wrong.
+    times, leaves = np.arange(0.0, 600.5, 0.5), 300.0
+    seen = (times < leaves).astype(float)
+    seen[times == 20] = 0
+    stays = np.ones_like(times)
+    arrays: dict[str, Any] = {}
+    for number, (looks, truth) in enumerate(((stays, stays), (seen, times < leaves))):
+        arrays |= {f"{number}_{name}_t": times for name in ("obs", "gt")}
+        arrays |= {f"{number}_obs": looks, f"{number}_gt_obs": truth}
+    np.savez(tmp_path / "room.npz", **arrays)
+    memory, last_look = room.rows(tmp_path / "room.npz")
+    asked = 2 * 59
+    assert last_look[:3] == ("last look", f"{1 - 1 / asked:.3f}", f"{1 / asked:.3f}")
+    assert float(memory[1]) > 0.9
+
+
+def test_tables_of_weeks_and_small_worlds_are_printed() -> None:
+    measured = bench("week", "--seeds", "0", "--days", "1", "--variant", "week", "--small", "swapped")
     assert measured.returncode == 0, measured.stderr
     head, _, *rows = measured.stdout.split("\n")
     assert head.startswith("| week ")
-    assert [row.split("|")[2].strip() for row in rows[:4]] == ["memory", "last sightings"] * 2
-    assert "| no-view: probability given" in measured.stdout
+    assert [row.split("|")[2].strip() for row in rows[:2]] == ["memory", "last sightings"]
+    assert "| week: probability given" in measured.stdout
+    assert re.search(r"^\| swapped +\| memory ", measured.stdout, re.MULTILINE)
+
+
+def test_a_year_tells_what_is_kept() -> None:
+    measured = bench("week", "--year", "--days", "1", "--seeds", "0")
+    assert measured.returncode == 0, measured.stderr
+    head, _, row, *_ = measured.stdout.split("\n")
+    names, values = ([cell.strip() for cell in line.split("|")[1:-1]] for line in (head, row))
+    kept = dict(zip(names, values, strict=True))
+    assert (kept["days"], int(kept["detections"]) > 2000) == ("1", True)
+    assert 64 < int(kept["objects"]) < int(kept["sightings"])

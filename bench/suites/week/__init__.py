@@ -16,6 +16,9 @@ Asked is for what the messages tell:
 - error: of the probabilities from 0.5 up, the mean distance from the share of what is there, by tenths
 - ms: CPU of a message, in all threads
 
+In small worlds one thing happens: what is believed too much and what is missing at the end, in the mean. `--room` takes
+a recording of a real room, `--year` a year of weeks in place of all that.
+
 Tune on seeds 0 to 9 alone: those from 100 on are held out.
 """
 
@@ -23,11 +26,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 
+from bench.plot import Panel, plot
 from bench.table import show
 from bench.worlds.week import DAY, HOUR, MINUTE, MONDAY, Detector, Settings, Slip, make_week
+from bench.worlds.week.small import SMALL_WORLDS
 from bench.worlds.week.truth import Truth
 
+from . import room, small, year
 from .answers import LastSightings, MemoryAnswers
 from .measure import Score, measure, reliability
 
@@ -52,17 +59,33 @@ _HEAD = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seeds", type=_span, default=range(10), help="seeds of the weeks, first:end")
-    parser.add_argument("--days", type=int, default=7, help="days of a week")
-    parser.add_argument("--variant", nargs="+", choices=VARIANTS, default=list(VARIANTS), help="kinds of weeks")
+    parser.add_argument("--seeds", type=_span, default=range(10), help="seeds, first:end")
+    parser.add_argument("--days", type=int, help="days of a week, or of a year")
+    parser.add_argument("--variant", nargs="*", choices=VARIANTS, default=list(VARIANTS), help="kinds of weeks")
+    parser.add_argument("--small", nargs="*", choices=SMALL_WORLDS, default=list(SMALL_WORLDS), help="small worlds")
+    parser.add_argument("--room", type=Path, help="train.npz of the Perpetua room")
+    parser.add_argument("--plot", type=Path, help="file of a reliability diagram, which needs matplotlib")
+    parser.add_argument(
+        "--year", action="store_true", help="a year of the first seed: what it keeps and windows over it"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.year:
+        show(year.HEAD, year.rows(options.days or 365, options.seeds[0]))
+        return
     scores: dict[str, Score] = {}
-    show(_HEAD, _rows(options, scores))
+    if options.variant:
+        show(_HEAD, _rows(options, scores))
     for name, score in scores.items():
         tenths = ((f"{given:.2f}", f"{there:.2f}", str(count)) for given, there, count in reliability(score))
         show((f"{name}: probability given", "there", "objects"), tenths)
+    if options.small:
+        show(small.HEAD, small.rows(options.small, options.seeds))
+    if options.room:
+        show(room.HEAD, room.rows(options.room))
+    if options.plot and not plot([_panel(scores)], 1, options.plot):
+        print("no plot: matplotlib is not installed")
 
 
 def _span(text: str) -> range:
@@ -75,9 +98,9 @@ def _rows(options: argparse.Namespace, scores: dict[str, Score]) -> Iterator[tup
         total, reference = Score(), Score()
         cpu, count = 0.0, 0
         for seed in options.seeds:
-            world = make_week(seed, VARIANTS[variant], options.days)
+            world = make_week(seed, VARIANTS[variant], options.days or 7)
             truth = Truth(world)
-            answers = MemoryAnswers(world)
+            answers = MemoryAnswers(world.settings)
             with answers.memory:
                 total.merge(measure(world, truth, answers, seed))
             reference.merge(measure(world, truth, LastSightings(), seed))
@@ -105,3 +128,14 @@ def _calibration_error(score: Score) -> float:
     bins = [(given, there, count) for given, there, count in reliability(score) if given >= 0.5]
     total = sum(count for *_, count in bins)
     return sum(abs(given - there) * count for given, there, count in bins) / total if total else float("nan")
+
+
+def _panel(scores: dict[str, Score]) -> Panel:
+    """Return a reliability diagram: over the probability that was given, the share of what was there."""
+    lines = [{"x": [0, 1], "y": [0, 1], "color": "grey", "linestyle": ":", "label": "calibrated"}]
+    for name, score in scores.items():
+        given, there, _ = zip(*reliability(score), strict=True)
+        lines.append({"x": given, "y": there, "marker": ".", "label": name})
+    return Panel(
+        lines, {"xlabel": "probability given", "ylabel": "share that was there", "xlim": [0, 1], "ylim": [0, 1]}
+    )

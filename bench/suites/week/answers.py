@@ -9,12 +9,13 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import islice
+from pathlib import Path
 from time import process_time
 from typing import NamedTuple, Protocol
 
 from bench.internals.database import NewMemory, perception
 from bench.worlds.objects import Point
-from bench.worlds.week import DAY, HOUR, MONDAY, Message, World
+from bench.worlds.week import DAY, HOUR, MONDAY, Message, Settings
 from bench.worlds.week.house import FLOOR
 from bench.worlds.week.truth import Change, LastSeen, is_near
 from robotmem_ros.memory import FieldOfView, OccupancyGrid, Origin, Pose, RobotMemory
@@ -38,8 +39,8 @@ class Belief(NamedTuple):
 class Answers(Protocol):
     """What answers questions about the messages that it was told."""
 
-    def tell(self, messages: Sequence[Message]) -> None:
-        """Take messages in the order in which they arrive."""
+    def tell(self, messages: Sequence[Message], now: int) -> None:
+        """Take messages in the order in which they arrive; then it is `now`."""
         ...
 
     def where_at(self, label: str, time: int) -> Point | None:
@@ -70,16 +71,16 @@ class Answers(Protocol):
 class MemoryAnswers:
     """A memory that is asked by the public interface; its clock is that of the messages."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, settings: Settings, path: str | Path = ":memory:") -> None:
         self.now = MONDAY
         self.cpu = 0.0
         """Seconds of CPU that the messages took, in all threads."""
-        self._settings = world.settings
-        self.memory = RobotMemory(":memory:", embedding_model="", clock=lambda: self.now)
-        if world.settings.has_map:
+        self._settings = settings
+        self.memory = RobotMemory(path, embedding_model="", clock=lambda: self.now)
+        if settings.has_map:
             self.memory.maps.save(_map())
 
-    def tell(self, messages: Sequence[Message]) -> None:
+    def tell(self, messages: Sequence[Message], now: int) -> None:
         """Store the messages, some at a time, each time by the clock of the last."""
         start = process_time()
         rest = iter(messages)
@@ -93,6 +94,7 @@ class MemoryAnswers:
             ]:
                 future.result()
         self.cpu += process_time() - start
+        self.now = max(self.now, now)
 
     def where_at(self, label: str, time: int) -> Point | None:
         """Return the place of the object that was seen last before a time."""
@@ -130,6 +132,10 @@ class MemoryAnswers:
             Belief(item.label, item.position, item.confidence) for item in self.memory.objects(include_unconfirmed=True)
         ]
 
+    def window(self, after: int, before: int, label: str = "") -> int:
+        """Return how much was observed in a window, at most 50, of a label if there is one."""
+        return len(self.memory.timeline(after=after, before=before, labels=[label] if label else (), n=50))
+
     def _view(self, message: Message) -> FieldOfView | None:
         if not self._settings.view:
             return None
@@ -154,7 +160,7 @@ class LastSightings:
         self._things: defaultdict[str, list[LastSightings._Thing]] = defaultdict(list)
         self._sightings: defaultdict[str, list[tuple[int, Point]]] = defaultdict(list)
 
-    def tell(self, messages: Sequence[Message]) -> None:
+    def tell(self, messages: Sequence[Message], now: int) -> None:
         """Put each sighting in the place of the last one within a metre."""
         for message in messages:
             for label, position, confidence, _ in message.detections:

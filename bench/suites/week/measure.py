@@ -61,7 +61,7 @@ def measure(world: World, truth: Truth, answers: Answers, seed: int) -> Score:
         evening = MONDAY + day * DAY + _EVENING
         told = [message for message in messages if message.arrived < evening]
         messages = messages[len(told) :]
-        answers.tell(told)
+        answers.tell(told, evening)
         _ask_of_evening(truth, answers, score, evening, is_first=day == 0)
     dice = random.Random(f"questions {seed}")
     for kind, questions in (

@@ -6,7 +6,9 @@ Written without sight of the model that is measured on it. Tune on seeds 0 to 9 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from .house import House, furnish
 from .life import DAY, HOUR, MINUTE, MONDAY, SECOND, Being, Stay, live
@@ -43,9 +45,19 @@ class World:
 
 def make_week(seed: int, settings: Settings, days: int = 7) -> World:
     """Make the week of a seed. The life in it is the same whatever the settings."""
-    life = random.Random(f"life {seed}")
+    house, beings, messages = _begin(seed, settings, days)
+    return World(house, beings, tuple(sorted(messages, key=lambda message: message.arrived)), settings, days)
+
+
+def stream(seed: int, settings: Settings, days: int) -> Iterator[list[Message]]:
+    """Yield the messages of each day in the order of their stamps, for what is too long to be held."""
+    _, _, messages = _begin(seed, settings, days)
+    for _, of_day in groupby(messages, key=lambda message: (message.stamp - MONDAY) // DAY):
+        yield list(of_day)
+
+
+def _begin(seed: int, settings: Settings, days: int) -> tuple[House, tuple[Being, ...], Iterator[Message]]:
+    life, robot = (random.Random(f"{name} {seed}") for name in ("life", "robot"))
     house = furnish(life)
     beings = live(life, house, days)
-    robot = random.Random(f"robot {seed}")
-    messages = drive(robot, house, beings, patrol_times(robot, days), settings)
-    return World(house, beings, tuple(sorted(messages, key=lambda message: message.arrived)), settings, days)
+    return house, beings, drive(robot, house, beings, patrol_times(robot, days), settings)

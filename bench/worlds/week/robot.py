@@ -25,7 +25,7 @@ LABELS = (
     "bottle", "glasses", "umbrella", "hammer", "headphones", "scissors", "ball", "lamp", "person", "mirror", "dog",
     "box", "chair", "stool", "armchair", "sofa", "table", "desk", "shelf", "cabinet", "fridge", "wardrobe", "oven",
     "microwave", "sink", "toilet", "tv", "monitor", "plant", "basket", "clock", "picture", "printer", "toolbox", "bed",
-    "bench", "washing machine", "dryer", "vacuum cleaner", "window",
+    "bench", "washing machine", "dryer", "vacuum cleaner", "robot",
 )  # fmt: skip
 """Labels of the detector; a wrong label is mostly that of the class beside it."""
 PATROLS = (7.25, 8.75, 10.25, 11.75, 13.25, 14.75, 16.25, 17.75, 19.25, 21.25)

@@ -187,10 +187,10 @@ class Truth:
             if stay is not None and len(self._within(index, stay, now)) >= LOOKS:
                 yield LastSeen(being.label, seen[last - 1], stay.position)
 
-    def findable(self, now: int) -> list[tuple[str, Point]]:
-        """Return the movable things that are in the house and were detected where they are."""
+    def findable(self, now: int, of: Iterable[int] | None = None) -> list[tuple[str, Point]]:
+        """Return the things, by default the movable ones, that are there and were detected where they are."""
         found = []
-        for index in self.movable:
+        for index in self.movable if of is None else of:
             being = self._world.beings[index]
             stay = being.stay(now)
             if stay is not None and len(self._within(index, stay, now)) >= LOOKS:

@@ -31,7 +31,7 @@ from .search.usage import UsageRecorder
 from .sessions.sessions import Episodes
 from .storage import Database, collection_rows, doubtful_times, lived_days, model_rows, text_rows
 from .storage.area_rows import AreaKeeper
-from .storage.log_watch import LogWatch
+from .storage.disk import LogWatch
 from .table.tables import Tables
 from .text import scripts
 from .threads import Event, MaintenanceLoop, Step, Threads, piecewise
@@ -103,7 +103,12 @@ class Parts:
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
             self.area_keeper = AreaKeeper(self.database, self.areas, parameters)
-            self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
+            self.log_watch = LogWatch(
+                self.database.path,
+                lambda: parameters().retention_bytes,
+                self.database.write_alone,
+                self.database.gather,
+            )
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
             stack.callback(self._keep_table)
             stack.callback(self.maintenance.close)
@@ -238,6 +243,7 @@ class Parts:
             *([consolidate] if parameters.session_maintenance else []),
             Step("keep the table", piecewise(self.tables.keep), period=60.0, rest=60.0, rest_ratio=20.0),
             Step("look after the log", self.log_watch.update, period=10.0, rest=10.0),
+            Step("mark the file", self.database.mark_file, period=10.0, rest=10.0),
             Step("finish a purge", self.purge_finisher.update, period=10.0, rest=10.0),
             Step("retain", self.retention.update, period=600.0, rest=2.0, rest_ratio=20.0),
             release,

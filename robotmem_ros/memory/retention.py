@@ -27,7 +27,7 @@ from .config.parameters import Parameters
 from .errors import RobotMemoryError
 from .models import Kind
 from .storage import Database, lived_days, path_rows, sighting_rows, units
-from .storage.file_size import cut_file, give_back, limit_log, to_give_back
+from .storage.disk import cut_file, give_back, limit_log, to_give_back
 from .storage.retention_rows import (
     EvictionCandidate,
     count_removed,

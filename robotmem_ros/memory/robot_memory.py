@@ -57,8 +57,8 @@ from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
 from .status import Status, status
 from .storage import changes, intake_rows, rows
-from .storage.activity import Activity, read_activity
 from .storage.applying import apply
+from .storage.disk import Activity, read_activity
 from .storage.feed import changes_since
 from .storage.purge_rows import Purged
 from .storage.recall_rows import latest, most_used

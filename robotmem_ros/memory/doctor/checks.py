@@ -34,12 +34,9 @@ from ..storage import (
     purge_rows,
     vector_rows,
 )
-from ..storage.activity import read_activity
 from ..storage.connection import LOG_LIMIT, exposure
-from ..storage.disk_room import reserve_of
-from ..storage.log_watch import readers
+from ..storage.disk import is_read_elsewhere, read_activity, readers, reserve_of
 from ..storage.recall_rows import latest
-from ..storage.secure_erase import is_read_elsewhere
 from ..storage.snapshot import Transaction
 from .finding import Severity
 

@@ -15,7 +15,7 @@ from .. import validation
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, PurgeUnfinishedError, StorageError
 from ..storage import Database
-from ..storage.disk_room import is_full
+from ..storage.disk import is_full, is_read_elsewhere
 from ..storage.purge_rows import (
     Purged,
     Selection,
@@ -26,7 +26,7 @@ from ..storage.purge_rows import (
     preview,
     unfinished,
 )
-from ..storage.secure_erase import check_pages, is_read_elsewhere, secure_erase
+from ..storage.secure_erase import check_pages, secure_erase
 from ..storage.snapshot import Transaction
 from ..table.tables import Tables
 from ..times import Time

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from .connection import create_empty
-from .disk_room import is_full
+from .disk import is_full
 
 
 def copy_into(connection: sqlite3.Connection, path: Path) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,7 +26,7 @@ from ..errors import (
 )
 from ..models import NewMemory, Stored
 from ..threads import Calls, Event, QueryPriority
-from . import imports, index_schemes, log_loss
+from . import imports, index_schemes
 from .backup import back_up
 from .connection import (
     IN_MEMORY,
@@ -37,7 +38,7 @@ from .connection import (
     note_open,
     resolve,
 )
-from .file_guard import FileGuard
+from .file_guard import FileGuard, Log, log_loss, mark_log, read_log, settle_log
 from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
 from .snapshot import Snapshot, Transaction
@@ -86,6 +87,7 @@ class Database:
         self._ended = Event()
         self._is_interrupted = False
         self._is_closed = False
+        self._marked_at = 0
         self.tokens_missing = ""
         """Reason why text search does not find all words; empty if it does."""
         self.log_loss = ""
@@ -115,6 +117,17 @@ class Database:
         if self._guard is not None and self._guard.happened():
             self.write(lambda transaction: None)
         return False
+
+    def mark_file(self) -> bool:
+        """Let the file show after a checkpoint that it has a log; return that nothing is left to do."""
+        if Path(f"{self.path}-wal").exists() and self._checkpointed_at() != self._marked_at:
+            self.write_alone(partial(mark_log, snapshot=self.snapshot)).result()
+            self._marked_at = self._checkpointed_at()
+        return False
+
+    def _checkpointed_at(self) -> int:
+        # Only a checkpoint writes to the file itself.
+        return self.path.stat().st_mtime_ns
 
     def write(
         self, work: Callable[[Transaction], T], *, frees_room: bool = False, background: bool = False
@@ -296,7 +309,7 @@ class Database:
         if exposed := exposure(self.path):
             _LOG.warning("%s", exposed)
         self._open_file = None if self.in_memory else note_open(self.path)
-        log = log_loss.read_log(self.path)
+        log = read_log(self.path)
         try:
             return self._open_to_read(log) if self.read_only else self._open_to_write(log)
         except BaseException as cause:
@@ -305,11 +318,11 @@ class Database:
                 raise self._unusable(cause) from cause
             raise
 
-    def _open_to_write(self, log: log_loss.Log) -> sqlite3.Connection:
+    def _open_to_write(self, log: Log) -> sqlite3.Connection:
         with self._close_on_error(self._connect(read_only=False)) as connection:
             self._note_loss(connection, log)
             migrate(connection, self.path)
-            log_loss.settle(connection)
+            settle_log(connection)
             index_schemes.note_in_new(connection)
             if index_schemes.is_current(connection):
                 return connection
@@ -319,15 +332,15 @@ class Database:
         )
         return self._connect(read_only=False)
 
-    def _open_to_read(self, log: log_loss.Log) -> sqlite3.Connection:
+    def _open_to_read(self, log: Log) -> sqlite3.Connection:
         with self._close_on_error(self._connect(read_only=True)) as connection:
             check_version(connection, self.path)
             self._note_loss(connection, log)
             self.tokens_missing = index_schemes.tokens_missing(connection)
             return connection
 
-    def _note_loss(self, connection: sqlite3.Connection, log: log_loss.Log) -> None:
-        self.log_loss = log_loss.loss(connection, self.path, log)
+    def _note_loss(self, connection: sqlite3.Connection, log: Log) -> None:
+        self.log_loss = log_loss(connection, self.path, log)
         if self.log_loss:
             _LOG.error("%s", self.log_loss)
 

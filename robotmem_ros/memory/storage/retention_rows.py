@@ -41,7 +41,7 @@ from ..config.budgets import Budget, Measure
 from ..models import Kind
 from . import lived_days, rows
 from .collection_rows import OF_OTHERS
-from .file_size import file_size, pages_limit
+from .disk import file_size, pages_limit
 from .snapshot import Snapshot, Transaction
 
 _AGE_PROTECTED = 2

@@ -562,7 +562,7 @@ CREATE TABLE settings (
 ) WITHOUT ROWID;
 INSERT INTO settings VALUES ('robot', lower(hex(randomblob(16)))), ('indexed_texts', '0'), ('last_memory', '0');
 
--- A number that is `log` of the settings, unless the file was parted from its write-ahead log: see log_loss.py. It has a
+-- A number that is `log` of the settings, unless the file was parted from its write-ahead log: see file_guard.py. It has a
 -- page of its own.
 CREATE TABLE log_mark (n INTEGER NOT NULL, writes INTEGER NOT NULL);
 INSERT INTO log_mark VALUES (0, 0);

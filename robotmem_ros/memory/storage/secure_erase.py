@@ -12,7 +12,6 @@ Each step may be cut off: what is not done yet is known from the settings, and i
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,13 +19,10 @@ from pathlib import Path
 from ..errors import PurgeUnfinishedError, StorageError
 from . import block_rows, purge_rows
 from .connection import IN_MEMORY, INCREMENTAL
-from .disk_room import free_bytes, is_full
-from .file_size import file_size, give_back, to_give_back
+from .disk import empty_log, file_size, free_bytes, give_back, is_full, to_give_back
 from .snapshot import Snapshot, Transaction
 
 Connected = Callable[[], AbstractContextManager[sqlite3.Connection]]
-_CHECKPOINTS, _PAUSE = 50, 0.02
-"""Attempts at a checkpoint while another one runs, and seconds between them."""
 _FRAME_HEADER = 24
 """Bytes before each page in the log."""
 _NODE_HEADER = 4
@@ -81,19 +77,6 @@ def check_pages(snapshot: Snapshot) -> None:
         raise sqlite3.DatabaseError(f"database disk image is malformed ({message.splitlines()[-1]})")
 
 
-def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
-    """Tell at once whether another process reads or writes the file now; empty the log if none does.
-
-    To be called without a transaction.
-    """
-    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute("PRAGMA busy_timeout = 0")
-    try:
-        return not _empty_log(connection)
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
-
-
 def copies(path: Path) -> list[Path]:
     """Return the files beside a database that hold parts of it and are not needed."""
     if str(path) == IN_MEMORY:
@@ -101,22 +84,12 @@ def copies(path: Path) -> list[Path]:
     return sorted(file for pattern in COPIES for file in path.parent.glob(pattern.format(name=_escape(path.name))))
 
 
-def _empty_log(connection: sqlite3.Connection) -> bool:
-    # Returns whether the log is empty: no reader needs it. SQLite does not wait for a checkpoint of others (-1).
-    for _ in range(_CHECKPOINTS):
-        busy, frames, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if not busy or frames >= 0:
-            break
-        time.sleep(_PAUSE)
-    return not busy
-
-
 def _check_room(connection: sqlite3.Connection, path: Path) -> None:
     # Before anything is written: other programs need the last bytes of the disk too.
     while not _has_room(connection, path):
         if not _give_back(connection):
             raise _no_room(connection, path)
-        if not _empty_log(connection):
+        if not empty_log(connection):
             raise _is_read(path)
 
 
@@ -156,7 +129,7 @@ def _delete_derived(connection: sqlite3.Connection) -> None:
 
 
 def _write_anew(connection: sqlite3.Connection, path: Path, connected: Connected) -> None:
-    if not _empty_log(connection):
+    if not empty_log(connection):
         raise _is_read(path)
     with connected() as own:
         # RAM may be too small for all pages, and another disk is neither known to have room nor meant for them.
@@ -167,7 +140,7 @@ def _write_anew(connection: sqlite3.Connection, path: Path, connected: Connected
             own.execute("VACUUM")
         finally:
             own.execute("PRAGMA temp_store_directory = ''")
-    if not _empty_log(connection):
+    if not empty_log(connection):
         raise _is_read(path)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from ..errors import MALFORMED, MemoryClosedError, RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
 from ..threads import Condition, Future
-from .disk_room import is_full
+from .disk import is_full
 from .snapshot import Transaction
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from ..errors import MemoryClosedError, RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
 from ..threads import QueryPriority
 from . import lived_days, revisions
-from .disk_room import DiskRoom, is_full
+from .disk import DiskRoom, is_full
 from .doubtful_times import Marker
 from .file_guard import FileGuard
 from .snapshot import Transaction

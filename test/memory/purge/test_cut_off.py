@@ -17,7 +17,7 @@ from ..conftest import OpenMemory
 PURGE = """
 import sys
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.storage.secure_erase import is_read_elsewhere
+from robotmem_ros.memory.storage.disk import is_read_elsewhere
 
 with RobotMemory(sys.argv[1], embedding_model="") as memory:
     for number in range(80):

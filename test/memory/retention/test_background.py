@@ -11,7 +11,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewFact
 from robotmem_ros.memory.new_memory import new_fact
-from robotmem_ros.memory.storage.file_size import file_size, to_give_back
+from robotmem_ros.memory.storage.disk import file_size, to_give_back
 from robotmem_ros.memory.storage.snapshot import Snapshot
 
 from ...support.consistency import check_file

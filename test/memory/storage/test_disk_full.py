@@ -100,7 +100,7 @@ import subprocess
 import sys
 from pathlib import Path
 from robotmem_ros.memory import PurgeUnfinishedError, RobotMemory
-from robotmem_ros.memory.storage.secure_erase import is_read_elsewhere
+from robotmem_ros.memory.storage.disk import is_read_elsewhere
 
 def is_found():
     return subprocess.run(["grep", "-qa", "zxjvsecre", path, f"{path}-wal"]).returncode == 0

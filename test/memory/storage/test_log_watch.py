@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.errors import LogHeldError
-from robotmem_ros.memory.storage.log_watch import LogWatch, readers
+from robotmem_ros.memory.storage.disk import LogWatch, readers
 from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.subprocesses import running
@@ -27,6 +28,12 @@ sys.stdin.readline()
 """
 
 
+def log_watch(memory: RobotMemory, limit: int) -> LogWatch:
+    """Watch the log of a memory within a limit of bytes."""
+    database = memory.parts.database
+    return LogWatch(database.path, lambda: limit, database.write_alone, database.gather)
+
+
 def test_the_status_names_the_process_that_keeps_the_log_from_being_emptied(open_memory: OpenMemory) -> None:
     memory = open_memory(retention_bytes=5_000_000)
     memory.learn("red mug")
@@ -43,7 +50,7 @@ def test_the_status_names_the_process_that_keeps_the_log_from_being_emptied(open
         with pytest.raises(
             LogHeldError, match=rf"memory.db-wal' has \d MB and grows with each save, since {who} has read .* a moment;"
         ):
-            LogWatch(memory.parts.database, lambda: 5_000_000).update()
+            log_watch(memory, 5_000_000).update()
         until(lambda: "look after the log failed" in memory.status().reason, "word of the log")
         assert memory.save_perception("saving goes on").memory_id == 42
         reader.stdin.write("\n")
@@ -58,7 +65,7 @@ def test_a_log_of_ordinary_size_is_left_alone(open_memory: OpenMemory) -> None:
     memory = open_memory()
     memory.learn("red mug")
     size = Path(f"{memory.path}-wal").stat().st_size
-    assert not LogWatch(memory.parts.database, lambda: 0).update()
+    assert not log_watch(memory, 0).update()
     assert Path(f"{memory.path}-wal").stat().st_size >= size
 
 
@@ -66,7 +73,7 @@ def test_while_another_process_reads_what_nobody_waits_for_is_committed_together
     memory = open_memory(retention_bytes=1_000_000)
     memory.learn("red mug")
     database = memory.parts.database
-    watch = LogWatch(database, lambda: 1_000_000)
+    watch = log_watch(memory, 1_000_000)
     log = Path(f"{memory.path}-wal")
     with running(READ, memory.path) as reader:
         assert reader.stdin is not None

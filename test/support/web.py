@@ -1,4 +1,4 @@
-"""The console as a separate process, as a person starts it, and a memory for it to show."""
+"""The console as a separate process, as a person starts it, or asked without a socket; and a memory for it to show."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -87,6 +88,19 @@ class Server:
         self.process.send_signal(number)
         _, complaints = self.process.communicate(timeout=180)
         return self.process.returncode, complaints
+
+
+@contextmanager
+def client_of(db: Path, **parameters: Any) -> Iterator[httpx.Client]:
+    """Open a memory in this process, and ask its console without a socket."""
+    from fastapi.testclient import TestClient
+
+    from robotmem_ros.web.app import create_console
+
+    with RobotMemory(db, embedding_model="", session_maintenance=False, **parameters) as memory:
+        here = "127.0.0.1"
+        with TestClient(create_console(memory).asgi, base_url=f"http://{here}", client=(here, 50_000)) as client:
+            yield client
 
 
 @contextmanager

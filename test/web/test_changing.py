@@ -12,13 +12,13 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.areas import read_areas
 
-from ..support.web import console
+from ..support.web import client_of, console
 
 SQUARE = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]]
 
 
 def test_a_memory_is_corrected_with_a_reason(db: Path) -> None:
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         body = {"content": "a grip force of 9 N holds glass 1", "tags": ["glass"], "reason": "measured again"}
         assert client.put("/api/memory/2", json=body).json() == {"id": 2, "done": "updated"}
         told = client.get("/api/memory/2").json()
@@ -30,7 +30,7 @@ def test_a_memory_is_corrected_with_a_reason(db: Path) -> None:
 
 
 def test_a_pose_may_be_a_text_of_its_numbers(db: Path) -> None:
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         path = f"/api/memory/{client.get('/api/objects').json()['objects'][0]['id']}"
         response = client.put(path, json={"pose": "1, 2.5, 0"})
         assert response.status_code == 200, response.text
@@ -41,7 +41,7 @@ def test_a_forgotten_memory_is_found_no_more_until_it_is_restored(db: Path) -> N
     def ids(client: httpx.Client) -> list[int]:
         return [one["id"] for one in client.get("/api/search", params={"q": "glass 3"}).json()["memories"]]
 
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         assert 4 in ids(client)
         done = client.request("DELETE", "/api/memory/4", json={"reason": "not true"})
         assert done.json() == {"id": 4, "done": "forgotten"}
@@ -119,7 +119,7 @@ def test_a_console_that_only_reads_changes_nothing(db: Path) -> None:
 def test_an_area_is_named_and_found_and_what_stands_in_the_file_stays(db: Path, tmp_path: Path) -> None:
     file = tmp_path / "areas.yaml"
     file.write_text("# of the ground floor\nareas:\n  hall: [[5, 5], [9, 5], [9, 9]]  # no door\n")
-    with console(db, "--areas-file", str(file)) as server, server.client() as client:
+    with client_of(db, areas_file=str(file)) as client:
         made = client.post("/api/areas", json={"name": "the shelf: 'A' 架", "polygon": SQUARE})
         assert made.status_code == 201, made.text
         assert made.json()["polygon"] == SQUARE
@@ -147,7 +147,7 @@ def test_an_area_is_named_and_found_and_what_stands_in_the_file_stays(db: Path, 
 def test_an_area_is_added_to_a_file_of_any_form(db: Path, tmp_path: Path, before: str) -> None:
     file = tmp_path / "areas.yaml"
     file.write_text(before)
-    with console(db, "--areas-file", str(file)) as server, server.client() as client:
+    with client_of(db, areas_file=str(file)) as client:
         assert client.post("/api/areas", json={"name": "shelf", "polygon": SQUARE}).status_code == 201
     assert {area.name for area in read_areas(file)} == {"shelf", *(["hall"] if "hall" in before else [])}
 
@@ -171,7 +171,7 @@ def test_an_area_is_renamed_and_deleted_and_what_else_stands_in_the_file_stays(
 ) -> None:
     file = tmp_path / "areas.yaml"
     file.write_text(before)
-    with console(db, "--areas-file", str(file)) as server, server.client() as client:
+    with client_of(db, areas_file=str(file)) as client:
         odd = "a/b: #'楼'?%"
         renamed = client.put("/api/areas/hall", json={"name": odd})
         assert (renamed.status_code, renamed.json()["name"]) == (200, odd), renamed.text

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..support.published import ROUTES
-from ..support.web import console
+from ..support.web import client_of
 
 
 def test_the_routes_of_robotmem(db: Path) -> None:
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         memory = client.get("/api/search?q=grip").json()["memories"][0]
         session = client.get("/api/sessions").json()["sessions"][0]["session_id"]
         # What withdraws comes last.

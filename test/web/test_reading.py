@@ -13,7 +13,7 @@ from robotmem_ros.memory.doctor.checks import CHECKS
 from robotmem_ros.memory.maps import Move, OccupancyGrid, Origin, PathPart
 
 from ..support.intake import DROPPED, report
-from ..support.web import NOW, SCRIPT, SECOND, console, png
+from ..support.web import NOW, SCRIPT, SECOND, client_of, png
 
 
 def get(client: httpx.Client, path: str, status: int = 200, **parameters: object) -> dict[str, object]:
@@ -37,7 +37,7 @@ def test_status_and_stats_tell_how_the_memory_is(client: httpx.Client) -> None:
 
 def test_status_tells_what_nodes_reported_of_their_intake(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
-    with RobotMemory(db, embedding_model="") as memory, console(db) as server, server.client() as client:
+    with RobotMemory(db, embedding_model="") as memory, client_of(db) as client:
         assert client.get("/api/status").json()["intake"] == {"reports": [], "is_seen": False, "trouble": ""}
         memory.store_intake("a", report(3.0)).result()
         intake = client.get("/api/status").json()["intake"]
@@ -123,7 +123,7 @@ def test_a_search_by_distance_takes_json_and_a_brief_one_marks_the_words(client:
 def test_a_search_gives_a_text_once_with_its_count(tmp_path: Path) -> None:
     with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
         memory.save_many({"description": "a green cup", "pose": [x, 0.0, 0.0]} for x in (1.0, 3.0, 5.0))
-    with console(tmp_path / "memory.db") as server, server.client() as client:
+    with client_of(tmp_path / "memory.db") as client:
         for brief in (False, True):
             (cup,) = client.get("/api/search", params={"q": "cup", "brief": brief}).json()["memories"]
             assert (cup["id"], cup["folded_count"]) == (3, 2)
@@ -138,15 +138,15 @@ def test_browsing_does_not_count_as_use_and_a_search_does(db: Path) -> None:
         ):
             return int(snapshot.row("SELECT sum(access_count) FROM memories")[0])
 
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         for path in ("memories", "memory/6", "objects", "objects/6", "stats", "recent-failures"):
             assert client.get(f"/api/{path}").status_code == 200
     assert counted() == 0
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         assert len(client.get("/api/search", params={"q": "mug", "n": 3}).json()["memories"]) == 3
         assert client.get("/api/search", params={"q": "zeppelin"}).json()["memories"] == []
     assert counted() == 3
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         told = client.get("/api/recalls").json()
         assert [(entry["caller"], entry["hits"]) for entry in told["recalls"]] == [("console", 0), ("console", 3)]
         assert [(entry["query"], len(entry["digest"])) for entry in told["recalls"]] == [("", 16), ("", 16)]
@@ -183,7 +183,7 @@ def test_the_id_of_an_object_that_became_a_part_of_another_one_names_that(tmp_pa
         memory.update(old_id, pose=(5.0, 0.0, 0.0))
         memory.save_perception("a mug", label="mug", pose=(5.0, 0.0, 0.0))
         old_id, new_id = (old_id, new_id) if memory.explain(old_id).reason else (new_id, old_id)
-        with console(db) as server, server.client() as client:
+        with client_of(db) as client:
             for path in (f"/api/objects/{old_id}", f"/api/memory/{old_id}/image"):
                 assert f"the same object, replaced by {new_id}" in str(get(client, path, 404)["error"])
 
@@ -211,7 +211,7 @@ def test_sessions_come_page_by_page(tmp_path: Path) -> None:
             started[1],
             started[0],
         ]
-    with console(path) as server, server.client() as client:
+    with client_of(path) as client:
         pages, cursor = [], None
         while cursor != "":
             page = client.get("/api/sessions", params={"n": 2, "cursor": cursor or ""}).json()
@@ -249,7 +249,7 @@ def test_problems_are_facts_of_failures_and_whatever_says_that_it_failed(tmp_pat
         memory.learn("too little force", failed, category="postmortem", observed_at=NOW + 4 * SECOND)
         for _ in range(2):
             memory.save_perception("the glass slipped", context=failed, observed_at=NOW - SECOND)
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         found = client.get("/api/recent-failures").json()["memories"]
         assert [one["snippet"] for one in found] == [
             "too little force", "a mug on the floor", "the glass slipped", "the drawer was locked",
@@ -271,7 +271,7 @@ def test_tags_are_listed_in_their_tree_and_changed(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with RobotMemory(path, embedding_model="") as memory:
         learned = memory.learn("milk stands in the fridge", {"task": "tidy", "params": {"t": 4}}, tags=["Fridge"])
-    with console(path) as server, server.client() as client:
+    with client_of(path) as client:
         for body in ({"tag": "Kitchen"}, {"tag": "fridge", "parent": "KITCHEN", "display_name": "The fridge"}):
             assert client.post("/api/tags", json=body).status_code == 201
         listed = {tag["value"]: tag for tag in client.get("/api/tags").json()["tags"]}
@@ -309,7 +309,7 @@ def test_the_map_is_described_and_drawn_and_the_path_follows(db: Path) -> None:
         memory.maps.save(grid)
         moves = [Move(NOW + number * SECOND, float(number), 0.0, 0.0, NOW) for number in range(3)]
         memory.maps.store_path(PathPart(moves, "map", "", "default")).result()
-    with console(db) as server, server.client() as client:
+    with client_of(db) as client:
         told = client.get("/api/map").json()
         assert (told["origin"], told["width"], told["height"]) == ([-1.0, -2.0, 0.1], 2, 1)
         image = client.get(told["image"])
@@ -373,7 +373,7 @@ def test_what_has_faded_is_marked(tmp_path: Path) -> None:
     with RobotMemory(path, embedding_model="") as memory:
         told = memory.learn("the sofa is grey", confidence=0.9, observed_at=1_700_000_000 * 10**9)
         memory.update(told.memory_id, decay_rate=0.7)
-    with console(path) as server, server.client() as client:
+    with client_of(path) as client:
         for brief in (False, True):
             found = get(client, "/api/search", q="sofa", brief=brief)
             assert [one["faded"] for one in found["memories"]] == [True]  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ import pytest
 
 from robotmem_ros.memory.areas import read_areas
 
-from ..support.web import console
+from ..support.web import client_of
 
 TRIANGLE = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]]
 GETS = [
@@ -146,7 +146,7 @@ def test_an_error_names_what_was_given(client: httpx.Client) -> None:
 def test_every_area_that_is_listed_can_be_renamed_and_deleted(db: Path, tmp_path: Path, text: str) -> None:
     file = tmp_path / "areas.yaml"
     file.write_text(text)
-    with console(db, "--areas-file", str(file)) as server, server.client() as client:
+    with client_of(db, areas_file=str(file)) as client:
         assert "sp" in [one["name"] for one in client.get("/api/areas").json()["areas"]]
         again = client.post("/api/areas", json={"name": "sp", "polygon": TRIANGLE})
         assert (again.status_code, again.json()["field"]) == (409, "name")

@@ -64,7 +64,6 @@ _STABLE = {
     "memories": "id type collection session_id content human_summary context source tags label perception_type "
     "category times_learned confidence status status_reason superseded_by observed_at frame_id map_id x qx "
     "access_count uuid created_at updated_at perception_metadata perception_data",
-    "memory_tags": "tag memory_id",
     "objects": "memory_id first_seen last_seen times_seen confirmed",
     "sightings": "memory_id observed_at x confidence label session_id",
     "sessions": "external_id collection context status started_at ended_at end_reason",

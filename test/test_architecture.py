@@ -214,7 +214,7 @@ def test_statements_are_found_where_they_are(file: Path) -> None:
 
 
 def test_parts_of_a_statement_are_found(tmp_path: Path) -> None:
-    parts = ["memories.", "memory_tags.tag", " <> ''", "path_id = ", "{column} >= '@' AND {column} < 'A'"]
+    parts = ["memories.", "tag_meta.tag", " <> ''", "path_id = ", "{column} >= '@' AND {column} < 'A'"]
     parts.append("ORDER BY id LIMIT 3")
     file = tmp_path / "parts.py"
     file.write_text(f'"""Told by memories.status, IN capitals."""\nparts = {parts}\nname = "sessions.start"\n')

@@ -136,10 +136,10 @@ class Parts:
 
     def warm_up(self) -> None:
         """Load the model, vectors and dictionaries of the texts, so that the first query is as quick as the next."""
-        self._load_dictionaries()
         self.learning.warm_up()
         with self.tables.reading():
             pass
+        self._load_dictionaries()
         while self.tables.follow():
             pass
         # There may be no model, or none any more.
@@ -195,18 +195,16 @@ class Parts:
 
     def _load_dictionaries(self) -> bool:
         # They take as much RAM as the model. A text that needs them before waits until they are loaded.
-        with self.database.snapshot() as snapshot:
-            if text_rows.has_chinese(snapshot):
-                scripts.load_chinese()
+        if scripts.lacks_chinese() and self.tables.has_chinese:
+            scripts.load_chinese()
         return False
 
-    def _index_texts(self) -> bool:
-        # The last texts, after a while in which too few came to be indexed with them.
+    def _offer_texts(self) -> bool:
         with self.database.snapshot() as snapshot:
-            has_waiting = bool(text_rows.waiting(snapshot))
-        if has_waiting:
-            self.database.write(text_rows.index_waiting, background=True).result()
-        return False
+            is_behind = text_rows.is_behind(snapshot)
+        if is_behind:
+            self.database.write(text_rows.catch_up, background=True).result()
+        return is_behind
 
     def _look_at_clock(self) -> bool:
         with self.database.snapshot() as snapshot:
@@ -238,7 +236,7 @@ class Parts:
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("look at the clock", self._look_at_clock, period=60.0, rest=1.0),
             Step("keep the areas", self.area_keeper.update, period=1.0, rest=1.0),
-            Step("index the last texts", self._index_texts, period=60.0, rest=60.0),
+            Step("index texts for other programs", self._offer_texts, period=60.0, rest=60.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
             Step("keep the table", piecewise(self.tables.keep), period=60.0, rest=60.0, rest_ratio=20.0),

@@ -9,21 +9,13 @@ from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .intake_report import Intake
 from .parts import Parts
 from .search.result import Mode
-from .storage import collection_rows, intake_rows, lived_days, model_rows, note_rows, text_rows, vector_rows
+from .storage import collection_rows, intake_rows, lived_days, model_rows, note_rows, vector_rows
 from .storage.connection import exposure
 from .storage.overview import overview
 from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
 from .table.vectors import HAS_NUMKONG, NUMKONG_MISSING
 from .text import scripts
-
-_MODES = {
-    (True, True): Mode.HYBRID,
-    (True, False): Mode.BM25_ONLY,
-    (False, True): Mode.VEC_ONLY,
-    (False, False): Mode.STRUCTURED,
-}
-"""The mode, by whether texts and vectors can be searched."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +74,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         intake = intake_rows.read(snapshot)
         foreign, change = _of_another_model(snapshot, embedder), _change_of_model(snapshot)
         doubt = lived_days.doubt(snapshot, parts.now())
-        no_text = text_rows.failure(snapshot) or parts.recall.failures.text
-    no_vectors = parts.recall.failures.vector
+    no_vectors = parts.recall.vector_failure.reason
     has_vectors = embedder.available and not foreign and not no_vectors
     vectors = counts["vector"]
     without_vector = counts["memory"] - vectors
@@ -96,7 +87,6 @@ def status(parts: Parts, *trouble: str) -> Status:
         doubt,
         exposure(database.path),
         database.log_loss,
-        no_text,
         no_vectors,
         parts.tables.no_room,
         *missing_packages(parts),
@@ -107,7 +97,7 @@ def status(parts: Parts, *trouble: str) -> Status:
     ]
     return Status(
         write_error=database.trouble,
-        mode=_MODES[not no_text, has_vectors],
+        mode=Mode.HYBRID if has_vectors else Mode.BM25_ONLY,
         reason="; ".join(filter(None, problems)),
         db_path=str(database.path),
         db_bytes=database.size(),
@@ -128,7 +118,7 @@ def status(parts: Parts, *trouble: str) -> Status:
 
 def missing_packages(parts: Parts) -> list[str]:
     """Return what is worse without a package, each with its name."""
-    problems = [parts.database.extension_problem, parts.database.tokens_missing, "" if HAS_NUMKONG else NUMKONG_MISSING]
+    problems = [parts.database.extension_problem, "" if HAS_NUMKONG else NUMKONG_MISSING]
     if not scripts.has_jieba():
         problems.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     if not scripts.has_icu():

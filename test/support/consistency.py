@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.storage.term_rows import encoded
 from robotmem_ros.memory.text.normal_form import digest, label_key, text_key
-from robotmem_ros.memory.text.tokens import indexed_text
 
 
 def check_file(path: Path) -> int:
@@ -28,7 +28,6 @@ def check(transaction: Transaction) -> int:
     """Check the indexes of a database; return the number of memories."""
     assert transaction.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert transaction.execute("PRAGMA foreign_key_check").fetchall() == []
-    transaction.execute("INSERT INTO memories_fts (memories_fts) VALUES ('integrity-check')")
     memories = transaction.mappings("SELECT * FROM memories ORDER BY id")
     assert [row["label_key"] for row in memories] == [label_key(row["label"]) for row in memories]
     assert [row["text_key"] for row in memories] == [text_key(row["content"]) for row in memories]
@@ -40,25 +39,27 @@ def check(transaction: Transaction) -> int:
 
 
 def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
-    found = transaction.execute(
-        "SELECT rowid, content, human_summary, scope_files, scope_entities FROM memories_fts ORDER BY rowid"
-    ).fetchall()
-    expected = [
-        (
-            row["id"],
-            indexed_text(row["content"]),
-            indexed_text(row["human_summary"]),
-            indexed_text(row["scope_files"]),
-            indexed_text(f"{row['scope_entities']} {row['label']}"),
-        )
-        for row in memories
-    ]
-    assert found == expected
-    last = text_rows.indexed(transaction)
-    waiting = {memory_id: " | ".join(texts) for memory_id, *texts in expected if memory_id > last}
-    assert text_rows.waiting(transaction) == waiting
+    """Compare the offered index with one that is made of the memories that it knows."""
+    names = ", ".join(text_rows.COLUMNS)
+    transaction.execute(f"CREATE VIRTUAL TABLE temp.expected USING fts5({names}, tokenize = 'porter unicode61')")
+    last = int(transaction.row("SELECT value FROM settings WHERE name = 'indexed_texts'")[0])
+    transaction.execute(
+        f"INSERT INTO temp.expected (rowid, {names}) SELECT id, {names} FROM memories WHERE id <= ?", (last,)
+    )
+    transaction.execute("CREATE VIRTUAL TABLE temp.there_words USING fts5vocab(main, memories_fts, instance)")
+    transaction.execute("CREATE VIRTUAL TABLE temp.expected_words USING fts5vocab(temp, expected, instance)")
+    there, expected = (
+        transaction.rows(f"SELECT * FROM temp.{table} ORDER BY 1, 2, 3, 4")
+        for table in ("there_words", "expected_words")
+    )
+    for table in ("there_words", "expected_words", "expected"):
+        transaction.execute(f"DROP TABLE temp.{table}")
+    assert there == expected
+    assert text_rows.is_behind(transaction) == any(row["id"] > last for row in memories)
     totals = transaction.execute("SELECT name, memories FROM collections WHERE memories <> 0")
     assert dict(totals) == Counter(row["collection"] for row in memories)
+    tags = [(row["id"], tag, source) for row in memories for tag, source in sorted(json.loads(row["tags"]).items())]
+    assert transaction.rows("SELECT * FROM memory_tags ORDER BY memory_id, tag") == tags
 
 
 def _check_vectors(transaction: Transaction, memories: list[dict[str, Any]]) -> None:

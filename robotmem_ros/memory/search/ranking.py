@@ -21,13 +21,12 @@ from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..embedding.profile import profile_of
-from ..errors import StorageError
 from ..storage.overview import overview
 from ..storage.traits import read_traits
 from ..table.column import Floats, Mask, Rows, bound
 from ..table.vectors import Similarities, VectorsUnreadError
 from ..table.view import View
-from .failures import Failures
+from .failures import VectorFailure
 from .measures import Measures, Scores
 from .reasons import not_relevant
 from .result import Mode, ScoreExplanation, ScorePart
@@ -160,14 +159,12 @@ class Ranking:
     view: View
     parameters: Parameters
     text: TextSearch
-    tokens_missing: str
-    """Reason why the text search is worse than it could be; empty if it is not."""
     embedding: Future[Vector] | None
     """The vector of the query, which may still be computed; None if the query has no text."""
     model: str
     lap: Callable[[str], None]
     """Ends a stage of the stopwatch."""
-    failures: Failures
+    failure: VectorFailure
 
     def depth(self, n: int) -> int:
         """Return how many memories to score if `n` are wanted."""
@@ -238,15 +235,9 @@ class Ranking:
         return self.text.max_score()
 
     def _score_words(self, chosen: Chosen) -> tuple[Floats, str]:
-        nothing = np.zeros(chosen.count)
         if not self.has_text:
-            return nothing, "the text search is switched off (text_weight is 0)"
-        try:
-            bm25 = self.text.scores(chosen)
-        except StorageError as error:
-            return nothing, self.failures.note("text", error)
-        self.failures.clear("text")
-        return bm25, self.tokens_missing
+            return np.zeros(chosen.count), "the text search is switched off (text_weight is 0)"
+        return self.text.scores(chosen), ""
 
     def _search_vectors(self, chosen: Chosen, bm25: Floats, depth: int, *, explain: bool) -> tuple[_Found, _Best, str]:
         try:
@@ -256,9 +247,9 @@ class Ranking:
             failure = str(error)
         except Exception as error:
             # Whatever a model or a damaged index does, the text search still answers.
-            failure = self.failures.note("vector", error)
+            failure = self.failure.note(error)
         else:
-            self.failures.clear("vector")
+            self.failure.clear()
             return found, best, ""
         found = _Found(chosen, bm25, np.full(chosen.count, -np.inf, np.float32))
         return found, self._best(found, depth, explain=explain), failure
@@ -383,7 +374,7 @@ class Ranking:
             return {}
         held = np.zeros((len(ids), 0), bool)
         shares, is_unknown = np.zeros(len(ids)), False
-        if self.has_text and self.view.table.words_error is None:
+        if self.has_text:
             held = self.text.held(self.view.table.rows_of(measures.ids))
             shares, is_unknown = self.text.shares(held), self.text.is_unknown
         probable = relevance(measures.cosine, shares, profile_of(self.model).curve, is_unknown=is_unknown)

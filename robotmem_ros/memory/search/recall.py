@@ -39,7 +39,7 @@ from ..table.column import Floats
 from ..table.tables import Tables
 from ..table.view import View
 from ..text.tokens import analyse
-from .failures import Failures
+from .failures import VectorFailure
 from .folding import MAX_FOLDED_IDS, Folding, Group
 from .names import check_names, notes, unknown_positions
 from .query import Query
@@ -93,7 +93,7 @@ class Recall:
     embedders: Embedders
     threads: Executor
     reranker: Reranker
-    failures: Failures = field(default_factory=Failures)
+    vector_failure: VectorFailure = field(default_factory=VectorFailure)
 
     def run(self, query: Query, parameters: Parameters) -> RecallResult:
         """Run the stages for one query, on one snapshot of the database.
@@ -120,10 +120,7 @@ class Recall:
                 embedding = embedder.start_query(query.text, self.threads)  # the vectors were replaced meanwhile
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
-            ranking = Ranking(
-                view, parameters, texts, self.database.tokens_missing, embedding, embedder.name, times.lap,
-                self.failures,
-            )  # fmt: skip
+            ranking = Ranking(view, parameters, texts, embedding, embedder.name, times.lap, self.vector_failure)
             result = _Recall(view, query, parameters, ranking, texts, times).result()
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)

@@ -124,11 +124,7 @@ class TextSearch:
         """Return the BM25 score of each chosen row, by row; 0 of one that contains no word of the query.
 
         The words are joined by OR; compounds such as `grip_force` or `12.5` count once more if they stand together.
-
-        Raises:
-            StorageError: the texts cannot be read.
         """
-        self._check()
         if not self.words:
             return np.zeros(chosen.count)
         scores: Floats = self._scores_of(chosen.rows) if chosen.are_few else chosen.of(self._scores)
@@ -139,20 +135,11 @@ class TextSearch:
         return self._texts.held([self._find(word) for word in self.words], rows)
 
     def holding(self, terms: Sequence[str]) -> Mask:
-        """Tell which rows contain all of some words and phrases; none without a term.
-
-        Raises:
-            StorageError: the texts cannot be read.
-        """
-        self._check()
+        """Tell which rows contain all of some words and phrases; none without a term."""
         return self._texts.holding(terms)
 
     def holding_any(self, words: Iterable[str]) -> Mask:
-        """Tell which rows contain any of some words.
-
-        Raises:
-            StorageError: the texts cannot be read.
-        """
+        """Tell which rows contain any of some words."""
         mask = np.zeros(len(self._view.ids), bool)
         for word in words:
             mask |= self.holding([word])
@@ -183,10 +170,6 @@ class TextSearch:
     def max_score(self) -> float:
         """Return the score of a memory of mean length that contains each word of the query once."""
         return sum(map(self._statistics.weight, self.words))
-
-    def _check(self) -> None:
-        if error := self._view.table.words_error:
-            raise error
 
     @cached_property
     def _scores(self) -> Floats:
@@ -223,7 +206,6 @@ class TextSearch:
 
     @cached_property
     def _statistics(self) -> Statistics:
-        self._check()
         memories, total, mask = self._view.once(("searched", self._searched), self._count_searched)
         words = {*self.words, *(word for compound in self._query.phrases for word in compound.split())}
         counts = {word: self._find(word).count(mask) for word in words}

@@ -41,6 +41,11 @@ def clear(transaction: Transaction) -> None:
     transaction.execute("UPDATE collections SET (facts, perceptions, notes, memories) = (0, 0, 0, 0)")
 
 
+def count(snapshot: Snapshot) -> int:
+    """Return how many memories there are, withdrawn ones included."""
+    return int(snapshot.row("SELECT total(memories) FROM collections")[0])
+
+
 def totals(snapshot: Snapshot) -> dict[str, int]:
     """Return the numbers of active memories by kind, of all as `memory`, and of those with a vector as `vector`."""
     *numbers, vectors = snapshot.row(_TOTALS)

@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..models import NewMemory, Stored
 from ..threads import Calls, Event, QueryPriority
-from . import imports, index_schemes
+from . import imports
 from .backup import back_up
 from .connection import (
     IN_MEMORY,
@@ -60,8 +60,7 @@ class Database:
     written, not even an older schema brought up to date.
 
     Raises:
-        DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program; or
-            another program has it open that indexes words in another way.
+        DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program;.
     """
 
     def __init__(
@@ -88,8 +87,6 @@ class Database:
         self._is_interrupted = False
         self._is_closed = False
         self._marked_at = 0
-        self.tokens_missing = ""
-        """Reason why text search does not find all words; empty if it does."""
         self.log_loss = ""
         """Loss of commits from the write-ahead log that was noticed at opening; empty if none was."""
         self._connection = self._open()
@@ -323,20 +320,12 @@ class Database:
             self._note_loss(connection, log)
             migrate(connection, self.path)
             settle_log(connection)
-            index_schemes.note_in_new(connection)
-            if index_schemes.is_current(connection):
-                return connection
-            connection.close()
-        index_schemes.renew(
-            self.path, lambda: self._connect(read_only=False, busy_timeout=0.0), self._parameters.busy_timeout
-        )
-        return self._connect(read_only=False)
+            return connection
 
     def _open_to_read(self, log: Log) -> sqlite3.Connection:
         with self._close_on_error(self._connect(read_only=True)) as connection:
             check_version(connection, self.path)
             self._note_loss(connection, log)
-            self.tokens_missing = index_schemes.tokens_missing(connection)
             return connection
 
     def _note_loss(self, connection: sqlite3.Connection, log: Log) -> None:

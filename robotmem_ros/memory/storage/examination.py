@@ -23,10 +23,7 @@ _LARGE = ("perception_metadata", "perception_data")
 """Columns on which no index depends."""
 _IN_SAMPLE = "IN (SELECT value FROM json_each(?))"
 _STRAY = "NOT IN (SELECT id FROM memories)"
-_COUNTS = (
-    ("texts", "count(*) FROM memory_texts", "count(*) FROM memories"),
-    ("boxes", "count(*) FROM objects_rtree", "count(*) FROM objects"),
-)
+_COUNTS = (("boxes", "count(*) FROM objects_rtree", "count(*) FROM objects"),)
 """Names of indexes, and what is counted in each and in the table from which it follows."""
 _WRONG_COUNTS = """
     WITH actual AS (

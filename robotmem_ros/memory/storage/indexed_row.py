@@ -17,10 +17,6 @@ class IndexedRow(NamedTuple):
     status: str
     content: str
     human_summary: str
-    scope_files: str
-    scope_entities: str
-    label: str
-    tags: str
     frame_id: str
     map_id: str
     x: float | None

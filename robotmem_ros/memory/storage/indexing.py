@@ -17,7 +17,6 @@ from . import (
     fact_rows,
     group_rows,
     indexed_row,
-    tagged_rows,
     text_rows,
     vector_rows,
 )
@@ -41,15 +40,6 @@ class Index(NamedTuple):
     entries: str = ""
     """Query of its entries, the memory first, of which `{ids}` is the condition; the same in each file with the same
     memories. Empty if they do not follow from memories alone, or if there is a number for many memories."""
-
-
-TEXTS = Index(
-    "texts",
-    attrgetter("collection", "content", "human_summary", "scope_files", "scope_entities", "label"),
-    text_rows.exchange,
-    text_rows.clear,
-    text_rows.ENTRIES,
-)
 
 
 def unindex(transaction: Transaction, memory_ids: Iterable[int]) -> None:
@@ -91,17 +81,16 @@ def rebuild_all(transaction: Transaction) -> None:
         if target.clear is not None:
             rebuild(transaction, target)
     vector_rows.delete_unused(transaction)
+    text_rows.clear(transaction)
 
 
 INDEXES = (
     # First, because it adds new collections.
     Index("counts", attrgetter("type", "collection", "status"), collection_rows.exchange, collection_rows.clear),
-    TEXTS,
     Index(
         "vectors", attrgetter("type", "collection", "status", "content", "human_summary"), vector_rows.exchange,
         vector_rows.clear_links, vector_rows.ENTRIES,
     ),
-    Index("tags", attrgetter("tags"), tagged_rows.exchange, tagged_rows.clear, tagged_rows.ENTRIES),
     Index(
         "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), box_rows.exchange, box_rows.clear,
         box_rows.ENTRIES,

@@ -14,7 +14,7 @@ from ..conditions.decay import Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import fact_rows, group_rows, indexed_row, indexing, lived_days, revisions
+from . import fact_rows, group_rows, indexed_row, indexing, lived_days, revisions, text_rows
 from .indexed_row import IndexedRow
 from .snapshot import Snapshot, Transaction, json_array
 from .term_rows import encoded
@@ -155,7 +155,12 @@ def write(transaction: Transaction, memory_id: int, columns: Mapping[str, object
     assigned = {**columns, **_derived(columns)}
     assignments = ", ".join([*(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned), *extra_assignments])
     before = indexed_row.read(transaction, [memory_id]) if columns.keys() & indexed_row.COLUMNS else {}
+    has_text = not columns.keys().isdisjoint(text_rows.COLUMNS)
+    if has_text:
+        text_rows.remove(transaction, [memory_id])
     transaction.execute(f"UPDATE memories SET {assignments} WHERE id = :id", {**assigned, "id": memory_id})
+    if has_text:
+        text_rows.add(transaction, [memory_id])
     if before:
         indexing.exchange(transaction, before, indexed_row.with_columns(before, columns))
 
@@ -165,6 +170,7 @@ def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
     ids, last = list(memory_ids), last_id(transaction)
     if last in ids:
         transaction.execute("UPDATE settings SET value = ? WHERE name = 'last_memory'", (last,))
+    text_rows.remove(transaction, ids)
     indexing.unindex(transaction, ids)
     return revisions.bury(transaction, "memories", "id IN (SELECT value FROM json_each(?))", (json_array(ids),))
 
@@ -326,8 +332,8 @@ def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object,
 
 def _indexed_row(memory_id: int, new: NewMemory) -> IndexedRow:
     # As it would be read: a new memory is active, and no object yet.
-    texts = new.content, new.human_summary, new.scope_files, new.scope_entities, new.label, _new_tags(new)
     place = new.frame_id, new.map_id, *(new.pose or _NO_POSE)[:3]
+    texts = new.content, new.human_summary
     return IndexedRow._make((memory_id, new.kind.value, new.collection, "active", *texts, *place, 0))
 
 

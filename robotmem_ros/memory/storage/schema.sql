@@ -109,12 +109,9 @@ CREATE TABLE doubtful_times (
 CREATE INDEX idx_doubtful_times_memory ON doubtful_times (memory_id);
 CREATE INDEX idx_doubtful_times_boot ON doubtful_times (boot);
 
--- The memories with each tag, as `memories.tags` has them: in the form by which tags are compared, see normal_form.py.
-CREATE TABLE memory_tags (
-    tag TEXT NOT NULL,
-    memory_id INTEGER NOT NULL,
-    PRIMARY KEY (tag, memory_id)
-) WITHOUT ROWID;
+-- The tags of memories, in the form by which tags are compared, see normal_form.py.
+CREATE VIEW memory_tags (memory_id, tag, source) AS
+SELECT m.id, t.key, t.value FROM memories AS m, json_each(m.tags) AS t WHERE m.tags <> '{}';
 
 -- The tree of tags: those of the taxonomy, and those that callers added. A tag without a row stands at the top.
 CREATE TABLE tag_meta (
@@ -159,26 +156,13 @@ CREATE TABLE recalls (
 );
 
 
--- Text index ----------------------------------------------------------------------------------------------------------
+-- Text index, for other programs ---------------------------------------------------------------------------------------
 
--- The words of each memory, cut, folded and stemmed. So a search can count them in the text, and rank without bm25() of
--- FTS5, which reads all memories that hold a word of the query.
-CREATE TABLE memory_texts (
-    id INTEGER PRIMARY KEY,  -- that of the memory
-    content TEXT NOT NULL,
-    human_summary TEXT NOT NULL,
-    scope_files TEXT NOT NULL,
-    scope_entities TEXT NOT NULL  -- the label is among them
-);
--- FTS5 takes the words as they are: its tokenizer `ascii` knows all characters outside of ASCII as parts of words. It
--- gets the texts of some dozen memories at once: those up to `indexed_texts` of the settings, and the rest within a
--- minute.
+-- Nothing in the package asks it: text_rows.py says when a text comes in, which is up to `indexed_texts` of the settings.
 CREATE VIRTUAL TABLE memories_fts USING fts5(
-    content, human_summary, scope_files, scope_entities,
-    content = 'memory_texts', content_rowid = 'id', tokenize = 'ascii', columnsize = 0
+    content, human_summary, scope_files, scope_entities, label,
+    content = 'memories', content_rowid = 'id', tokenize = 'porter unicode61'
 );
--- The words of the text index, and in how many memories each stands, inactive ones included. It has no rows of its own.
-CREATE VIRTUAL TABLE memories_fts_words USING fts5vocab('memories_fts', 'row');
 
 
 -- Table in RAM ---------------------------------------------------------------------------------------------------------
@@ -551,8 +535,8 @@ CREATE TABLE openings (
 );
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
--- migrations.py that made it), `embedding_model`, `next_model`, `tokens` (how its indexes read texts, see
--- index_schemes.py), `log` (see log_mark), `purge_unfinished` (the last deletion whose traces may still be in the file),
+-- migrations.py that made it), `embedding_model`, `next_model`, `log` (see log_mark),
+-- `purge_unfinished` (the last deletion whose traces may still be in the file),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
 -- `last_purge` (the revision of the last transaction that purged something: see block_rows.py),
 -- `intake ...` (what a node reported of its intake, see intake_rows.py).

@@ -15,7 +15,7 @@ from ..conditions.condition import ABSENT, value_at
 from ..context_path import split
 from ..errors import StorageError
 from ..models import Kind
-from . import revisions, text_rows, vector_rows
+from . import collection_rows, revisions, vector_rows
 from .overview import overview
 from .snapshot import Snapshot, json_array
 
@@ -28,7 +28,8 @@ _COLUMNS = """
     m.id, m.status = 'active', m.observed_at, m.x, m.y, m.z, m.confidence, m.text_key, m.content,
     (SELECT confirmed FROM objects WHERE memory_id = m.id), EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id),
     m.type, m.collection, m.session_id, m.category, m.label_key, m.source, coalesce(m.perception_type, ''),
-    m.frame_id, m.map_id, m.tags, m.decay_rate, m.evidence_day
+    m.frame_id, m.map_id, m.tags, m.decay_rate, m.evidence_day,
+    m.human_summary, m.scope_files, m.scope_entities, m.label
 """
 _RANGE = f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id > ? AND m.id <= ? ORDER BY m.id LIMIT ?"
 _SOME = f"SELECT {_COLUMNS} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value ORDER BY m.id"
@@ -77,6 +78,8 @@ class Piece(NamedTuple):
     ids: Ids
     numbers: dict[str, npt.NDArray[Any]]
     names: dict[str, Sequence[Any]]
+    texts: Sequence[tuple[str, ...]]
+    """Texts of each whose words are found."""
 
 
 def place(snapshot: Snapshot) -> Place:
@@ -86,7 +89,7 @@ def place(snapshot: Snapshot) -> Place:
 
 def _place(snapshot: Snapshot) -> Place:
     summary, revision = overview(snapshot), snapshot.read_once(revisions.latest)
-    memories = text_rows.count(snapshot)
+    memories = collection_rows.count(snapshot)
     epoch = revisions.epoch_of(snapshot, revision)
     return Place(revision, epoch, memories, summary.model, vector_rows.newest(snapshot), summary.vectors)
 
@@ -138,12 +141,6 @@ def missing(snapshot: Snapshot, ids: Iterable[int] | Ids) -> Ids:
     return snapshot.array(_MISSING, (json_array(ids),))
 
 
-def texts(snapshot: Snapshot, ids: Ids) -> list[str]:
-    """Return the indexed texts of memories, with bars between those of one; empty for one without a text."""
-    found = text_rows.texts_of(snapshot, ids.tolist())
-    return [found.get(memory_id, "") for memory_id in ids.tolist()]
-
-
 def key(text: str) -> int:
     """Return a number that is the same for equal texts, and for few others."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
@@ -193,8 +190,8 @@ def _read(snapshot: Snapshot, column: str, arguments: tuple[object, ...], ids: I
 def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
     (
         ids, active, observed, x, y, z, confidence, text_key, contents, confirmed, represented, kinds, collections,
-        sessions, categories, labels, sources, senses, frames, maps, tags, rates, days,
-    ) = zip(*rows, strict=True) if rows else ((),) * 23  # fmt: skip
+        sessions, categories, label_keys, sources, senses, frames, maps, tags, rates, days, *texts,
+    ) = zip(*rows, strict=True) if rows else ((),) * 27  # fmt: skip
     return Piece(
         np.array(ids, np.int64),
         {
@@ -214,13 +211,14 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
             "collection": collections,
             "session_id": sessions,
             "category": categories,
-            "label": labels,
+            "label": label_keys,
             "source": sources,
             "perception_type": senses,
             "space": [*zip(frames, maps, strict=True)],
             "tags": [*map(_tags, tags)],
             "decay": [*zip(rates, days, categories, strict=True)],
         },
+        [*zip(contents, *texts, strict=True)],
     )
 
 

@@ -77,6 +77,7 @@ def names(snapshot: Snapshot) -> list[str]:
 
 def exists(snapshot: Snapshot, tag: str) -> bool:
     """Return whether a tag is in the tree, or a memory has it."""
+    # The view of tags reads every memory: not to be asked unless the tree has no such tag.
     sql = "SELECT 1 FROM tag_meta WHERE tag = ?1 UNION ALL SELECT 1 FROM memory_tags WHERE tag = ?1 LIMIT 1"
     return snapshot.row(sql, (tag,)) is not None
 

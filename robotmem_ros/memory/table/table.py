@@ -22,7 +22,7 @@ from . import kept
 from .column import Column, Mask, Numbers, Rows
 from .kept import Block
 from .vectors import Vectors, VectorsUnreadError
-from .words import Words, are_among
+from .words import Words, are_among, words_in
 
 Ids = npt.NDArray[np.int64]
 
@@ -70,7 +70,7 @@ class Table:
     numbers: Mapping[str, Numbers]
     names: Mapping[str, Column]
     word_keys: Numbers
-    """Numbers of the indexed texts, see `table_rows.key`."""
+    """Numbers of the texts whose words are found, see `table_rows.key`."""
     words: Words
     vectors: Vectors
     vector_ids: Numbers
@@ -83,9 +83,8 @@ class Table:
     """Rows with a vector."""
     late: dict[str, Column] = field(default_factory=dict)
     """Columns that were asked for, see `table_rows.values`."""
-    words_error: StorageError | None = None
-    """Why the words are not all there; None if they are. The same of the vectors follows."""
     vectors_error: StorageError | VectorsUnreadError | None = None
+    """Why the vectors are not all there; None if they are."""
     derived: dict[object, Any] = field(default_factory=dict)
     """What was computed from this very table: nothing of it is taken over."""
 
@@ -116,10 +115,7 @@ class Table:
         place = self._goal(snapshot, in_pieces=in_pieces)
         if place == self.place:
             return self
-        is_broken = isinstance(self.vectors_error, StorageError) or (
-            self.words_error is not None and place._replace(vector=self.place.vector) != self.place
-        )
-        if is_broken or not table_rows.continues(snapshot, self.place):
+        if isinstance(self.vectors_error, StorageError) or not table_rows.continues(snapshot, self.place):
             return Table._anew(snapshot, in_pieces=in_pieces)
         try:
             table = self._with_changes(snapshot, place, shared=shared)
@@ -137,7 +133,7 @@ class Table:
         table = Table.empty()
         for number in block_rows.numbers(snapshot):
             table = table._with_block(self.block(number))
-        table = replace(table, place=self.place._replace(vector=0), words_error=self.words_error)
+        table = replace(table, place=self.place._replace(vector=0))
         return table._with_changes(snapshot, table._goal(snapshot, in_pieces=in_pieces), shared=False)
 
     def _goal(self, snapshot: Snapshot, *, in_pieces: bool) -> Place:
@@ -255,13 +251,10 @@ class Table:
         rows = np.where(is_new, before + np.cumsum(is_new) - 1, np.searchsorted(ids, piece.ids))
         if not are_among(piece.ids[~is_new], ids).all():
             raise _OtherFileError
-        try:
-            texts, error = table_rows.texts(snapshot, piece.ids), self.words_error
-        except StorageError as cause:  # queries by meaning, by place or by time need none
-            texts, error = [""] * len(piece.ids), cause
-        keys = np.array([*map(table_rows.key, texts)], np.uint32)
+        keys = np.array([table_rows.key("\0".join(texts)) for texts in piece.texts], np.uint32)
         is_other = is_new.copy()
         is_other[~is_new] = self.word_keys.all[rows[~is_new]] != keys[~is_new]
+        texts = [words_in(piece.texts[at]) for at in np.flatnonzero(is_other).tolist()]
         linked = self.linked - self._count_linked(rows[~is_new])  # before they change in place
         return replace(
             self,
@@ -275,8 +268,7 @@ class Table:
                 name: column.put(rows, piece.names[name], size, shared=shared) for name, column in self.names.items()
             },
             word_keys=self.word_keys.put(rows, keys, size, shared=shared),
-            words=self.words.put(rows[is_other], [texts[at] for at in np.flatnonzero(is_other)], size, shared=shared),
-            words_error=error,
+            words=self.words.put(rows[is_other], texts, size, shared=shared),
             # Their vectors are looked for again.
             vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=shared),
             linked=linked,

@@ -11,7 +11,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import cache, partial
+
+import numpy as np
+import numpy.typing as npt
 
 from ..storage import Database, block_rows, table_rows
 from ..storage.block_rows import KeptBlock
@@ -21,6 +24,7 @@ from .kept import pack
 from .table import Table
 from .vectors import VectorsUnreadError
 from .view import View
+from .words import code
 
 
 class Tables:
@@ -38,6 +42,11 @@ class Tables:
     def no_room(self) -> str:
         """Say why vectors are not in RAM; empty if they are, or were not asked for."""
         return self._table.vectors.no_room
+
+    @property
+    def has_chinese(self) -> bool:
+        """Tell whether a text that was read has a Chinese character of the common ones, as Japanese texts have."""
+        return self._table.words.hold_any(_han())
 
     @contextmanager
     def reading(self, *, in_pieces: bool = False) -> Iterator[View]:
@@ -81,13 +90,11 @@ class Tables:
             numbers = block_rows.lacking(view.snapshot, view.table.counts())
         for number in numbers:
             with self.reading() as view:
-                table = view.table
-                block = None if table.words_error else table.block(number)
-            if block is not None:
-                kept_block = KeptBlock(number, table.place.revision, len(block.ids))
-                data = pack(block, table.place.epoch)
-                work = partial(block_rows.keep, block=kept_block, data=data)
-                self._database.write(work, background=True).result()
+                block, place = view.table.block(number), view.table.place
+            kept_block = KeptBlock(number, place.revision, len(block.ids))
+            data = pack(block, place.epoch)
+            work = partial(block_rows.keep, block=kept_block, data=data)
+            self._database.write(work, background=True).result()
             yield
 
     def release(self) -> None:
@@ -115,3 +122,8 @@ class Tables:
     def _leave(self) -> None:
         with self._lock:
             self._readers -= 1
+
+
+@cache
+def _han() -> npt.NDArray[np.int64]:
+    return np.array([code(chr(point)) for point in range(0x4E00, 0xA000)], np.int64)

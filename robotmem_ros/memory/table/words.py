@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..storage.text_rows import BARS
 from ..storage.vector_rows import text_digest
+from ..text.tokens import indexed_text
 from .column import Array, Floats, Mask, Numbers, Rows
 
 SPAN = (1 << 16) - 1
 """Greatest number of rows in a segment. A row's number in it, its doc, takes the upper half of a place."""
+BARS = 4
+"""Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
 _FREQUENT, _MASKS = 8, 16
 """A word of more than one in so many rows is held as a mask, too, once it was asked for; and so many at most."""
 _DENSE = 8
@@ -26,6 +28,11 @@ Docs = npt.NDArray[np.intp]
 code = lru_cache(maxsize=1 << 16)(text_digest)
 """The number that stands for a word; two words of a million agree with a probability of 3 in 100 million."""
 _BAR = code("|")
+
+
+def words_in(texts: Iterable[str]) -> str:
+    """Return the words of the texts of a memory, with a bar between two texts."""
+    return " | ".join(map(indexed_text, texts))
 
 
 class Postings(NamedTuple):
@@ -72,7 +79,7 @@ class Segment:
 
     @classmethod
     def of(cls, rows: Rows, texts: Sequence[str]) -> tuple[Segment, npt.NDArray[np.int64]]:
-        """Make the segment of some rows, SPAN at most, from their indexed texts; with the number of words of each."""
+        """Make the segment of some rows, SPAN at most, of what `words_in` gives; with the number of words of each."""
         words = [text.split() for text in texts]
         sizes = np.fromiter(map(len, words), np.int64, len(words))
         codes = np.fromiter(map(code, chain.from_iterable(words)), np.int64, int(sizes.sum()))
@@ -295,13 +302,12 @@ class Words:
         return self._lengths.all
 
     def put(self, rows: Rows, texts: Sequence[str], size: int, *, shared: bool) -> Words:
-        """Return them with the indexed texts of some rows, as `Numbers.put` does; an empty text is that of no row."""
+        """Return them with the words of some rows as `words_in` has them, as `Numbers.put` does."""
         words = self.without(rows[: np.searchsorted(rows, self._lengths.size)], shared=shared)
         parts, lengths = words._parts, np.zeros(len(rows), np.uint32)
-        filled = np.flatnonzero([bool(text) for text in texts])
-        for first in range(0, len(filled), SPAN):
-            at = filled[first : first + SPAN]
-            segment, lengths[at] = Segment.of(rows[at], [texts[number] for number in at.tolist()])
+        for first in range(0, len(rows), SPAN):
+            at = slice(first, first + SPAN)
+            segment, lengths[at] = Segment.of(rows[at], texts[at])
             parts = _with_part(parts, _Part(segment))
         return Words(parts, words._lengths.put(rows, lengths, size, shared=shared))
 
@@ -346,6 +352,10 @@ class Words:
             docs = docs if part.current is None else docs[part.current[docs]]
             result[part.segment.rows[docs]] = True
         return result
+
+    def hold_any(self, codes: npt.NDArray[np.int64]) -> bool:
+        """Tell whether a row ever held one of some words, given by their codes."""
+        return any(are_among(codes, part.segment.codes).any() for part in self._parts)
 
     def held(self, terms: Sequence[Found], rows: Rows) -> Mask:
         """Tell which of some terms each of some rows, ascending, holds: shape (rows, terms)."""

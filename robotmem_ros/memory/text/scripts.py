@@ -119,6 +119,11 @@ def load_chinese() -> None:
         _jieba()
 
 
+def lacks_chinese() -> bool:
+    """Tell whether jieba's dictionary could be loaded, and is not."""
+    return has_jieba() and not _jieba.cache_info().currsize
+
+
 @cache
 def has_jieba() -> bool:
     """Return whether jieba cuts Chinese into words; cached, so that a program always cuts in the same way."""

@@ -49,7 +49,6 @@ def overwrite(path: Path, start: int, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("table", "mode"),
     [
-        ("memory_texts", Mode.VEC_ONLY),
         ("memories_vec", Mode.BM25_ONLY),
         ("vectors", Mode.BM25_ONLY),
     ],
@@ -65,32 +64,21 @@ def test_the_other_index_answers_and_the_status_names_the_damage(tmp_path: Path,
             assert "search failed: database disk image is malformed" in status.reason
 
 
-@pytest.mark.parametrize("table", ["memories_fts_data", "memories_fts_idx"])
-def test_the_status_finds_a_damaged_text_index_without_a_recall(tmp_path: Path, table: str) -> None:
+@pytest.mark.parametrize("table", ["idx_mem_observed", "memories_fts_data", "memories_fts_idx"])
+def test_a_damaged_page_that_neither_search_reads_changes_no_result(tmp_path: Path, table: str) -> None:
     with RobotMemory(damaged(tmp_path / "memory.db", table), embedder=WordVectors()) as memory:
-        assert memory.status().mode is Mode.VEC_ONLY
-        assert "text search failed" in memory.status().reason
-    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
-        assert memory.status().mode is Mode.STRUCTURED
-
-
-def test_a_damaged_page_that_neither_search_reads_changes_no_result(tmp_path: Path) -> None:
-    with RobotMemory(damaged(tmp_path / "memory.db", "idx_mem_observed"), embedder=WordVectors()) as memory:
         result = memory.recall("red box 7", n=5)
         assert (len(result), result.mode, result.reason) == (5, Mode.HYBRID, "")
 
 
-@pytest.mark.parametrize(("table", "search"), [("memory_texts", "text"), ("vectors", "vector")])
-def test_a_search_that_failed_for_a_moment_is_told_until_it_works_again(
-    tmp_path: Path, table: str, search: str
-) -> None:
+def test_a_search_that_failed_for_a_moment_is_told_until_it_works_again(tmp_path: Path) -> None:
     path = whole(tmp_path / "memory.db")
-    start, size = page_of(path, table)
+    start, size = page_of(path, "vectors")
     page = path.read_bytes()[start : start + size]
     overwrite(path, start, os.urandom(size))
     with RobotMemory(path, embedder=WordVectors()) as memory:
-        assert f"{search} search failed" in memory.recall("red box 7").reason
-        assert f"{search} search failed" in memory.status().reason
+        assert "vector search failed" in memory.recall("red box 7").reason
+        assert "vector search failed" in memory.status().reason
         overwrite(path, start, page)
         memory.save_perception("a blue cup")  # what was read before is read again
         assert memory.recall("red box 7").mode is Mode.HYBRID

@@ -69,7 +69,7 @@ def test_a_program_without_our_functions_cannot_write_memories(
 def test_a_program_without_our_functions_reads_and_copies_everything(
     database: Database, stranger: sqlite3.Connection, tmp_path: Path
 ) -> None:
-    database.write(text_rows.index_waiting).result()
+    database.write(text_rows.catch_up).result()
     tables = [name for (name,) in stranger.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
     assert {"memories", "objects", "memories_fts", "objects_rtree"} <= {*tables}
     for table in tables:

@@ -27,6 +27,7 @@ from robotmem_ros.memory.storage import (
     retention_rows,
     rows,
     session_rows,
+    text_rows,
     vector_rows,
 )
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
@@ -91,12 +92,12 @@ STEPS = st.one_of(
     st.tuples(st.just("embed"), st.none()),
     st.tuples(st.just("update"), COLUMNS),
     st.tuples(st.just("move"), MOVES),
-    st.tuples(st.sampled_from(("forget", "restore", "delete", "rebuild", "consolidate")), st.none()),
+    st.tuples(st.sampled_from(("forget", "restore", "delete", "rebuild", "index texts", "consolidate")), st.none()),
     st.tuples(st.sampled_from(("evict", "purge", "track", "merge")), st.none()),
     st.tuples(st.just("fail"), MEMORIES),
 )
 DERIVED = (
-    "memories_fts", "memories_fts_words", "memory_tags", "objects_rtree", "vectors", "memories_vec",
+    "memories_fts_docsize", "memory_tags", "objects_rtree", "vectors", "memories_vec",
     "similar_facts", "contradictions", "group_members",
 )  # fmt: skip
 
@@ -131,7 +132,7 @@ def run(transaction: Transaction, step: tuple[str, object], memory_id: int) -> N
             raise BrokenOffError  # an object has a position
         rows.update(transaction, memory_id, argument)
     elif action == "rebuild":
-        indexing.rebuild(transaction, indexing.TEXTS)
+        indexing.rebuild_all(transaction)
     else:
         OTHERS[action](transaction, memory_id)
 
@@ -180,6 +181,7 @@ def merge(transaction: Transaction, memory_id: int) -> None:
 OTHERS: Mapping[str, Callable[[Transaction, int], object]] = {
     "forget": lambda transaction, memory_id: changes.invalidate(transaction, [memory_id], "a test"),
     "restore": lambda transaction, memory_id: changes.restore(transaction, [memory_id]),
+    "index texts": lambda transaction, memory_id: text_rows.catch_up(transaction),
     "track": track,
     "merge": merge,
     "delete": lambda transaction, memory_id: rows.delete(transaction, [memory_id, memory_id + 2]),
@@ -248,7 +250,7 @@ def test_an_unchanged_index_is_left_alone(database: Database) -> None:
 
 def test_what_is_indexed_is_written_by_the_one_path_alone() -> None:
     """An index would not follow."""
-    followed = {*indexed_row.COLUMNS, "id", "text_key", "label_key", "content_hash", "terms"}
+    followed = {*indexed_row.COLUMNS, *text_rows.COLUMNS, "id", "text_key", "label_key", "content_hash", "terms"}
     for path in (ROOT / "robotmem_ros").rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         if path.name in ("rows.py", "group_rows.py"):

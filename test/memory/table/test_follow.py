@@ -344,7 +344,7 @@ def test_queries_in_threads_see_each_its_snapshot_while_memories_are_saved_and_p
                     with tables.reading() as view:
                         ids = view.ids[view.table.present.all].tolist()
                         assert ids == view.snapshot.ids("SELECT id FROM memories ORDER BY id")
-                        held = view.snapshot.ids("SELECT id FROM memory_texts WHERE content LIKE '%mug%' ORDER BY id")
+                        held = view.snapshot.ids("SELECT id FROM memories WHERE content LIKE '%mug%' ORDER BY id")
                         assert view.ids[view.table.words.holding(["mug"])].tolist() == held
                         assert Ids((1,)).mask(view).sum() == (1 in ids)
                         seen.append(len(ids))

@@ -14,6 +14,8 @@ from datetime import timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tabulate import tabulate
+
 from ..fleet import scope
 from ..memory import RobotMemory
 from ..memory.display import json_values
@@ -169,8 +171,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Align rows below a head, if any, one line each, columns of numbers to the right; empty without rows."""
     if not rows:
         return ""
-    from tabulate import tabulate  # few commands need it, and a tenth of their start would be its import
-
     cells = [[f"{cell:,}" if isinstance(cell, int) else " ".join(str(cell).split()) for cell in row] for row in rows]
     columns = zip(*rows, strict=True)
     align = ["right" if all(isinstance(cell, (int, float)) for cell in column) else "left" for column in columns]

@@ -9,8 +9,7 @@ from typing import Any
 
 from ..memory import MemoryDetails, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
-from ..memory.search.counts import DEFAULT_N, MAX_N, CountField
-from ..memory.search.request import TimelineRequest
+from ..memory.search.request import DEFAULT_COUNTS, MAX_COUNTS, CountField, TimelineRequest
 from .command import (
     DATABASE,
     FLEET_URL,
@@ -157,7 +156,7 @@ COMMANDS = (
             DATABASE,
             option("--collection", default=None, help="only those of this namespace"),
             option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
-            limit("values", DEFAULT_N, MAX_N),
+            limit("values", DEFAULT_COUNTS, MAX_COUNTS),
             *(request_option(entry) for entry in dataclasses.fields(TimelineRequest) if entry.name in _SCOPE),
             FLEET_URL,
             *LISTING,

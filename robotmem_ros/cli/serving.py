@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -220,8 +221,6 @@ def _seconds(text: str) -> float:
 
 
 def _version() -> str:
-    from importlib import metadata
-
     try:
         return metadata.version("robotmem_ros")
     except metadata.PackageNotFoundError:

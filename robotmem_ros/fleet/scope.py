@@ -6,23 +6,29 @@ its own file, and says why.
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..memory import opening, validation
-from ..memory.argument import read_times
 from ..memory.conditions.condition import Condition
 from ..memory.conditions.spatial import SinceLastVisit
 from ..memory.embedding import ModelUnavailableError
 from ..memory.errors import RobotMemoryError
 from ..memory.robot_memory import RobotMemory
-from ..memory.search.counts import MAX_N, Count, CountField, CountQuery, Counts, parse_counts
+from ..memory.search.counts import Count, CountQuery, Counts, parse_counts
 from ..memory.search.query import Query, parse_query
-from ..memory.search.request import DEADLINE, MAX_DEADLINE, RecallRequest, Scope, TimelineRequest
+from ..memory.search.request import (
+    MAX_COUNTS,
+    MAX_DEADLINE,
+    CountField,
+    CountsRequest,
+    RecallRequest,
+    Scope,
+    Scoped,
+    TimelineRequest,
+)
 from ..memory.search.result import Mode, RecallResult
 from ..memory.search.selection import complete
 from ..memory.search.timeline import Position, Timeline, TimelineEntry, parse_timeline
@@ -36,18 +42,20 @@ if TYPE_CHECKING:
     from .ask import Asker
     from .connection import Connection
 
-P = ParamSpec("P")
 T = TypeVar("T")
 U = TypeVar("U")
 
 
+R = TypeVar("R", bound=Scoped)
+
+
 @dataclass(frozen=True)
-class _Call(Generic[T]):
+class _Call(Generic[R, T]):
     """A call of a verb: whom it asks, and what."""
 
-    ask_robot: Callable[[], T]
-    """Answers it from the robot's own file."""
-    arguments: dict[str, Any]
+    request: R
+    own: Callable[[R], T]
+    """Answers a request from the robot's own file."""
     scope: Scope
     deadline: float
 
@@ -55,30 +63,13 @@ class _Call(Generic[T]):
     def is_of_both(self) -> bool:
         return self.scope is Scope.BOTH
 
-
-def _scoped(
-    verb: Callable[Concatenate[RobotMemory, P], T], beyond: Callable[[FleetMemory, _Call[T]], T]
-) -> Callable[Concatenate[FleetMemory, P], T]:
-    signature, method = inspect.signature(verb), cast(Callable[..., T], verb)
-
-    @wraps(verb)
-    def choose(self: FleetMemory, /, *arguments: P.args, **keywords: P.kwargs) -> T:
-        try:
-            _, *by_name = signature.bind(self, *arguments, **keywords).arguments.items()
-        except TypeError:
-            return verb(self, *arguments, **keywords)  # its error says more
-        names = dict(by_name)
-        scope = Scope.of(names.pop("scope", ""))
-        deadline = validation.number("deadline", names.pop("deadline", DEADLINE), low=0.0, high=MAX_DEADLINE)
-        call = _Call(partial(method, self, **names), read_times(names, self.moment), scope, deadline)
-        return call.ask_robot() if scope is Scope.ROBOT else beyond(self, call)
-
-    return choose
+    def ask_robot(self) -> T:
+        return self.own(replace(self.request, scope=Scope.ROBOT.value))
 
 
 def _answer(
     memory: FleetMemory,
-    call: _Call[T],
+    call: _Call[Any, T],
     ask: Callable[[Connection], U],
     join: Callable[[T | None, U], T],
     say: Callable[[T, str], T],
@@ -93,9 +84,8 @@ def _answer(
     return join(local, remote)
 
 
-def _recall(memory: FleetMemory, call: _Call[RecallResult]) -> RecallResult:
-    request = RecallRequest(**call.arguments)
-    query = parse_query(memory.parameters, request, decay=memory.decay(), areas=memory.parts.areas.by_name)
+def _recall(memory: FleetMemory, call: _Call[RecallRequest, RecallResult]) -> RecallResult:
+    query = parse_query(memory.parameters, call.request, decay=memory.decay(), areas=memory.parts.areas.by_name)
     query = replace(query, conditions=memory.complete(query.conditions))
 
     def ask(connection: Connection) -> RecallResult:
@@ -112,9 +102,8 @@ def _recall(memory: FleetMemory, call: _Call[RecallResult]) -> RecallResult:
     return _answer(memory, call, ask, join, say)
 
 
-def _timeline(memory: FleetMemory, call: _Call[Timeline]) -> Timeline:
-    request = TimelineRequest(**call.arguments)
-    query = parse_timeline(memory.parameters, request, decay=memory.decay(), areas=memory.parts.areas.by_name)
+def _timeline(memory: FleetMemory, call: _Call[TimelineRequest, Timeline]) -> Timeline:
+    query = parse_timeline(memory.parameters, call.request, decay=memory.decay(), areas=memory.parts.areas.by_name)
 
     def ask(connection: Connection) -> list[tuple[TimelineEntry, bytes]]:
         from .timeline import timeline
@@ -133,10 +122,10 @@ def _timeline(memory: FleetMemory, call: _Call[Timeline]) -> Timeline:
     return _answer(memory, call, ask, join, lambda local, reason: replace(local, reason=reason))
 
 
-def _counts(memory: FleetMemory, call: _Call[Counts]) -> Counts:
-    query = parse_counts(**call.arguments)
+def _counts(memory: FleetMemory, call: _Call[CountsRequest, Counts]) -> Counts:
+    query = parse_counts(call.request)
     # All of them: what is seldom on the robot may be frequent elsewhere.
-    whole = replace(call, ask_robot=partial(memory.counts, query.field, collection=query.collection, n=MAX_N))
+    whole = replace(call, request=replace(call.request, n=MAX_COUNTS))
 
     def ask(connection: Connection) -> list[Count]:
         from .counts import counts
@@ -165,9 +154,20 @@ class FleetMemory(RobotMemory):
         self.fleet = FleetClient(self.parameters.fleet_url)
         self.attach(self.fleet)
 
-    recall = _scoped(RobotMemory.recall, _recall)
-    timeline = _scoped(RobotMemory.timeline, _timeline)
-    counts = _scoped(RobotMemory.counts, _counts)
+    def _recall(self, request: RecallRequest) -> RecallResult:
+        return self._choose(request, super()._recall, _recall)
+
+    def _timeline(self, request: TimelineRequest) -> Timeline:
+        return self._choose(request, super()._timeline, _timeline)
+
+    def _counts(self, request: CountsRequest) -> Counts:
+        return self._choose(request, super()._counts, _counts)
+
+    def _choose(self, request: R, own: Callable[[R], T], beyond: Callable[[FleetMemory, _Call[R, T]], T]) -> T:
+        scope = Scope.of(request.scope)
+        deadline = validation.number("deadline", request.deadline, low=0.0, high=MAX_DEADLINE)
+        call = _Call(request, own, scope, deadline)
+        return call.ask_robot() if scope is Scope.ROBOT else beyond(self, call)
 
     def follow(self) -> None:
         """Send what changes to the fleet, and store what others know, until the memory is closed.

@@ -312,6 +312,6 @@ def _read(
             near = did_you_mean(str(name), [text, *others])
             raise InvalidFieldError(f"{place}.{name}", values[name], f"is no argument of a memory{near}")
     try:
-        return check(request(**{text: None, **read_times(values, moment)}))
+        return check(request(**{text: None, **read_times(request, values, moment)}))
     except InvalidFieldError as error:
         raise InvalidFieldError(f"{place}.{error.field}", error.value, error.expected) from error

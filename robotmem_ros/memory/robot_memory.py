@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Protocol, TypeVar
 
 from . import validation
-from .argument import Json, arguments_in, takes
 from .batch import BEGINNING, Applied, Batch, Cursor
 from .conditions.decay import Decay
 from .config.parameters import Parameters
@@ -48,10 +47,18 @@ from .objects.sightings import is_sighting, why_no_sighting
 from .parts import Parts
 from .purge.purge import finish, parse_selection, plan, purge
 from .retention import Report
-from .search.counts import DEFAULT_N, Counts, Density, parse_counts, read_counts, read_density
+from .search.counts import Counts, Density, parse_counts, read_counts, read_density
 from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.query import parse_query
-from .search.request import DEADLINE, MAX_DEADLINE, MAX_ENTRIES, Names, RecallRequest, Scope, TimelineRequest, Where
+from .search.request import (
+    MAX_DEADLINE,
+    MAX_ENTRIES,
+    CountsRequest,
+    RecallRequest,
+    Scope,
+    Scoped,
+    TimelineRequest,
+)
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
@@ -66,8 +73,10 @@ from .storage.time_rows import Sighted, read_sighted
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports
+from .verbs.requests import ForgetRequest, GetMemoriesRequest, ObjectHistoryRequest, PurgeRequest, RestoreRequest
 from .verbs.sessions import Sessions
 from .verbs.tags import Tags
+from .verbs.written import MemoryVerbs
 
 _LOAD_PATIENCE = 60.0
 R = TypeVar("R")
@@ -91,7 +100,7 @@ class Companion(Protocol):
         ...
 
 
-class RobotMemory:
+class RobotMemory(MemoryVerbs):
     """A memory in one SQLite file. Safe to use from several threads; a context manager that closes itself.
 
     Each verb raises StorageError if the database could not be read or written.
@@ -156,13 +165,7 @@ class RobotMemory:
         # Its threads keep it alive until it is closed, and none of them may be in C++ code when the interpreter ends.
         atexit.register(self.close)
 
-    @takes(NewFact)
-    def learn(
-        self, insight: str, context: Json = None, session_id: str | None = None, collection: str | None = None, *,
-        human_summary: str | None = None, category: str | None = None, tags: Iterable[str] = (),
-        confidence: float | None = None, observed_at: Time | None = None, scope_files: Iterable[str] = (),
-        scope_entities: Iterable[str] = (),
-    ) -> Learned:  # fmt: skip
+    def _learn(self, request: NewFact) -> Learned:
         """Learn a fact: store it, or reinforce the one with the same text. When this returns, it is on disk.
 
         Rules find what is left open of category, tags, confidence, scope and `context.params`; `explain` says which.
@@ -171,8 +174,8 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a field cannot be used.
         """
-        fact, parts = NewFact(**arguments_in(locals())), self._access.writable
-        (result,) = parts.learning.learn([self._new_fact(fact)])
+        parts = self._access.writable
+        (result,) = parts.learning.learn([self._new_fact(request)])
         parts.maintenance.notify()
         return result
 
@@ -209,13 +212,7 @@ class RobotMemory:
         """
         return self._access.read(explain, validation.whole("memory_id", memory_id))
 
-    @takes(NewPerception)
-    def save_perception(
-        self, description: str, perception_type: str = "visual", data: bytes | None = None, metadata: Json = None,
-        context: Json = None, *, session_id: str | None = None, collection: str | None = None,
-        pose: Iterable[float] | None = None, frame_id: str | None = None, label: str | None = None,
-        as_object: bool = True, confidence: float = 0.9, observed_at: Time | None = None, received_at: int = 0,
-    ) -> Stored:  # fmt: skip
+    def _save_perception(self, request: NewPerception) -> Stored:
         """Store a perception. When this returns, it is on disk.
 
         `pose` is x, y, z in metres, and a quaternion x, y, z, w if there is one, in `frame_id`. A perception with a
@@ -228,7 +225,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a field cannot be used.
         """
-        new = self._new_perception(NewPerception(**arguments_in(locals())))
+        new = self._new_perception(request)
         return replace(self.store(new).result(), reason=why_no_sighting(new, self.parameters))
 
     def save_many(self, perceptions: Entries, *, progress: Progress | None = None) -> list[Stored]:
@@ -296,31 +293,20 @@ class RobotMemory:
         future.add_done_callback(lambda future_done: self.parts.maintenance.notify())
         return future
 
-    def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
+    def _object_history(self, request: ObjectHistoryRequest) -> tuple[Sighting, ...]:
         """Return the last `n` sightings of an object that were kept, newest first.
 
         Raises:
             InvalidFieldError: `n` is less than 1.
             MemoryNotFoundError: no active object has this id.
         """
-        return self.parts.objects.history(validation.whole("memory_id", memory_id), n)
+        return self.parts.objects.history(validation.whole("memory_id", request.memory_id), request.n)
 
     def objects(self, limit: int = 2000, *, include_unconfirmed: bool = False) -> tuple[SeenObject, ...]:
         """Return the confirmed objects of the current map, or all, in all collections, those seen last first."""
         return self.parts.objects.seen_last(limit, self.decay(), include_unconfirmed)
 
-    @takes(RecallRequest)
-    def recall(  # noqa: PLR0917
-        self, query: str = "", n: int = 5, min_confidence: float | None = None, session_id: str | None = None,
-        context_filter: Json = None, spatial_sort: Where = None, after: Time | None = None, before: Time | None = None,
-        collection: str | None = None, *, collections: Names = (), session_ids: Names = (),
-        excluded_session_ids: Names = (), kinds: Names = (), categories: Names = (), labels: Names = (),
-        tags: Names = (), any_tags: Names = (), areas: Names = (), include_unconfirmed: bool = False,
-        scope: str = "robot", deadline: float = DEADLINE, min_relevance: float | None = None,
-        ids: Iterable[int] | int | None = (),
-        near: Where = None, within: Json = None, since_last_visit: Where = None, representatives_only: bool = False,
-        explain: bool = False, fold: bool = True, count_usage: bool = True, caller: str = "python",
-    ) -> RecallResult:  # fmt: skip
+    def _recall(self, request: RecallRequest) -> RecallResult:
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
         `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
@@ -337,8 +323,8 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.
             FrameMismatchError: a position is in a frame that cannot be compared.
         """
-        request, parts = RecallRequest(**arguments_in(locals())), self.parts
-        _check_scope(request.scope, request.deadline)
+        parts = self.parts
+        _check_scope(request)
         parsed = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         caller, start = validation.name("caller", request.caller), time.perf_counter()
         with parts.database.query_priority.query():
@@ -359,15 +345,7 @@ class RobotMemory:
         limit = validation.whole("n", n, low=1, high=MAX_ENTRIES)
         return self._access.read(lambda snapshot: RecallLog(latest(snapshot, limit), most_used(snapshot, limit)))
 
-    @takes(TimelineRequest)
-    def timeline(
-        self, *, collections: Names = (), session_ids: Names = (), excluded_session_ids: Names = (), kinds: Names = (),
-        categories: Names = (), labels: Names = (), tags: Names = (), any_tags: Names = (), areas: Names = (),
-        include_unconfirmed: bool = False, scope: str = "robot", deadline: float = DEADLINE, n: int = 50,
-        cursor: str = "", oldest_first: bool = False,
-        after: Time | None = None, before: Time | None = None, collection: str | None = None,
-        min_confidence: float = 0.0, include_forgotten: bool = False,
-    ) -> Timeline:  # fmt: skip
+    def _timeline(self, request: TimelineRequest) -> Timeline:
         """Return a page of memories by the time of their observation, newest or oldest first, each in brief.
 
         The conditions are those of `recall`, and all may be left out. `cursor` is that of the page before. What is
@@ -376,9 +354,8 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a field cannot be used.
         """
-        request, parts = TimelineRequest(**arguments_in(locals())), self.parts
-        _check_scope(request.scope, request.deadline)
-        query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
+        _check_scope(request)
+        query = parse_timeline(self.parameters, request, decay=self.decay(), areas=self.parts.areas.by_name)
         return self._access.ask(read_timeline, query)
 
     def reload_areas(self) -> None:
@@ -411,7 +388,7 @@ class RobotMemory:
         since, until = self.moment("after", after), self.moment("before", before)
         return self._access.query(read_sighted, since, until, validation.whole("n", n, low=1))
 
-    def get_memories(self, ids: Iterable[int] | int, *, include_forgotten: bool = False) -> MemoriesInFull:
+    def _get_memories(self, request: GetMemoriesRequest) -> MemoriesInFull:
         """Return at most 100 memories in full, with history, sightings and data, in the order of their ids.
 
         Ids of no memory are left out, and those of memories that were forgotten or superseded, unless
@@ -420,13 +397,10 @@ class RobotMemory:
         Raises:
             InvalidFieldError: an id is no whole number, or there are too many.
         """
-        order, everything = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
+        order, everything = parse_ids(request.ids), validation.flag("include_forgotten", request.include_forgotten)
         return self._access.query(read_details, order, self.decay(), include_forgotten=everything)
 
-    def counts(
-        self, field: str, *, collection: str | None = None, n: int = DEFAULT_N, scope: str = "robot",
-        deadline: float = DEADLINE,
-    ) -> Counts:  # fmt: skip
+    def _counts(self, request: CountsRequest) -> Counts:
         """Return how many active memories each value of a field has, in a collection or in all; largest first.
 
         `field` is `collections`, `categories`, `tags`, `labels`, `areas`, `sessions` or `kinds`. Objects that are not
@@ -435,33 +409,32 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a field cannot be used.
         """
-        _check_scope(scope, deadline)
-        query = parse_counts(field, collection=collection, n=n)
-        return self._access.ask(read_counts, query, self.parameters, self.parts.areas.by_name())
+        _check_scope(request)
+        return self._access.ask(read_counts, parse_counts(request), self.parameters, self.parts.areas.by_name())
 
-    def forget(self, memory_id: int | Iterable[int], reason: str) -> None:
+    def _forget(self, request: ForgetRequest) -> None:
         """Withdraw a memory, or many at once: no recall finds it any more; the row stays, with the reason.
 
         Raises:
             InvalidFieldError: there is no reason, or it is a note; then none of them is withdrawn.
             MemoryNotFoundError: no active memory has this id; then none of them is withdrawn.
         """
-        ids = validation.one_or_more("memory_id", memory_id)
-        reason_text = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
+        ids = validation.one_or_more("memory_id", request.memory_id)
+        reason_text = validation.text("reason", request.reason, limit=self.parameters.content_limit, required=True)
         database = self._access.writable.database
         if database.write(
             lambda transaction: changes.invalidate(transaction, ids, reason_text), frees_room=True
         ).result():
             self.parts.maintenance.notify()  # facts that came back have no vectors
 
-    def restore(self, memory_id: int | Iterable[int]) -> None:
+    def _restore(self, request: RestoreRequest) -> None:
         """Bring back a memory that was forgotten or superseded, or many at once: recall finds it again.
 
         Raises:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object; then
                 none of them comes back.
         """
-        ids = validation.one_or_more("memory_id", memory_id)
+        ids = validation.one_or_more("memory_id", request.memory_id)
         self._access.write(changes.restore, ids).result()
         self.parts.maintenance.notify()
 
@@ -476,14 +449,7 @@ class RobotMemory:
         """
         return self._access.read(changes.history, validation.whole("memory_id", memory_id))
 
-    @takes(MemoryUpdate)
-    def update(
-        self, memory_id: int, content: str | None = None, *, human_summary: str | None = None, context: Json = None,
-        category: str | None = None, tags: Iterable[str] | None = None, add_tags: Iterable[str] | None = None,
-        remove_tags: Iterable[str] | None = None, confidence: float | None = None, decay_rate: float | None = None,
-        label: str | None = None, perception_type: str | None = None, pose: Iterable[float] | None = None,
-        frame_id: str | None = None, clear: Iterable[str] = (), reason: str | None = None,
-    ) -> None:  # fmt: skip
+    def _update(self, request: MemoryUpdate) -> None:
         """Correct a memory; what is None stays, what is named in `clear` or given as "" or [] is emptied.
 
         A new context or new tags replace the old ones as a whole. Rules read a new text or context again for what they
@@ -494,23 +460,14 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, nothing is to be changed, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
-        values = MemoryUpdate(**arguments_in(locals()))
         parts = self._access.writable
-        parts.learning.correct(parse_correction(self.parameters, values))
-        if values.pose is not None:
-            parts.objects.join(validation.whole("memory_id", memory_id))
-        if values.content is not None:
+        parts.learning.correct(parse_correction(self.parameters, request))
+        if request.pose is not None:
+            parts.objects.join(validation.whole("memory_id", request.memory_id))
+        if request.content is not None:
             self.parts.maintenance.notify()
 
-    def purge(
-        self,
-        *,
-        ids: Iterable[int] | int | None = None,
-        session_id: str | None = None,
-        collection: str | None = None,
-        before: Time | None = None,
-        dry_run: bool = False,
-    ) -> Purged:
+    def _purge(self, request: PurgeRequest) -> Purged:
         """Delete memories for good, active or not, and every trace of them in the file. There is no way back.
 
         If several conditions are given, all must hold; `before` is a time of observation. What a session or a time
@@ -522,9 +479,10 @@ class RobotMemory:
             MemoryNotFoundError: an id is unknown; then nothing is deleted.
             PurgeUnfinishedError: all is deleted, but another process keeps the traces from being overwritten.
         """
-        before_ns = None if before is None else self.moment("before", before)
-        selection = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before_ns)
-        if dry_run:
+        selection = parse_selection(
+            ids=request.ids, session_id=request.session_id, collection=request.collection, before=request.before
+        )
+        if request.dry_run:
             return plan(self.parts.database, selection)
         parts = self._access.writable
         parts.usage.write()  # the log of recalls may name what is purged
@@ -709,7 +667,7 @@ class RobotMemory:
         self.close()
 
 
-def _check_scope(scope: str, deadline: float) -> None:
-    validation.number("deadline", deadline, low=0.0, high=MAX_DEADLINE)
-    if Scope.of(scope) is not Scope.ROBOT:
-        raise InvalidFieldError("scope", scope, "needs a fleet, which the parameter fleet_url names")
+def _check_scope(request: Scoped) -> None:
+    validation.number("deadline", request.deadline, low=0.0, high=MAX_DEADLINE)
+    if Scope.of(request.scope) is not Scope.ROBOT:
+        raise InvalidFieldError("scope", request.scope, "needs a fleet, which the parameter fleet_url names")

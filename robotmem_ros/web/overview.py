@@ -11,8 +11,8 @@ from pydantic import Field
 from ..memory import Finding, RobotMemory, Status
 from ..memory.doctor import worst
 from ..memory.intake_report import Intake, IntakeReport, TopicReport
-from ..memory.search.counts import MAX_BINS, Count, CountField
-from ..memory.search.request import DEADLINE, MAX_N
+from ..memory.search.counts import MAX_BINS, Count
+from ..memory.search.request import DEADLINE, MAX_N, CountField
 from ..memory.search.timeline import entry_of
 from ..memory.storage.recall_rows import LoggedRecall, UsedMemory
 from .requests import AS_WHOLE, MAX_ENTRIES, Deadline, Limit, OfCollection, OfScope, Time

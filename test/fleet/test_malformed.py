@@ -17,7 +17,7 @@ from robotmem_ros.fleet.connection import connect
 from robotmem_ros.fleet.pull import Pull
 from robotmem_ros.fleet.scope import open_memory
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.search.counts import CountField
+from robotmem_ros.memory.search.request import CountField
 
 from ..support.embedders import WordVectors
 from .conftest import Fleet, push

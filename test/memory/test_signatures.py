@@ -14,23 +14,21 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import MemoryUpdate, NewFact, NewPerception
-from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
+from robotmem_ros.memory.search.request import CountsRequest, RecallRequest, TimelineRequest
+from robotmem_ros.memory.verbs.requests import ForgetRequest, GetMemoriesRequest, PurgeRequest
 from robotmem_ros.memory.verbs.sessions import Sessions
 from robotmem_ros.memory.verbs.tags import Tags
 
 REPOSITORY = Path(__file__).parents[2]
 REQUESTS = {
-    "learn": NewFact,
-    "save_perception": NewPerception,
-    "update": MemoryUpdate,
-    "recall": RecallRequest,
-    "timeline": TimelineRequest,
-}
+    "learn": NewFact, "save_perception": NewPerception, "update": MemoryUpdate, "recall": RecallRequest,
+    "timeline": TimelineRequest, "counts": CountsRequest, "forget": ForgetRequest, "get_memories": GetMemoriesRequest,
+    "purge": PurgeRequest,
+}  # fmt: skip
 OTHERS: Mapping[str, Callable[..., object]] = {
-    "forget": RobotMemory.forget, "restore": RobotMemory.restore, "get_memories": RobotMemory.get_memories,
-    "counts": RobotMemory.counts, "density": RobotMemory.density, "purge": RobotMemory.purge,
-    "start_session": Sessions.start, "end_session": Sessions.end, "sessions.latest": Sessions.latest,
-    "sessions.open": Sessions.open, "tags.rename": Tags.rename, "tags.all": Tags.all,
+    "density": RobotMemory.density, "start_session": Sessions.start, "end_session": Sessions.end,
+    "sessions.latest": Sessions.latest, "sessions.open": Sessions.open, "tags.rename": Tags.rename,
+    "tags.all": Tags.all,
 }  # fmt: skip
 BEGINNING = """from typing import Any
 
@@ -44,6 +42,12 @@ value: Any = None
 def parameters_of(verb: str) -> list[inspect.Parameter]:
     function = OTHERS.get(verb) or getattr(RobotMemory, verb)
     return list(inspect.signature(function).parameters.values())[1:]
+
+
+def test_the_verbs_are_written_out_as_their_requests_say() -> None:
+    script = REPOSITORY / "scripts" / "render_arguments.py"
+    result = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("verb", REQUESTS)

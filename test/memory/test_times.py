@@ -168,9 +168,9 @@ def test_times_of_a_simulation_are_nanoseconds_where_there_are_some() -> None:
 
 def test_a_wrong_argument_names_the_verb_and_what_was_meant() -> None:
     with RobotMemory(":memory:", embedding_model="") as memory:
-        with pytest.raises(TypeError, match=r"^recall\(\): .* 'lables'; did you mean 'labels'"):
+        with pytest.raises(TypeError, match=r"^recall\(\) got .* 'lables'; did you mean 'labels'"):
             memory.recall(lables=["mug"])  # type: ignore[call-arg]
-        with pytest.raises(TypeError, match=r"^learn\(\): missing a required argument: 'insight'"):
+        with pytest.raises(TypeError, match=r"learn\(\) missing 1 required positional argument: 'insight'"):
             memory.learn()  # type: ignore[call-arg]
 
 

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -25,22 +24,7 @@ from ..storage.tag_rows import Tag, TagMeta
 from ..table.column import Mask
 from ..table.view import View
 from .names import pose_field
-
-DEFAULT_N = 1000
-MAX_N = 10_000
-
-
-class CountField(str, Enum):
-    """What memories can be counted by."""
-
-    COLLECTIONS = "collections"
-    CATEGORIES = "categories"
-    TAGS = "tags"
-    LABELS = "labels"
-    AREAS = "areas"
-    SESSIONS = "sessions"
-    KINDS = "kinds"
-
+from .request import DEFAULT_COUNTS, MAX_COUNTS, CountField, CountsRequest
 
 _COLUMNS = {
     CountField.COLLECTIONS: "collection",
@@ -80,18 +64,18 @@ class CountQuery(NamedTuple):
     n: int
 
 
-def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_N) -> CountQuery:
+def parse_counts(request: CountsRequest) -> CountQuery:
     """Check all fields; no collection and `*` mean all, `n` is cut to 1..10000 and 0 means 1000.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    collection_name = validation.collection("collection", collection, wildcard="")
-    limit = validation.whole("n", n)
+    collection = validation.collection("collection", request.collection, wildcard="")
+    limit = validation.whole("n", request.n)
     return CountQuery(
-        validation.member("field", field, CountField),
-        collection_name,
-        DEFAULT_N if limit == 0 else min(max(limit, 1), MAX_N),
+        validation.member("field", request.field, CountField),
+        collection,
+        DEFAULT_COUNTS if limit == 0 else min(max(limit, 1), MAX_COUNTS),
     )
 
 

@@ -1,28 +1,45 @@
-"""The arguments of a recall and of a timeline, as their caller gives them."""
+"""The arguments of a recall, of a timeline and of counts: each field with what is told and checked about it.
+
+A field that is a condition says how it is read, by a function of `reader.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, MISSING, dataclass
 from enum import Enum
+from functools import partial
 
-from ..argument import Json, argument
-from ..bounds import MAX_IDS, MAX_NAMES, MAX_QUERY
+from ..argument import Json, Names, Where, argument, names
+from ..bounds import MAX_IDS, MAX_QUERY
+from ..conditions.attributes import OneOf, Representatives, Tags
+from ..conditions.condition import Not
+from ..text.normal_form import label_key, tag_key
 from ..times import Time
 from ..validation import member
+from . import reader
+from .reader import by_names
 
 MAX_N = 100
 """Memories that a recall returns at most."""
 MAX_ENTRIES = 1000
 """Entries of a page of a timeline."""
-Names = Iterable[str] | str | None
-"""Names, any of which will do; a single one does for a list of one, and none is no condition."""
-Where = Mapping[str, object] | Iterable[float] | str | None
-"""A place as an object with a `target`, or the two or three numbers of the target alone; both also as a text."""
+DEFAULT_COUNTS, MAX_COUNTS = 1000, 10_000
+"""Values that are counted, by default and at most."""
 DEADLINE, MAX_DEADLINE = 1.0, 60.0
 """Seconds to wait for the fleet."""
-NEARBY = 5.0
-"""Metres around a place that is given as numbers alone."""
+
+
+class CountField(str, Enum):
+    """What memories can be counted by."""
+
+    COLLECTIONS = "collections"
+    CATEGORIES = "categories"
+    TAGS = "tags"
+    LABELS = "labels"
+    AREAS = "areas"
+    SESSIONS = "sessions"
+    KINDS = "kinds"
 
 
 class Scope(str, Enum):
@@ -39,21 +56,48 @@ class Scope(str, Enum):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Conditions:
-    """The conditions that a recall and a timeline have in common."""
+class Scoped:
+    """Whose memories to look at."""
 
-    collections: Names = argument((), "memories of these collections", '["kitchen", "hall"]', entries=MAX_NAMES)
-    session_ids: Names = argument((), "memories of these sessions", '"4e1f02c2"', entries=MAX_NAMES)
-    excluded_session_ids: Names = argument((), "no memories of these sessions", '["4e1f02c2"]', entries=MAX_NAMES)
-    kinds: Names = argument((), "memories of these kinds: facts, perceptions, notes", '"fact"', entries=MAX_NAMES)
-    categories: Names = argument((), "facts of these categories", '["constraint"]', entries=MAX_NAMES)
-    labels: Names = argument((), "perceptions with these labels", '"mug"', entries=MAX_NAMES)
-    tags: Names = argument((), "memories with all of these tags", '["dock", "night"]', entries=MAX_NAMES)
-    any_tags: Names = argument((), "memories with at least one of these tags", '["dock", "night"]', entries=MAX_NAMES)
-    areas: Names = argument((), "memories in these areas", '"kitchen"', entries=MAX_NAMES)
-    include_unconfirmed: bool = argument(False, "also objects that are not confirmed", "True")
     scope: str = argument("robot", "whose memories: `robot` (its own), `fleet` or `both`", '"both"')
     deadline: float = argument(DEADLINE, "seconds to wait for the fleet", "0.5", within=(0.0, MAX_DEADLINE))
+
+
+_session_id = partial(OneOf, "session_id")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Conditions(Scoped):
+    """The conditions that a recall and a timeline have in common."""
+
+    collections: Names = names("memories of these collections", '["kitchen", "hall"]', condition=reader.collections)
+    session_ids: Names = names(
+        "memories of these sessions", '"4e1f02c2"', condition=by_names(_session_id, has_single=True)
+    )
+    excluded_session_ids: Names = names(
+        "no memories of these sessions", '["4e1f02c2"]', condition=by_names(lambda names: Not(_session_id(names)))
+    )
+    kinds: Names = names("memories of these kinds: facts, perceptions, notes", '"fact"', condition=reader.kinds)
+    categories: Names = names(
+        "facts of these categories", '["constraint"]', condition=by_names(partial(OneOf, "category"))
+    )
+    labels: Names = names(
+        "perceptions with these labels", '"mug"', condition=by_names(partial(OneOf, "label"), label_key)
+    )
+    tags: Names = names("memories with all of these tags", '["dock", "night"]', condition=by_names(Tags, tag_key))
+    any_tags: Names = names(
+        "memories with at least one of these tags", '["dock", "night"]',
+        condition=by_names(partial(Tags, is_any=True), tag_key),
+    )  # fmt: skip
+    areas: Names = names("memories in these areas", '"kitchen"', condition=reader.areas)
+    include_unconfirmed: bool = argument(
+        False, "also objects that are not confirmed", "True", condition=reader.confirmed_objects
+    )
+
+
+_AFTER = "memories observed at or after this time, as in 2026-01-31T12:00"
+_BEFORE = "memories observed before this time"
+_COLLECTION = "memories of this collection; `*` is all"
 
 
 @dataclass(slots=True)
@@ -68,7 +112,7 @@ class RecallRequest(_Conditions):
     n: int = argument(5, "largest number of memories", "10", within=(1, MAX_N))
     min_confidence: float | None = argument(
         None, "smallest confidence of a memory now, in [0, 1]; default: 0.3, and less if only faded memories match",
-        "0.5", within=(0.0, 1.0),
+        "0.5", within=(0.0, 1.0), condition=reader.confidence,
     )  # fmt: skip
     """None leaves out what was not as sure as 0.3 when it was stored, and faded memories if anything fresh matches."""
     session_id: str | None = argument(None, "memories of this session", '"4e1f02c2"')
@@ -77,6 +121,7 @@ class RecallRequest(_Conditions):
         "conditions on the context, such as '{\"task.success\": true}'; a key with a dot stands in quotes, as in "
         """'{"params.\\"max.speed\\"": 1}'""",
         '{"task.success": True, "params.force": {"$lt": 15}}',
+        condition=reader.context_filter,
     )
     spatial_sort: Where = argument(
         None,
@@ -84,11 +129,9 @@ class RecallRequest(_Conditions):
         "(1.0, 2.0, 0.0)",
     )
     """`field` (default `position`), `target` in metres, `frame_id` if it is not the memory frame, `max_distance`."""
-    after: Time | None = argument(
-        None, "memories observed at or after this time, as in 2026-01-31T12:00", '"2 hours ago"'
-    )
-    before: Time | None = argument(None, "memories observed before this time", "datetime(2026, 1, 31, 12)")
-    collection: str | None = argument(None, "memories of this collection; `*` is all", '"kitchen"')
+    after: Time | None = argument(None, _AFTER, '"2 hours ago"', condition=reader.window)
+    before: Time | None = argument(None, _BEFORE, "datetime(2026, 1, 31, 12)")
+    collection: str | None = argument(None, _COLLECTION, '"kitchen"')
     _: KW_ONLY
     min_relevance: float | None = argument(
         None,
@@ -96,23 +139,28 @@ class RecallRequest(_Conditions):
         "0.4",
         within=(0.0, 1.0),
     )
-    ids: Iterable[int] | int | None = argument((), "these memories", "[3, 7]", entries=MAX_IDS)
+    ids: Iterable[int] | int | None = argument((), "these memories", "[3, 7]", entries=MAX_IDS, condition=reader.ids)
     near: Where = argument(
         None,
         'memories near a place, such as 1.0,2.0 (within 5 m) or \'{"target": [1.0, 2.0], "max_distance": 5.0}\'',
         '{"target": (1.0, 2.0), "max_distance": 3.0}',
+        condition=reader.circle,
     )
     """As `spatial_sort`, with a `max_distance`, which is 5 m for numbers alone."""
     within: Json = argument(
         None,
         'memories in a box, such as \'{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}\'',
         '{"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}',
+        condition=reader.box,
     )
     """`field` and `frame_id` as in `spatial_sort`, and corners of two or three numbers in metres."""
     since_last_visit: Where = argument(
-        None, "memories observed since the robot's last visit to a place, given as `near` is", "(1.0, 2.0)"
+        None, "memories observed since the robot's last visit to a place, given as `near` is", "(1.0, 2.0)",
+        condition=reader.since_last_visit,
+    )  # fmt: skip
+    representatives_only: bool = argument(
+        False, "of similar facts, only the representative", "True", condition=reader.if_set(Representatives())
     )
-    representatives_only: bool = argument(False, "of similar facts, only the representative", "True")
     explain: bool = argument(False, "how each score came about", "True")
     fold: bool = argument(
         True, "one memory stands for all of the same text; with a place, or without words, for those nearby", "False"
@@ -134,15 +182,23 @@ class TimelineRequest(_Conditions):
     n: int = argument(50, "largest number of memories", "100", within=(1, MAX_ENTRIES))
     cursor: str = argument("", "the cursor of the page before", "page.cursor")
     oldest_first: bool = argument(False, "the oldest memories first", "True")
-    after: Time | None = argument(
-        None, "memories observed at or after this time, as in 2026-01-31T12:00", '"yesterday"'
+    after: Time | None = argument(None, _AFTER, '"yesterday"', condition=reader.window)
+    before: Time | None = argument(None, _BEFORE, "datetime(2026, 1, 31, 12)")
+    collection: str | None = argument(None, _COLLECTION, '"kitchen"')
+    min_confidence: float = argument(
+        0.0, "smallest confidence of a memory now, in [0, 1]", "0.5", within=(0.0, 1.0), condition=reader.confidence
     )
-    before: Time | None = argument(None, "memories observed before this time", "datetime(2026, 1, 31, 12)")
-    collection: str | None = argument(None, "memories of this collection; `*` is all", '"kitchen"')
-    min_confidence: float = argument(0.0, "smallest confidence of a memory now, in [0, 1]", "0.5", within=(0.0, 1.0))
     include_forgotten: bool = argument(False, "also memories that were forgotten or superseded", "True")
 
-    def as_recall(self) -> RecallRequest:
-        """Return a recall under the same conditions."""
-        names = {entry.name for entry in fields(self)} & {entry.name for entry in fields(RecallRequest)}
-        return RecallRequest(**{name: getattr(self, name) for name in names - {"n"}})
+
+@dataclass(slots=True)
+class CountsRequest(Scoped):
+    """The arguments of `RobotMemory.counts`."""
+
+    field: str = argument(
+        MISSING, "what to count by: `collections`, `categories`, `tags`, `labels`, `areas`, `sessions` or `kinds`",
+        '"labels"',
+    )  # fmt: skip
+    _: KW_ONLY
+    collection: str | None = argument(None, "memories of this collection; by default of all", '"kitchen"')
+    n: int = argument(DEFAULT_COUNTS, "largest number of values", "10", within=(1, MAX_COUNTS))

@@ -31,7 +31,8 @@ from ..table.column import Mask
 from ..table.view import View
 from ..text.letters import beginning
 from .names import check_names, unknown
-from .query import Reader, including, parse_conditions
+from .query import including
+from .reader import Reader
 from .request import MAX_ENTRIES, TimelineRequest
 from .selection import in_order, select
 
@@ -138,7 +139,7 @@ def parse_timeline(
         n=DEFAULT_N if n == 0 else min(max(n, 1), MAX_ENTRIES),
         oldest_first=oldest_first,
         behind=parse_cursor(request.cursor, oldest_first=oldest_first),
-        conditions=parse_conditions(Reader(request.as_recall(), parameters, decay, areas)),
+        conditions=Reader(request, parameters, decay, areas).conditions(),
         include_forgotten=validation.flag("include_forgotten", request.include_forgotten),
         decay=decay,
     )

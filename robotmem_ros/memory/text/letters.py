@@ -14,19 +14,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-_CODES = (
-    *range(0x3400),
-    *range(0xA000, 0xAC00),
-    *range(0xF900, 0x14000),
-    *range(0x16000, 0x17000),
-    *range(0x1B000, 0x20000),
-)
-"""Characters without those of Chinese, Korean, Tangut and private use, which are many, and all letters or nothing."""
+_CATEGORIES = tuple(map(unicodedata.category, map(chr, range(0x20000))))
 
 
 def _in_categories(*categories: str) -> str:
     # Their characters, for the brackets of a regular expression.
-    codes = [code for code in _CODES if unicodedata.category(chr(code)) in categories]
+    codes = [code for code, category in enumerate(_CATEGORIES) if category in categories]
     firsts = [code for before, code in zip([-1, *codes[:-1]], codes, strict=True) if code != before + 1]
     lasts = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if code + 1 != after]
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))

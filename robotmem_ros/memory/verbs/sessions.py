@@ -17,6 +17,8 @@ from ..sessions.proactive import Recall, Subject, find, proactive
 from ..sessions.sessions import SessionReport, SessionStart, new_session
 from ..storage import session_rows
 from .access import Access
+from .requests import ConsolidateRequest, EndSessionRequest, SessionsRequest, StartSessionRequest
+from .written import SessionVerbs
 
 
 @dataclass
@@ -35,7 +37,7 @@ class OpenSession:
         return self.start.session_id
 
 
-class Sessions:
+class Sessions(SessionVerbs):
     """The sessions of a memory, `memory.sessions`.
 
     Args:
@@ -47,9 +49,7 @@ class Sessions:
         self._access = access
         self._recall = recall
 
-    def start(
-        self, context: Json = None, collection: str | None = None, *, max_duration: float | None = None
-    ) -> SessionStart:
+    def _start(self, request: StartSessionRequest) -> SessionStart:
         """Begin an episode; what is recalled in its collection until it ends shares in its outcome.
 
         It goes on until `end`, over restarts of the program, but for `max_duration` seconds of the robot's clock at
@@ -61,11 +61,11 @@ class Sessions:
         parts = self._access.writable
         parts.usage.write()
         now = max(self._access.clock(), 0)
-        session = new_session(self._access.parameters(), now, context, collection, max_duration)
+        session = new_session(self._access.parameters(), now, request.context, request.collection, request.max_duration)
         validation.new_collection("collection", session.collection)
         return parts.sessions.start(session)
 
-    def end(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
+    def _end(self, request: EndSessionRequest) -> SessionReport:
         """End an episode: group its similar facts, and tell what came of it and what to know the next time.
 
         `outcome_score` lies in [0, 1]; None when nobody can say. An episode that expired is ended by this, too: it
@@ -77,8 +77,9 @@ class Sessions:
         """
         parts = self._access.writable
         parts.usage.write()
-        key = validation.text("session_id", session_id, limit=256, required=True)
-        score = None if outcome_score is None else validation.number("outcome_score", outcome_score, low=0.0, high=1.0)
+        key, score = validation.text("session_id", request.session_id, limit=256, required=True), request.outcome_score
+        if score is not None:
+            score = validation.number("outcome_score", score, low=0.0, high=1.0)
         return parts.sessions.end(key, score, self._access.decay(), self._recall)
 
     @contextmanager
@@ -103,7 +104,7 @@ class Sessions:
             raise
         session.report = self.end(session.session_id, session.outcome)
 
-    def latest(self, collection: str | None = None, n: int = 20, *, cursor: str | None = None) -> tuple[Session, ...]:
+    def _latest(self, request: SessionsRequest) -> tuple[Session, ...]:
         """Return the last `n` sessions, of a collection or of all; the one that was started last comes first.
 
         `cursor` is the id of the last session of a page; then those that were started before it come.
@@ -111,15 +112,15 @@ class Sessions:
         Raises:
             InvalidFieldError: a field cannot be used, or there is no such session.
         """
-        name, count = validation.collection("collection", collection, wildcard=""), validation.whole("n", n)
-        session_id = validation.name("cursor", cursor)
+        name = validation.collection("collection", request.collection, wildcard="")
+        count, session_id = validation.whole("n", request.n), validation.name("cursor", request.cursor)
         with self._access.parts.database.snapshot() as snapshot:
             row_id = session_rows.row_id(snapshot, session_id) if session_id else sys.maxsize
             if row_id is None:
                 raise InvalidFieldError("cursor", session_id, "is the id of no session")
             return session_rows.latest(snapshot, name, max(count, 0), row_id)
 
-    def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
+    def _consolidate(self, request: ConsolidateRequest) -> Consolidation:
         """Group the similar facts of a session, or with `dry_run` tell what the groups would be.
 
         All members of a group stay active. Only a fact of the same text as its representative is superseded; it comes
@@ -129,9 +130,9 @@ class Sessions:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: no session and no memory of the collection has this id.
         """
-        parts = self._access.parts if dry_run else self._access.writable
-        key = validation.text("session_id", session_id, limit=256, required=True)
-        collection_name = validation.collection("collection", collection)
+        parts = self._access.parts if request.dry_run else self._access.writable
+        key = validation.text("session_id", request.session_id, limit=256, required=True)
+        collection_name = validation.collection("collection", request.collection)
         with parts.database.snapshot() as snapshot:
             session = session_rows.find(snapshot, key)
             name = self._access.parameters().own_collection(
@@ -139,7 +140,7 @@ class Sessions:
             )
             if session is None and not session_rows.has_memories(snapshot, key, name):
                 raise SessionNotFoundError(key, "there is no such session, nor a memory of it")
-        return parts.sessions.consolidate(key, name, dry_run=dry_run)
+        return parts.sessions.consolidate(key, name, dry_run=request.dry_run)
 
     def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Hit, ...]:
         """Return at most `n` facts to know before a task, best first: what a session about it is told at its end.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from robotmem_ros.memory import Count, InvalidFieldError, RobotMemory
-from robotmem_ros.memory.search.counts import CountField
+from robotmem_ros.memory.search.request import CountField
 from robotmem_ros.memory.text.normal_form import label_key
 
 from ..conftest import OpenMemory

@@ -1,4 +1,4 @@
-"""A console on a file of the test: in a process of its own as a person starts it, or in a thread of the test."""
+"""A console in a process of its own, on a file of the test."""
 
 from __future__ import annotations
 
@@ -7,17 +7,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
-from typing import Any
-
-import uvicorn
-
-from robotmem_ros.memory import RobotMemory
-from robotmem_ros.web.app import create_console
-from robotmem_ros.web.server import bound, url
 
 from ..subprocesses import ROOT
-from ..waiting import until
 
 
 @contextmanager
@@ -42,21 +33,3 @@ def console(db: Path | None, *options: object, port: int = 0, with_model: bool =
                 process.wait(120.0)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-@contextmanager
-def served(db: Path, **parameters: Any) -> Iterator[str]:
-    """Serve a memory likewise, but from a thread, which spares the start of a program."""
-    memory = RobotMemory(db, embedding_model="", session_maintenance=False, **parameters)
-    with memory, bound("127.0.0.1", 0) as listening:
-        app = create_console(memory)
-        server = uvicorn.Server(uvicorn.Config(app.asgi, log_level="error", ws="none", timeout_graceful_shutdown=3))
-        thread = Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            until(lambda: server.started, "console")
-            yield url(listening, "127.0.0.1")
-        finally:
-            app.events.close()
-            server.should_exit = True
-            thread.join()

@@ -1,29 +1,30 @@
-"""What the tests of the page share: a browser, a world in a file, consoles on it, pages that must be clean.
-
-The first load of a page takes most of the time of a test: one that changes nothing but the address uses `show`.
-"""
+"""What the tests of the page share: a browser, a world in a file, consoles on it, pages that must be clean."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
 from robotmem_ros.memory import RobotMemory
 
 from ...support.clock import Clock
 from ...support.page.chromium import chromium
-from ...support.page.console import console, served
-from ...support.page.pages import PATIENCE, Pages
+from ...support.page.console import console
 from ...support.page.world import fill
 
 OpenPage = Callable[..., Page]
-ShowPage = Callable[..., Page]
+READY = "html[data-ready]"
+PATIENCE = 120_000
+"""Milliseconds for what a page does, on a machine that does much else."""
 expect.set_options(timeout=PATIENCE)
+_GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
+"""What a browser says of a console that the test has ended."""
 
 
 @pytest.fixture(scope="module")
@@ -59,29 +60,42 @@ def own_db(world: Path, tmp_path: Path) -> Path:
 def own_console(own_db: Path, tmp_path: Path) -> Iterator[str]:
     """A console on a file that a test may change."""
     (tmp_path / "areas.yaml").write_text("areas: {}\n")
-    with served(own_db, areas_file=str(tmp_path / "areas.yaml")) as address:
+    with console(own_db, "--areas-file", tmp_path / "areas.yaml") as address:
         yield address
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens pages, each in a browser of its own."""
-    pages = Pages(browser)
-    yield pages.open
-    pages.close()
-    pages.check()
+    """Opens pages, each in a browser of its own; none may complain in its console or ask another host for anything."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
 
+    def open_one(address: str, path: str = "/", *, ready: bool = True, expected: str = "", **options: Any) -> Page:
+        named: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Berlin"} | options
+        context = browser.new_context(viewport=named.pop("viewport", {"width": 1280, "height": 800}), **named)
+        context.set_default_timeout(PATIENCE)
+        contexts.append(context)
+        page = context.new_page()
 
-@pytest.fixture(scope="module")
-def _shared_page(browser: Browser, shared_console: str) -> Iterator[tuple[Pages, Page]]:
-    pages = Pages(browser)
-    yield pages, pages.open(shared_console)
-    pages.close()
+        def told(message: ConsoleMessage) -> None:
+            is_expected = message.text.endswith(_GONE) or bool(expected and expected in message.text)
+            if message.type in {"error", "warning"} and not is_expected:
+                complaints.append(message.text)
 
+        def asked(request: Request) -> None:
+            here, there = urlsplit(address), urlsplit(request.url)
+            if there.scheme not in {"data", "blob"} and there.netloc != here.netloc:
+                complaints.append(f"asked {request.url}")
 
-@pytest.fixture
-def show_page(_shared_page: tuple[Pages, Page]) -> Iterator[ShowPage]:
-    """Shows an address on the one page of a file's tests that change nothing: not the memory, its look, or its map."""
-    pages, page = _shared_page
-    yield partial(pages.show, page)
-    pages.check()
+        page.on("console", told)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", asked)
+        page.goto(address.rstrip("/") + path)
+        if ready:
+            page.wait_for_selector(READY, state="attached")
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert [one for one in complaints if "404" not in one] == []

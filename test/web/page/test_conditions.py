@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from ...support.web import console
-from .conftest import OpenPage, ShowPage
+from .conftest import OpenPage
 from .test_search import conditions
 
 _WITH_MORE = """
@@ -58,8 +58,8 @@ def test_conditions_that_the_server_describes_appear_by_themselves(open_page: Op
         assert not conditions(page).keys() & {"objects", "only_facts"}
 
 
-def test_how_a_search_answers_is_no_condition(show_page: ShowPage) -> None:
-    page = show_page()
+def test_how_a_search_answers_is_no_condition(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console)
     page.get_by_role("button", name="Conditions").click()
     flags = page.locator("fieldset.flags label").all_text_contents()
     assert flags == [

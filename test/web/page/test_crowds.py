@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from robotmem_ros.memory import RobotMemory
 
 from ...support.clock import NOW, Clock
-from ...support.page.console import served
+from ...support.page.console import console
 from ...support.page.map import hover, pixel
 from .conftest import OpenPage
 
@@ -41,7 +41,7 @@ def right_of(page: Page, x: float, y: float, far: int) -> list[tuple[int, int, i
 
 def test_everything_that_was_found_is_ringed(open_page: OpenPage, tmp_path: Path) -> None:
     see(tmp_path / "memory.db", vases=VASES)
-    with served(tmp_path / "memory.db") as address:
+    with console(tmp_path / "memory.db") as address:
         page = open_page(address, "/?q=vase&include_unconfirmed=1")
         expect(page.locator("#summary")).to_contain_text(f"{VASES} results")
         accent = (10, 106, 128)
@@ -53,7 +53,7 @@ def test_objects_that_cannot_be_told_apart_are_one_mark_that_a_click_takes_apart
     open_page: OpenPage, tmp_path: Path
 ) -> None:
     see(tmp_path / "memory.db", vases=VASES, tools=len(TOOLS))
-    with served(tmp_path / "memory.db") as address:
+    with console(tmp_path / "memory.db") as address:
         page = open_page(address, "/?include_unconfirmed=1", reduced_motion="reduce")
         hover(page, 9.22, 1.0, "12 objects")
         hover(page, 9.22, 1.0, "1 tool ")
@@ -65,7 +65,7 @@ def test_what_no_zoom_parts_is_listed_nearest_first(open_page: OpenPage, tmp_pat
     with RobotMemory(tmp_path / "memory.db", clock=Clock(), embedding_model="") as memory:
         for nth in range(6):
             memory.save_perception(f"a tool {nth}", pose=(1.0, 1.0, 0.5), label=f"tool {nth}", observed_at=NOW)
-    with served(tmp_path / "memory.db") as address:
+    with console(tmp_path / "memory.db") as address:
         page = open_page(address, "/?include_unconfirmed=1&view=1,1,9", reduced_motion="reduce")
         hover(page, 1.0, 1.0, "6 objects")
         page.mouse.click(*pixel(page, 1.0, 1.0))

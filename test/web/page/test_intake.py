@@ -11,7 +11,7 @@ from robotmem_ros.memory import RobotMemory
 
 from ...support.intake import DROPPED, healthy, report
 from ...support.page.accessible import assert_accessible
-from ...support.page.console import console, served
+from ...support.page.console import console
 from ...support.waiting import until
 from .conftest import OpenPage
 
@@ -50,7 +50,7 @@ def test_a_tick_stands_only_where_the_intake_is_seen_and_well(open_page: OpenPag
 
 def test_the_intake_is_told_in_chinese_too(open_page: OpenPage, tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
-    with RobotMemory(db, embedding_model="") as memory, served(db) as address:
+    with RobotMemory(db, embedding_model="") as memory, console(db) as address:
         memory.store_intake("a", report()).result()
         page = open_page(address, "/?panel=health", locale="zh-CN")
         expect(page.locator("#panel .verdict")).to_contain_text("/detections: 已丢弃：80 条 unknown_frame")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ...support.page.accessible import assert_accessible
-from .conftest import OpenPage, ShowPage
+from .conftest import OpenPage
 
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
@@ -27,8 +27,8 @@ def test_the_language_is_that_of_the_browser_and_a_choice_is_kept(open_page: Ope
     assert page.locator("html").get_attribute("lang") == "en"
 
 
-def test_both_languages_have_all_words(show_page: ShowPage) -> None:
-    page = show_page()
+def test_both_languages_have_all_words(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console)
     english, chinese = page.evaluate(
         "Promise.all([import('/static/text/en.js'), import('/static/text/zh.js')])"
         ".then(([en, zh]) => [Object.keys(en.english), Object.keys(zh.chinese)])"

@@ -12,7 +12,7 @@ from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.clock import NOW, SECOND, Clock
-from ...support.page.console import served
+from ...support.page.console import console
 from .conftest import OpenPage
 
 OBJECTS = 5000
@@ -43,7 +43,7 @@ def filled(db: Path) -> None:
 
 def test_five_thousand_objects_are_drawn_while_the_map_is_dragged(open_page: OpenPage, tmp_path: Path) -> None:
     filled(tmp_path / "memory.db")
-    with served(tmp_path / "memory.db") as address:
+    with console(tmp_path / "memory.db") as address:
         page = open_page(address, "/?include_unconfirmed=1")
         expect(page.get_by_label("Map of 5,000 objects")).to_be_visible()
         box = page.locator("#map").bounding_box()

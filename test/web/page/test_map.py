@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from ...support.page.accessible import assert_accessible
 from ...support.page.map import VISIBLE, drag, hover, pixel
-from .conftest import OpenPage, ShowPage
+from .conftest import OpenPage
 
 KETTLE = (0.4, 0.9)
 
@@ -35,8 +35,8 @@ def nearest_mug(address: str, place: list[float]) -> str:
         return str(json.load(answer)["memories"][0]["snippet"])
 
 
-def test_an_object_tells_what_it_is_and_a_click_shows_its_sightings(show_page: ShowPage) -> None:
-    page = show_page()
+def test_an_object_tells_what_it_is_and_a_click_shows_its_sightings(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console)
     expect(page.get_by_label(re.compile("Map of 40 objects"))).to_be_visible()
     hover(page, *KETTLE, "kettle")
     hover(page, *KETTLE, "seen 4 times")
@@ -45,8 +45,8 @@ def test_an_object_tells_what_it_is_and_a_click_shows_its_sightings(show_page: S
     expect(page.get_by_text("4 sightings")).to_be_visible()
 
 
-def test_the_mouse_tells_metres_with_x_to_the_right_and_y_up(show_page: ShowPage) -> None:
-    page = show_page()
+def test_the_mouse_tells_metres_with_x_to_the_right_and_y_up(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console)
     page.mouse.move(*pixel(page, 3.0, 2.0))
     expect(page.locator("#map-legend .pointer")).to_have_text(
         re.compile(r"x (2\.9\d|3(\.0\d)?) · y (1\.9\d|2(\.0\d)?) m")
@@ -54,8 +54,8 @@ def test_the_mouse_tells_metres_with_x_to_the_right_and_y_up(show_page: ShowPage
     expect(page.locator(".leaflet-control-scale-line")).to_have_text(re.compile(r"^[\d.]+ m$"))
 
 
-def test_a_target_that_is_dragged_asks_for_the_nearest(show_page: ShowPage, shared_console: str) -> None:
-    page = show_page("/?labels=mug")
+def test_a_target_that_is_dragged_asks_for_the_nearest(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console, "/?labels=mug")
     page.get_by_role("button", name="Target: ask for the nearest").click()
     expect(page.locator("#summary")).to_contain_text("8 results, nearest first")
     before = target(page)
@@ -72,8 +72,8 @@ def test_a_target_that_is_dragged_asks_for_the_nearest(show_page: ShowPage, shar
     expect(page.locator("#summary")).to_contain_text("8 memories")
 
 
-def test_a_target_moves_by_the_arrow_keys_and_has_a_radius(show_page: ShowPage) -> None:
-    page = show_page("/?labels=mug&target=2.00,3.00")
+def test_a_target_moves_by_the_arrow_keys_and_has_a_radius(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console, "/?labels=mug&target=2.00,3.00")
     page.get_by_label(re.compile("^Target at x 2, y 3")).press("Shift+ArrowUp")
     expect(page.get_by_role("button", name="Remove the condition nearest to 2, 4")).to_be_visible()
     page.get_by_role("button", name="Conditions").click()

@@ -12,22 +12,23 @@ from playwright.sync_api import expect
 from robotmem_ros.memory import RobotMemory
 
 from ...support.page.accessible import assert_accessible
-from ...support.page.console import console, served
-from .conftest import OpenPage, ShowPage
+from ...support.page.console import console
+from .conftest import OpenPage
 from .test_login import TOKEN
 
 
-def test_when_the_file_was_last_written_and_who_has_it_open_is_told(open_page: OpenPage, own_db: Path) -> None:
-    with console(own_db) as address:
-        page = open_page(address, "/?panel=health")
-        activity = page.locator("#activity")
-        expect(activity).to_have_text(re.compile(r"^Last written \d+ (second|minute)s? ago · open nowhere else$"))
-        expect(page.locator("#panel")).to_contain_text(re.compile(r"free on its disk[\d.]+ [MGT]B"))
-        page.wait_for_selector("html[data-live]", state="attached")
-        with RobotMemory(own_db, embedding_model="") as memory:
-            memory.learn("the robot is at work")
-            expect(activity).to_have_text(re.compile(rf"^Last written \d+ seconds? ago · open in .*\({os.getpid()}\)$"))
-            expect(page.locator("#panel")).to_contain_text(f"({os.getpid()})")
+def test_when_the_file_was_last_written_and_who_has_it_open_is_told(
+    open_page: OpenPage, own_console: str, own_db: Path
+) -> None:
+    page = open_page(own_console, "/?panel=health")
+    activity = page.locator("#activity")
+    expect(activity).to_have_text(re.compile(r"^Last written \d+ (second|minute)s? ago · open nowhere else$"))
+    expect(page.locator("#panel")).to_contain_text(re.compile(r"free on its disk[\d.]+ [MGT]B"))
+    page.wait_for_selector("html[data-live]", state="attached")
+    with RobotMemory(own_db, embedding_model="") as memory:
+        memory.learn("the robot is at work")
+        expect(activity).to_have_text(re.compile(rf"^Last written \d+ seconds? ago · open in .*\({os.getpid()}\)$"))
+        expect(page.locator("#panel")).to_contain_text(f"({os.getpid()})")
 
 
 def test_now_is_now_and_not_the_time_of_the_newest_memory(open_page: OpenPage, shared_console: str) -> None:
@@ -46,15 +47,15 @@ def test_a_console_that_only_reads_offers_no_change(open_page: OpenPage, own_db:
         expect(page.get_by_role("button", name="Draw and name an area")).to_be_disabled()
 
 
-def test_the_number_of_a_memory_stands_apart(show_page: ShowPage) -> None:
-    page = show_page("/?panel=memory&memory=29101")
+def test_the_number_of_a_memory_stands_apart(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console, "/?panel=memory&memory=29101")
     expect(page.get_by_role("heading", name="Memory 29101", exact=True)).to_be_visible()
 
 
 def test_an_empty_memory_says_so(open_page: OpenPage, tmp_path: Path) -> None:
     with RobotMemory(tmp_path / "memory.db", embedding_model=""):
         pass
-    with served(tmp_path / "memory.db") as address:
+    with console(tmp_path / "memory.db") as address:
         page = open_page(address)
         expect(page.get_by_text("Nothing has been observed yet.")).to_be_visible()
         expect(page.get_by_text("Nothing with a position yet.")).to_be_visible()
@@ -68,8 +69,8 @@ def test_an_empty_memory_says_so(open_page: OpenPage, tmp_path: Path) -> None:
             expect(page.get_by_text("Nothing with a position yet.")).to_have_count(0)
 
 
-def test_no_condition_is_cut_off(show_page: ShowPage) -> None:
-    page = show_page()
+def test_no_condition_is_cut_off(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console)
     page.get_by_role("button", name="Conditions").click()
     edge = page.locator(".conditions").bounding_box()
     assert edge is not None
@@ -95,5 +96,5 @@ def test_logging_out_leads_back_to_the_login(open_page: OpenPage, own_db: Path, 
         expect(page.get_by_role("option")).to_have_count(0)
 
 
-def test_there_is_nothing_to_log_out_from_without_a_token(show_page: ShowPage) -> None:
-    expect(show_page().get_by_role("button", name="Log out")).to_have_count(0)
+def test_there_is_nothing_to_log_out_from_without_a_token(open_page: OpenPage, shared_console: str) -> None:
+    expect(open_page(shared_console).get_by_role("button", name="Log out")).to_have_count(0)

@@ -12,7 +12,7 @@ from robotmem_ros.memory import RobotMemory
 
 from ...support.clock import DAY, NOW, SECOND
 from ...support.page.accessible import assert_accessible
-from ...support.page.console import served
+from ...support.page.console import console
 from ...support.page.map import VISIBLE
 from .conftest import OpenPage
 
@@ -26,7 +26,7 @@ def width(page: Page) -> float:
 def test_an_object_that_lies_far_away_is_named_and_shown(open_page: OpenPage, own_db: Path) -> None:
     with RobotMemory(own_db, embedding_model="") as memory:
         memory.save_perception("a gnome", pose=(50_000.0, 12.0, 0.0), label="gnome", observed_at=NOW)
-    with served(own_db) as address:
+    with console(own_db) as address:
         page = open_page(address, reduced_motion="reduce")
         assert 14.0 < width(page) < 60.0
         expect(page.locator("#map-far")).to_contain_text("1 object lies far away:")
@@ -51,7 +51,7 @@ def test_a_memory_of_1970_is_named_and_shown_and_the_strip_shows_the_others(open
     with RobotMemory(own_db, embedding_model="") as memory:
         memory.learn("the clock was not set yet", observed_at=12 * SECOND, collection="house")
         memory.learn("the clock was years ahead", observed_at=NOW + 3000 * DAY, collection="house")
-    with served(own_db) as address:
+    with console(own_db) as address:
         page = open_page(address)
         expect(page.locator("#timeline .note")).to_have_text(re.compile(r"^\d\d min · "))
         assert [bar.inner_text()[:1] for bar in page.locator(".session").all()[:3]] == ["✓", "✗", "–"]

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Write what is derived from the requests of verbs: the verbs with their arguments written out, for people and tools.
+
+python3 scripts/render_arguments.py
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from textwrap import fill, indent
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+_PACKAGE = "robotmem_ros.memory"
+WRITTEN = f"{_PACKAGE}.verbs.written"
+
+
+class _Unwritten(ModuleType):
+    """Stands for the module that is to be written, whose classes may lack what their heirs have."""
+
+    def __getattr__(self, name: str) -> type:
+        return type(name, (), {"__module__": WRITTEN})
+
+
+sys.modules[WRITTEN] = _Unwritten(WRITTEN)
+
+from robotmem_ros.memory import argument, times  # noqa: E402
+from robotmem_ros.memory.argument import is_time  # noqa: E402
+from robotmem_ros.memory.robot_memory import RobotMemory  # noqa: E402
+from robotmem_ros.memory.verbs.sessions import Sessions  # noqa: E402
+from robotmem_ros.memory.verbs.tags import Tags  # noqa: E402
+
+_OWNERS = (RobotMemory, Sessions, Tags)
+_WIDTH = 120
+_SHAPES = {
+    "Time | None": "nanoseconds since the epoch, a datetime, a text, or a timedelta before now",
+    "Where": "x, y and z in metres, or an object with `target`, `max_distance`, `frame_id` and `field`",
+}
+"""Forms of values by the type of an argument in Python, where `about` tells every door's."""
+_ALIASES = {"Json": argument, "Names": argument, "Where": argument, "Time": times}
+_HEAD = '''"""The verbs with their arguments written out, which make the requests that the verbs take.
+
+Written by scripts/render_arguments.py; what is to be changed stands in the requests and their verbs.
+"""
+
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+'''
+
+
+def verbs_of(owner: type) -> Iterator[tuple[str, Callable[..., object], Any]]:
+    """Give the verbs of a class that take a request: name, method and request."""
+    for name, method in vars(owner).items():
+        if inspect.isfunction(method) and list(inspect.signature(method).parameters) == ["self", "request"]:
+            request = vars(sys.modules[owner.__module__])[method.__annotations__["request"]]
+            if is_dataclass(request):
+                yield name.removeprefix("_"), method, request
+
+
+def written_verbs() -> str:
+    """Return the module of the verbs that are written out."""
+    names: dict[str, set[str]] = {}
+    classes = [_class(owner, names) for owner in _OWNERS]
+    imports = [_import(module, sorted(found)) for module, found in sorted(names.items(), key=_place_of_import)]
+    own = next(number for number, line in enumerate(imports) if line.startswith("from ."))
+    groups = "\n".join(imports[:own]), "\n".join(imports[own:])
+    return f"{_HEAD}{groups[0]}\n\n{groups[1]}\n\n\n" + "\n\n\n".join(classes) + "\n"
+
+
+def _place_of_import(entry: tuple[str, set[str]]) -> tuple[bool, bool, str]:
+    return entry[0].startswith("."), not entry[0].startswith(".."), entry[0]
+
+
+def _import(module: str, names: list[str]) -> str:
+    line = f"from {module} import {', '.join(names)}"
+    return line if len(line) <= _WIDTH else "\n".join((f"from {module} import (", *(f"    {n}," for n in names), ")"))
+
+
+def _class(owner: type, names: dict[str, set[str]]) -> str:
+    (base,) = (base for base in owner.__bases__ if base.__module__ == WRITTEN)
+    names.setdefault("..argument", set()).add("Verbs")
+    verbs = [_verb(owner, *verb, names) for verb in verbs_of(owner)]
+    head = f'class {base.__name__}(Verbs):\n    """Verbs of `{owner.__name__}`."""\n\n'
+    return head + "\n\n".join(indent(verb, "    ") for verb in verbs)
+
+
+def _verb(owner: type, name: str, method: Callable[..., object], request: Any, names: dict[str, set[str]]) -> str:
+    result = method.__annotations__["return"]
+    entries = sorted(fields(request), key=lambda entry: bool(entry.kw_only))
+    scope = {**vars(sys.modules[request.__module__]), **vars(sys.modules[owner.__module__]), **_ALIASES}
+    for word in re.findall(
+        r"[A-Za-z]\w+", " ".join((request.__name__, result, *(str(entry.type) for entry in entries)))
+    ):
+        _note(names, word, scope.get(word, int))
+    texts = [_parameter(entry) for entry in entries]
+    if keywords := [number for number, entry in enumerate(entries) if entry.kw_only]:
+        texts.insert(keywords[0], "*")
+    call = ", ".join(f"{entry.name}={_value(entry)}" for entry in entries)
+    told = _docstring(method, entries)
+    quotes = 'r"""' if "\\" in told else '"""'
+    return "\n".join((
+        _filled(f"def {name}(", ", ".join(("self", *texts)), f") -> {result}:"),
+        indent(f'{quotes}{told}\n"""', "    "),
+        indent(_filled(f"return self._{name}({request.__name__}(", call, "))"), "    "),
+        "",
+        f"def _{name}(self, request: {request.__name__}) -> {result}:",
+        "    raise NotImplementedError",
+    ))  # fmt: skip
+
+
+def _note(names: dict[str, set[str]], name: str, thing: Any) -> None:
+    module = thing.__name__ if inspect.ismodule(thing) else thing.__module__
+    if module != "builtins":
+        names.setdefault(_relative(module), set()).add(name)
+
+
+def _relative(module: str) -> str:
+    if not module.startswith(_PACKAGE):
+        return module
+    rest = module.removeprefix(f"{_PACKAGE}.")
+    return f".{rest.removeprefix('verbs.')}" if rest.startswith("verbs.") else f"..{rest}"
+
+
+def _parameter(entry: Field[Any]) -> str:
+    default = "" if entry.default is MISSING else f" = {entry.default!r}".replace("'", '"')
+    return f"{entry.name}: {entry.type}{default}"
+
+
+def _value(entry: Field[Any]) -> str:
+    return f'self._time("{entry.name}", {entry.name})' if is_time(entry) else entry.name
+
+
+def _filled(head: str, arguments: str, tail: str) -> str:
+    line = f"{head}{arguments}{tail}"
+    if len(line) <= _WIDTH - 4:
+        return line
+    # A blank within an argument must not end a line.
+    parts = re.sub(r"(?<!,) ", "\0", arguments)
+    lines = fill(parts, _WIDTH - 13, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
+    return f"{head}\n{indent(lines, '    ')},\n{tail}  # fmt: skip"
+
+
+def _docstring(method: Callable[..., object], entries: list[Field[Any]]) -> str:
+    text, raises, errors = (inspect.getdoc(method) or "").partition("\nRaises:")
+    return "\n".join((text.rstrip(), "", "Args:", *map(_line, entries), "")) + raises + errors
+
+
+def _line(entry: Field[Any]) -> str:
+    shape = _SHAPES.get(str(entry.type))
+    about = f"{entry.metadata['about']}{f' ({shape})' if shape else ''}"
+    text = f"{entry.name}: {about}. Example: {entry.name}={entry.metadata['example']}"
+    return fill(text, _WIDTH - 8, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)
+
+
+def main() -> int:
+    """Write the files, or with --check report those that are stale."""
+    texts = {ROOT.joinpath(*WRITTEN.split(".")).with_suffix(".py"): written_verbs()}
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv[1:]:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is stale: run scripts/render_arguments.py", file=sys.stderr)
+        return 1 if stale else 0
+    for path in stale:
+        path.write_text(texts[path])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -38,7 +38,7 @@ from .threads import Event, MaintenanceLoop, Step, Threads, piecewise
 
 _LOG = logging.getLogger(__name__)
 _KEEPING = 0.5
-"""Seconds in which blocks of the table are begun to be kept when a memory is closed; each takes a quarter of that."""
+"""Seconds in which texts are indexed and blocks kept when a memory is closed; each piece takes a quarter of that."""
 
 
 class Parts:
@@ -110,7 +110,7 @@ class Parts:
                 self.database.gather,
             )
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
-            stack.callback(self._keep_table)
+            stack.callback(self._complete_file)
             stack.callback(self.maintenance.close)
             stack.callback(self.retention.stop)
             stack.callback(self._is_closing.set)
@@ -182,14 +182,14 @@ class Parts:
         with self._closing:
             self._open.close()
 
-    def _keep_table(self) -> None:
-        # For the next start, unless something else is still to be written: to close takes no more than seconds.
-        ends, blocks = time.monotonic() + _KEEPING, self.tables.keep()
+    def _complete_file(self) -> None:
+        # For other programs and the next start, unless something else waits: to close takes no more than seconds.
+        ends = time.monotonic() + _KEEPING
+        steps = [self._offer_texts] * (not self.database.read_only) + [piecewise(self.tables.keep)]
         try:
-            while not self.database.queue_length and time.monotonic() < ends:
-                next(blocks)
-        except StopIteration:
-            pass
+            for step in steps:
+                while not self.database.queue_length and time.monotonic() < ends and step():
+                    pass
         except RobotMemoryError as error:
             _LOG.warning("the table could not be kept for the next start: %s", error)
 

@@ -6,12 +6,13 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory import Kind, Parameters
+from robotmem_ros.memory import Kind, Parameters, RobotMemory
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage import Database, rows, text_rows
 
@@ -82,3 +83,21 @@ def test_a_program_without_our_functions_reads_and_copies_everything(
         subprocess.run([shell, str(tmp_path / "restored.db")], input=dump, check=True, capture_output=True)
         assert check_file(tmp_path / "restored.db") == 2
     assert database.write(check).result() == 2
+
+
+def test_another_program_finds_the_words_of_a_closed_file_and_none_that_was_changed_or_purged(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+
+    def found(words: str) -> list[int]:
+        sql = "SELECT rowid FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rank, rowid"
+        with closing(sqlite3.connect(path)) as stranger:
+            return [memory_id for (memory_id,) in stranger.execute(sql, (words,))]
+
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_many({"description": f"a zeppelin lands on field {number}"} for number in range(1, 4))
+    assert (found("Zeppelins"), found("landing AND 2")) == ([1, 2, 3], [2])
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.update(1, "a balloon")
+        memory.purge(ids=[3])
+        assert (found("zeppelin"), found("balloon"), found("3")) == ([2], [1], [])
+    assert found("zeppelin OR balloon") == [1, 2]

@@ -24,6 +24,7 @@ setup(
     extras_require={
         "all": [
             *("numkong", "sqlite-vec", "fastembed", "onnx", "sentencepiece", "jieba", "icu4py", "rosbags", "pillow"),
+            "snowballstemmer",
             *("fastapi>=0.135", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "httpx"),
             "psycopg[binary]",
         ],

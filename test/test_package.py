@@ -34,6 +34,7 @@ OPTIONAL = {
     "pydantic_core",
     "rosbags",
     "sentencepiece",
+    "snowballstemmer",
     "sqlite_vec",
     "starlette",
     "tokenizers",

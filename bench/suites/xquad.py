@@ -83,7 +83,11 @@ def opened(questions: Questions, embedder: Embedder | None, text_weight: float =
     with (
         tempfile.TemporaryDirectory() as folder,
         RobotMemory(
-            Path(folder) / "memory.db", embedder=embedder, embedding_model="", text_weight=text_weight
+            Path(folder) / "memory.db",
+            embedder=embedder,
+            embedding_model="",
+            text_weight=text_weight,
+            content_limit=max(map(len, questions.sentences)),  # Thai ends no sentence
         ) as memory,
     ):
         memory.save_many(questions.sentences)

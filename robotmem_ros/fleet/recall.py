@@ -34,6 +34,7 @@ from ..memory.search.scoring import (
 )
 from ..memory.search.text_search import Statistics
 from ..memory.storage.traits import Traits
+from ..memory.text.inflection import MARKERS, forms
 from ..memory.text.tokens import Analysis, analyse
 from . import searches
 from .ask import FROM, NEWEST_FIRST, ROBOTS, Asker, ask, memory
@@ -150,7 +151,7 @@ class _Recall:
         subject = tuple(self._analysis.subject)
         wholes = (*subject, *self._analysis.phrases), subject, tuple(word for word in subject if len(word) > 1)
         for terms in dict.fromkeys(filter(None, wholes)) if self._words else ():
-            whole = all_of((condition, _holding([terms])))
+            whole = all_of((condition, self._holding([terms])))
             if heads := self._weighed(self._nearest(whole, place)):
                 return RecallResult(self._hits(whole, heads), *self._mode(heads), True, self._rarities)
         return None
@@ -161,7 +162,7 @@ class _Recall:
         subject = {*self._words}.intersection(self._analysis.subject)
         most_relevant = [match.words for match in ranking if match.relevance > best - EQUAL]
         if word_sets := {tuple(word for word in words if word in subject) for words in most_relevant} - {()}:
-            return _holding(word_sets)
+            return self._holding(word_sets)
         near = [match.key for match in ranking if match.relevance >= NEARLY * best]
         if best and len(near) >= self._depth:
             deeper = replace(self, query=replace(self.query, n=self._depth))
@@ -212,10 +213,10 @@ class _Recall:
 
     def _search(self, condition: Sql, *, is_wide: bool) -> Sequence[_Match]:
         vector, _ = self._vector
-        finding = searches.anyof(self._words) if is_wide else self._finding
+        finding = searches.anyof(self._asked.values()) if is_wide else self._finding
         is_exact = is_wide or (vector is not None and self._leaves_few(condition))
         return self._matches(searches.fuse(
-            searches.by_words(condition, self._words, finding, self._depth) if self._words else None,
+            searches.by_words(condition, self._asked.values(), finding, self._depth) if self._words else None,
             None if vector is None
             else searches.by_meaning(condition, self.asker.model, vector, self._depth, is_exact=is_exact),
         ))  # fmt: skip
@@ -233,7 +234,7 @@ class _Recall:
         by_words, by_meaning = (sum(map(bool, ranks)) for ranks in _ranks(matches))
         if self._vector[0] is not None:
             return by_meaning == self._depth
-        return by_words == self._depth or self._finding == searches.anyof(self._words)
+        return by_words == self._depth or self._finding == searches.anyof(self._asked.values())
 
     def _scored(self, matches: Sequence[_Match]) -> Sequence[_Match]:
         # As `search/ranking.py` does for a file.
@@ -267,7 +268,7 @@ class _Recall:
         asker, words = self.asker, self._analysis.words
         vector = None if asker.vector is None else vector_text(asker.vector)
         cosine = Sql("CASE m.model WHEN %s THEN 1 - (m.embedding <=> %s::halfvec) END, ", (asker.model, vector))
-        holds = Sql(", ".join(["m.words @@ %s::tsquery"] * len(words)), tuple(map(quote, words)))
+        holds = Sql(", ".join(["m.words @@ %s::tsquery"] * len(words)), tuple(map(self._tsquery, words)))
         rows = ask(
             self.connection, "SELECT m.uuid, f.by_words, f.by_meaning, f.square, ", cosine, "ARRAY[", holds,
             f"]::boolean[], {_TRAITS}", Sql("r.file IS DISTINCT FROM %s, m.robot, ", (asker.file,)),
@@ -332,13 +333,29 @@ class _Recall:
     def _depth(self) -> int:
         return blend_depth(self.query.n)
 
+    @cached_property
+    def _asked(self) -> Mapping[str, str]:
+        # Each word that is searched, and its tsquery.
+        return {word: self._tsquery(word) for word in self._words}
+
+    def _tsquery(self, word: str) -> str:
+        # As it stands in texts of all languages of the fleet.
+        return f"({searches.anyof(map(quote, forms(word, self._languages)))})"
+
+    def _holding(self, term_sets: Iterable[Sequence[str]]) -> Sql:
+        # All words and phrases of one set or more.
+        queries = (
+            " & ".join(f"({' <-> '.join(map(self._tsquery, term.split()))})" for term in terms) for terms in term_sets
+        )
+        return Sql("m.words @@ %s::tsquery", (" | ".join(queries),))
+
     @property
     def _words(self) -> Sequence[str]:
         return self._analysis.words if self.asker.parameters.text_weight else ()
 
     @cached_property
     def _finding(self) -> str:
-        return searches.finding(self._words, self._statistics.frequencies, self._statistics.memories)
+        return searches.finding(self._asked, self._statistics.frequencies, self._statistics.memories)
 
     @cached_property
     def _vector(self) -> tuple[Vector | None, str]:
@@ -357,29 +374,31 @@ class _Recall:
     @cached_property
     def _known(self) -> tuple[Statistics, int]:
         # What is known of the words in the collections that are asked, as on a robot; and the length of vectors.
-        lexemes = {word: lexeme(word) for word in self._analysis.words}
+        words = {word: [*map(lexeme, forms(word, self._languages))] for word in self._analysis.words}
+        lexemes = {form for forms_of_word in words.values() for form in forms_of_word}
         names = [*self.query.collections.names]
         rows = ask(
             self.connection,
             Sql("SELECT NULL, dimensions::bigint FROM robotmem.models WHERE name = %s", (self.asker.model,)),
             " UNION ALL SELECT word, sum(memories)::bigint FROM robotmem.words WHERE ",
-            Sql("word = ANY (%s)", (["", *lexemes.values()],)),
+            Sql("word = ANY (%s)", (["", *lexemes],)),
             Sql(" AND collection = ANY (%s)", (names,)) if names else "",
             " GROUP BY word",
         )
         counts = dict(rows)
-        frequencies = {word: counts[text] for word, text in lexemes.items() if text in counts}
+        frequencies = {word: sum(counts.get(form, 0) for form in in_all) for word, in_all in words.items()}
+        frequencies = {word: count for word, count in frequencies.items() if count}
         return Statistics(counts.get("", 0), 1.0, frequencies), counts.get(None, 0)
+
+    @cached_property
+    def _languages(self) -> Sequence[str]:
+        # Of the texts of the fleet.
+        known = {*ask(self.connection, Sql("SELECT word FROM robotmem.words WHERE word = ANY (%s)", ([*MARKERS],)))}
+        return [language for marker, language in MARKERS.items() if (marker,) in known]
 
     @property
     def _rarities(self) -> Mapping[str, float]:
         return {word: self._statistics.rarity(word) for word in self._analysis.words}
-
-
-def _holding(term_sets: Iterable[Sequence[str]]) -> Sql:
-    # All words and phrases of one set or more.
-    queries = (" & ".join(f"({' <-> '.join(map(quote, term.split()))})" for term in terms) for terms in term_sets)
-    return Sql("m.words @@ %s::tsquery", (" | ".join(queries),))
 
 
 def _among(keys: Iterable[tuple[int, UUID]]) -> Sql:

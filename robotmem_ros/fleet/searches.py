@@ -7,12 +7,12 @@ their distances; NULL for what it does not measure.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ..memory.conditions.places import Place
 from ..memory.models import Vector
 from .ask import FROM, NEWEST_FIRST
-from .batches import quote, vector_text
+from .batches import vector_text
 from .conditions import Sql, all_of, join, square_from, within
 
 SETTINGS = """
@@ -64,9 +64,12 @@ def fuse(by_words: Sql | None, by_meaning: Sql | None) -> Sql:
     )  # fmt: skip
 
 
-def by_words(condition: Sql, words: Sequence[str], finding: str, depth: int) -> Sql:
-    """Rank memories by the words of a query; `finding` is the query of those that are ranked, of the newest if many."""
-    rank = Sql("ts_rank(words, %s::tsquery) DESC", (" | ".join(map(quote, words)),))
+def by_words(condition: Sql, words: Iterable[str], finding: str, depth: int) -> Sql:
+    """Rank memories by the words of a query, each as a tsquery.
+
+    `finding` is the query of those that are ranked, of the newest if many.
+    """
+    rank = Sql("ts_rank(words, %s::tsquery) DESC", (anyof(words),))
     order = join("ORDER BY ", rank, f", {NEWEST_FIRST.replace('m.', '')}")
     return join(
         "SELECT robot, uuid, row_number() OVER (", order,
@@ -76,8 +79,8 @@ def by_words(condition: Sql, words: Sequence[str], finding: str, depth: int) -> 
     )  # fmt: skip
 
 
-def finding(words: Sequence[str], frequencies: Mapping[str, int], memories: int) -> str:
-    """Return the query that finds about so many memories as should be ranked by some words.
+def finding(words: Mapping[str, str], frequencies: Mapping[str, int], memories: int) -> str:
+    """Return the query that finds about so many memories as should be ranked by some words, each with its tsquery.
 
     Rare words find memories alone, common ones together, as if they were independent. Words of most memories find none.
     """
@@ -92,13 +95,14 @@ def finding(words: Sequence[str], frequencies: Mapping[str, int], memories: int)
     for size in range(1, len(common) + 1):
         expected = memories * math.prod(frequencies[word] / memories for word in common[:size])
         if expected <= _RANKED_ROWS:
-            return " | ".join([*map(quote, alone), f"({' & '.join(map(quote, common[:size]))})"])
-    return anyof([word for word in alone if word in frequencies] or rarest_first[: len(alone) + 1])
+            return anyof([*map(words.__getitem__, alone), f"({' & '.join(map(words.__getitem__, common[:size]))})"])
+    few = [word for word in alone if word in frequencies] or rarest_first[: len(alone) + 1]
+    return anyof(map(words.__getitem__, few))
 
 
-def anyof(words: Sequence[str]) -> str:
-    """Return the query of what has any of some words."""
-    return " | ".join(map(quote, words))
+def anyof(queries: Iterable[str]) -> str:
+    """Return the query of what any of some queries finds."""
+    return " | ".join(queries)
 
 
 def by_meaning(condition: Sql, model: str, vector: Vector, depth: int, *, is_exact: bool) -> Sql:

@@ -16,6 +16,7 @@ from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
 from .table.vectors import HAS_NUMKONG, NUMKONG_MISSING
 from .text import scripts
+from .text.inflection import has_snowball
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,11 @@ def missing_packages(parts: Parts) -> list[str]:
         problems.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     if not scripts.has_icu():
         problems.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
+    if not has_snowball():
+        problems.append(
+            "snowballstemmer is not installed (pip install snowballstemmer); words of other languages than English are "
+            "found in the form alone in which they are written"
+        )
     return [*filter(None, problems)]
 
 

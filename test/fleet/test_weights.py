@@ -71,3 +71,14 @@ def test_what_weighs_is_the_same(robot: RobotMemory) -> None:
     ]
     assert weights[0] == weights[1]
     assert {part[0] for parts in weights[0].values() for part in parts} == {"real world", "contradicted", "outcomes"}
+
+
+def test_a_word_is_found_in_the_forms_of_its_language(robot: RobotMemory) -> None:
+    robot.save_perception("Die rote Tasse steht auf dem Tisch")
+    robot.save_perception("the lid of the red pot")
+    send(robot)
+    for query in ("rote Tassen", "lids"):
+        own, fleet = (robot.recall(query, scope=scope, deadline=30) for scope in ("robot", "fleet"))
+        assert not fleet.reason.startswith("fleet"), fleet.reason
+        words = [{hit.id: tuple(hit.matched_terms) for hit in hits if hit.matched_terms} for hits in (own, fleet)]
+        assert words[0] == words[1] != {}

@@ -1,4 +1,4 @@
-"""Without sqlite-vec, usearch, jieba, icu4py or onnxruntime the core still works, and says what is missing."""
+"""Without any of its optional packages the core still works, and says what is missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robotmem_ros.memory import RobotMemory
 
 from ..support.subprocesses import output_of, without
 
-ALL = ("sqlite_vec", "usearch", "jieba", "icu4py", "fastembed", "onnxruntime")
+ALL = ("sqlite_vec", "usearch", "jieba", "icu4py", "snowballstemmer", "fastembed", "onnxruntime")
 USE = """
 import sys
 from robotmem_ros.memory import RobotMemory
@@ -40,11 +40,11 @@ def test_without_any_optional_package_text_position_and_conditions_work(tmp_path
         "1",
     ]
     assert "onnxruntime is not installed (pip install fastembed numkong onnx sentencepiece)" in reason
-    for missing in ("sqlite-vec", "jieba", "icu4py"):
+    for missing in ("sqlite-vec", "jieba", "icu4py", "snowballstemmer"):
         assert f"{missing} is not installed (pip install {missing})" in reason
 
 
-@pytest.mark.parametrize("missing", ["sqlite_vec", "jieba", "icu4py"])
+@pytest.mark.parametrize("missing", ["sqlite_vec", "jieba", "icu4py", "snowballstemmer"])
 def test_without_one_optional_package_the_model_still_works(tmp_path: Path, missing: str) -> None:
     *answers, reason = output_of(without(missing) + USE, tmp_path / "memory.db").splitlines()
     assert answers[:4] == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..storage.vector_rows import text_digest
+from ..text.inflection import MARKERS, forms
 from ..text.tokens import indexed_text
 from .column import Array, Floats, Mask, Numbers, Rows
 
@@ -179,8 +180,19 @@ class Segment:
         return self.places.dtype.type(4 * self.places.itemsize)
 
     def _places_of(self, word: str) -> Array:
-        at = int(np.searchsorted(self.codes, code(word)))
-        is_known = at < len(self.codes) and self.codes[at] == code(word)
+        # In English, and in each other language of the texts.
+        runs = [run for form in forms(word, self._languages) if len(run := self._places_of_form(form))]
+        if len(runs) > 1:
+            return np.sort(np.concatenate(runs))
+        return runs[0] if runs else self.places[:0]
+
+    @cached_property
+    def _languages(self) -> Sequence[str]:
+        return [language for marker, language in MARKERS.items() if len(self._places_of_form(marker))]
+
+    def _places_of_form(self, form: str) -> Array:
+        at = int(np.searchsorted(self.codes, code(form)))
+        is_known = at < len(self.codes) and self.codes[at] == code(form)
         places: Array = self.places[self.starts[at] : self.starts[at + 1]] if is_known else self.places[:0]
         return places
 

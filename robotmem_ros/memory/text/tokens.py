@@ -1,7 +1,7 @@
 """Split a text into words, in the same way for the index and for queries: stems without case and accents.
 
-English words are stemmed. A script without spaces between words is indexed by its characters and their pairs, and so
-are the words of a query, see scripts.py.
+English words are stemmed here, those of other languages in inflection.py. A script without spaces between words is
+indexed by its characters and their pairs, and so are the words of a query, see scripts.py.
 
 A letter that stands alone is a word if it is a name. A function word of one letter never stands last, before
 punctuation, or before most other function words. A capital A within a sentence is a name.
@@ -21,6 +21,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from . import scripts
+from .inflection import has_snowball, is_function_word, language_of, stem_by_script, stem_in
 from .letters import ASCII_SPACES, MARKS, clusters, compose, fold
 from .scripts import Piece
 from .stemmer import stem
@@ -68,19 +69,26 @@ class WrittenWord(NamedTuple):
 
 def scheme() -> str:
     """Name how text is cut; an index made by another scheme must be rebuilt."""
-    return "stems, letters, characters, pairs"
+    return f"stems, letters, characters, pairs{', languages' * has_snowball()}"
 
 
 @lru_cache(maxsize=1024)  # a robot often sees the same
 def indexed_text(text: str) -> str:
     """Return the text as it is indexed: all its words in their order, a space between two.
 
-    The characters of a run of a script without spaces come first, then their pairs: 红 杯 子 红杯 杯子.
+    The characters of a run of a script without spaces come first, then their pairs: 红 杯 子 红杯 杯子. The language of
+    the text comes last if it is in Latin script and not English.
     """
     plain = plain_text(text)
     if text.isascii() or plain.isascii():  # an ASCII text gets other characters in its numbers alone
-        return " ".join(map(_indexed_word, plain.translate(ASCII_SPACES).split()))
-    return " ".join(word for piece in scripts.pieces(plain) for word in indexed_piece(piece))
+        words = plain.translate(ASCII_SPACES).split()
+        language = language_of(words)
+        indexed = " ".join(map(_indexed_word, words))
+    else:
+        pieces = scripts.pieces(plain)
+        language = language_of(piece.text for piece in pieces)
+        indexed = " ".join(word for piece in pieces for word in indexed_piece(piece))
+    return " ".join([*(stem_in(word, language) for word in indexed.split()), f":{language}"]) if language else indexed
 
 
 def query_words(text: str) -> list[str]:
@@ -95,18 +103,23 @@ def content_words(pieces: Sequence[scripts.Piece]) -> list[str]:
     them.
     """
     words = [word for piece in pieces for word in _words(piece)]
-    whole = [word for word in words if word not in STOP_WORDS] or words or [piece.text for piece in pieces]
+    language = language_of(words)
+    content = [word for word in words if word not in STOP_WORDS and not is_function_word(word, language)]
+    whole = content or words or [piece.text for piece in pieces]
     return list(dict.fromkeys(term for word in whole for term in terms(word)))
 
 
 def written_words(text: str) -> list[WrittenWord]:
-    """Return the words of a text as `indexed_text` does, in the same order."""
+    """Return the words of a text as `indexed_text` does, in the same order, without its language."""
     plain = PlainText.of(text)
-    return words_of(plain, scripts.pieces(plain.text))
+    pieces = scripts.pieces(plain.text)
+    words = words_of(plain, pieces)
+    language = language_of(piece.text for piece in pieces)
+    return [word._replace(word=stem_in(word.word, language)) for word in words] if language else words
 
 
 def words_of(plain: PlainText, pieces: Iterable[scripts.Piece]) -> list[WrittenWord]:
-    """Return the words of a plain text that is cut into pieces, as they are indexed, in order."""
+    """Return the words of a plain text that is cut into pieces, as they are indexed in English, in order."""
     return [word for piece in pieces for word in (_of_word if piece.kind == "word" else _of_run)(plain, piece)]
 
 
@@ -137,18 +150,22 @@ def split_word(word: str) -> tuple[str, ...]:
 def terms(word: str) -> list[str]:
     """Return the words of the index that stand for a word of a query."""
     kind = "word" if word.isascii() else scripts.kind(word)
-    return [stem(word)] if kind == "word" else scripts.pairs(scripts.characters(word, kind))
+    return [_stem(word)] if kind == "word" else scripts.pairs(scripts.characters(word, kind))
 
 
 def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
     """Yield the words by which a piece is indexed, in order."""
     if piece.kind == "word":
-        yield from map(stem, split_word(piece.text))
+        yield from map(_stem, split_word(piece.text))
         return
     characters = scripts.characters(piece.text, piece.kind)
     yield from characters
     if len(characters) > 1:
         yield from scripts.pairs(characters)
+
+
+def _stem(word: str) -> str:
+    return stem(word) if word.isascii() else stem_by_script(word)
 
 
 @lru_cache(maxsize=16_384)  # most words of a text stood in others before
@@ -230,11 +247,11 @@ class PlainText(NamedTuple):
 def _of_word(plain: PlainText, piece: scripts.Piece) -> Iterator[WrittenWord]:
     parts = split_word(piece.text)
     if len(parts) == 1:
-        yield plain.at(piece.start, piece.end, stem(parts[0]))  # with the ending of 3rd
+        yield plain.at(piece.start, piece.end, _stem(parts[0]))  # with the ending of 3rd
         return
     start = piece.start
     for part in parts:
-        yield plain.at(start, start + len(part), stem(part))
+        yield plain.at(start, start + len(part), _stem(part))
         start += len(part)
 
 

@@ -21,7 +21,6 @@ from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..embedding.profile import profile_of
-from ..storage.overview import overview
 from ..storage.traits import read_traits
 from ..table.column import Floats, Mask, Rows, bound
 from ..table.vectors import Similarities, VectorsUnreadError
@@ -218,7 +217,7 @@ class Ranking:
     def _in_session(self) -> bool:
         weights = self.parameters
         is_wanted = weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight
-        return bool(is_wanted) and not self._is_rrf and overview(self.view.snapshot).has_sessions
+        return bool(is_wanted) and not self._is_rrf and self.view.overview.has_sessions
 
     @cached_property
     def _vectors(self) -> VectorSearch:
@@ -378,7 +377,8 @@ class Ranking:
             held = self.text.held(self.view.table.rows_of(measures.ids))
             shares, is_unknown = self.text.shares(held), self.text.is_unknown
         probable = relevance(measures.cosine, shares, profile_of(self.model).curve, is_unknown=is_unknown)
-        words = [tuple(compress(self.text.words, row)) for row in held.tolist()]
+        of_query = self.text.words
+        words = [tuple(compress(of_query, row)) for row in held.tolist()]
         rows = zip(probable.tolist(), measures.cosine.tolist(), words, map(explanations.get, ids), strict=True)
         return {memory_id: Evidence(*row) for memory_id, row in zip(ids, rows, strict=True)}
 

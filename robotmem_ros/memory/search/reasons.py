@@ -17,7 +17,6 @@ from ..conditions.places import Field
 from ..conditions.spatial import Circle
 from ..models import Kind
 from ..storage import vector_rows
-from ..storage.overview import overview
 from ..table.column import Mask
 from ..table.view import View
 from ..text.tokens import analyse
@@ -101,7 +100,7 @@ def why_nothing(view: View, query: Query, mode: Mode) -> Iterator[str]:
             yield from unsure(view, condition, query.collections)
     lacking = vector_rows.lacking(view.snapshot)
     if mode is Mode.HYBRID and lacking and not names:
-        yield f"{lacking} of {overview(view.snapshot).memories} memories have no vector yet"
+        yield f"{lacking} of {view.overview.memories} memories have no vector yet"
 
 
 def _matches(query: Query, texts: TextSearch, best: Hit) -> Mask:

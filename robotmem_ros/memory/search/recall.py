@@ -33,7 +33,6 @@ from ..embedding.embedders import Embedders
 from ..errors import StorageError, shown
 from ..models import Memory
 from ..storage import Database
-from ..storage.overview import overview
 from ..storage.rows import read
 from ..table.column import Floats
 from ..table.tables import Tables
@@ -114,7 +113,7 @@ class Recall:
             embedding.exception()  # there the snapshot is the only snapshot, and writers need it
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.tables.reading() as view:
-            summary = overview(view.snapshot)
+            summary = view.overview
             query = query.including(summary.others)
             if embedder is not (embedder := self.embedders.of(summary.model)) and embeds:
                 embedding = embedder.start_query(query.text, self.threads)  # the vectors were replaced meanwhile
@@ -149,7 +148,7 @@ class _Recall:
         result, reasons = self._fresh_or_faded()
         reasons = [self.query.cut, result.reason, *reasons]
         reasons += notes(self.view, self.query.conditions)
-        if overview(self.view.snapshot).has_unconfirmed:
+        if self.view.overview.has_unconfirmed:
             reasons += self._sentences(unconfirmed(self.view, self.query, self.texts))
         if not result:
             reasons += why_nothing(self.view, self.query, result.mode)

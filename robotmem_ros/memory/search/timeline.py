@@ -26,7 +26,6 @@ from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind, Memory, Observed, Pose
 from ..storage import time_rows
-from ..storage.overview import overview
 from ..table.column import Mask
 from ..table.view import View
 from ..text.letters import beginning
@@ -178,7 +177,7 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
     Raises:
         InvalidFieldError: a condition cannot be met in this database.
     """
-    conditions = including(query.conditions, overview(view.snapshot).others)
+    conditions = including(query.conditions, view.overview.others)
     check_names(view, conditions)
     mask = select(view, conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:

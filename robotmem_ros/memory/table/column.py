@@ -40,16 +40,13 @@ class Numbers:
     def __init__(self, room: Array, size: int) -> None:
         self._room = room
         self.size = size
+        self.all: Array = room[:size]
+        """The numbers of all rows."""
 
     @classmethod
     def of(cls, dtype: npt.DTypeLike) -> Numbers:
         """Return a column without rows."""
         return cls(np.empty(0, dtype), 0)
-
-    @property
-    def all(self) -> Array:
-        """Return the numbers of all rows."""
-        return self._room[: self.size]
 
     def put(self, rows: Rows, numbers: Array, size: int, *, shared: bool) -> Numbers:
         """Return the column with numbers in some rows, all that are new among them, in place unless it is shared."""
@@ -70,21 +67,18 @@ class Numbers:
 class Column:
     """Values of all rows, each different one once: what holds of values is asked once for each.
 
-    `codes` are the numbers of the values in the rows. The values only grow, so all that share a column share them.
+    The values only grow, so all that share a column share them.
     """
 
     def __init__(self, codes: Numbers, values: list[Any], numbers: dict[Hashable, int]) -> None:
         self._codes, self.values, self._numbers = codes, values, numbers
+        self.codes: Array = codes.all
+        """The number of the value in each row."""
 
     @classmethod
     def empty(cls) -> Column:
         """Return a column without rows."""
         return cls(Numbers.of(np.uint8), [], {})
-
-    @property
-    def codes(self) -> Array:
-        """Return the number of the value in each row."""
-        return self._codes.all
 
     def put(self, rows: Rows, values: Sequence[Any], size: int, *, shared: bool) -> Column:
         """Return the column with values in some rows, as `Numbers.put` does."""

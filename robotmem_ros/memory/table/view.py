@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -14,9 +15,9 @@ from ..conditions.condition import ABSENT, Condition, Points
 from ..conditions.decay import UNFADING
 from ..conditions.places import POSITION, Field
 from ..storage import table_rows, tag_rows
-from ..storage.overview import overview
+from ..storage.overview import Overview, overview
 from ..storage.snapshot import Snapshot
-from .column import Array, Column, Floats, Mask
+from .column import Column, Floats, Mask
 from .table import Ids, Table
 from .vectors import Vectors, VectorsInFile
 
@@ -26,52 +27,29 @@ _DERIVED = 16
 
 
 class View:
-    """All memories of a file as columns, on one snapshot of the database: a `conditions.columns.Table`."""
+    """All memories of a file as columns, on one snapshot of the database: a `conditions.condition.Table`."""
 
     def __init__(self, table: Table, snapshot: Snapshot) -> None:
+        numbers = {name: column.all for name, column in table.numbers.items()}
         self.table, self.snapshot = table, snapshot
+        self.ids: Ids = table.ids
+        """The id of each row, ascending."""
+        self.is_active: Mask = numbers["is_active"]
+        """Which rows have a memory that is not withdrawn."""
+        self.is_present: Mask = table.present.all
+        """Which rows have a memory, withdrawn or not."""
+        self.is_represented: Mask = numbers["is_represented"]
+        """Which rows have a fact that another one represents."""
+        self.observed_at: Ids = numbers["observed_at"]
+        """When each was observed, in nanoseconds by the robot's clock."""
+        self.stored_confidence: Floats = numbers["confidence"]
+        """The confidence of each without decay."""
+        self.confirmed: npt.NDArray[np.int8] = numbers["confirmed"]
+        """1 for each confirmed object, 0 for one that is not, -1 for what is no object."""
+        self.pose: Points = numbers["x"], numbers["y"], numbers["z"]
+        """x, y, z of each; NaN without a pose."""
         self._counted: dict[str, Column] = {}
         self._confidences: dict[float, Floats] = {}
-
-    @property
-    def ids(self) -> Ids:
-        """Return the id of each row, ascending."""
-        return self.table.ids
-
-    @property
-    def is_active(self) -> Mask:
-        """Tell which rows have a memory that is not withdrawn."""
-        return self._number("is_active")
-
-    @property
-    def is_present(self) -> Mask:
-        """Tell which rows have a memory, withdrawn or not."""
-        return self.table.present.all
-
-    @property
-    def is_represented(self) -> Mask:
-        """Tell which rows have a fact that another one represents."""
-        return self._number("is_represented")
-
-    @property
-    def observed_at(self) -> Ids:
-        """Return when each was observed, in nanoseconds by the robot's clock."""
-        return self._number("observed_at")
-
-    @property
-    def stored_confidence(self) -> Floats:
-        """Return the confidence of each without decay."""
-        return self._number("confidence")
-
-    @property
-    def confirmed(self) -> npt.NDArray[np.int8]:
-        """Return 1 for each confirmed object, 0 for one that is not, -1 for what is no object."""
-        return self._number("confirmed")
-
-    @property
-    def pose(self) -> Points:
-        """Return x, y, z of each; NaN without a pose."""
-        return self._number("x"), self._number("y"), self._number("z")
 
     @property
     def vectors(self) -> Vectors | VectorsInFile:
@@ -79,10 +57,15 @@ class View:
         held = self.table.vectors
         return VectorsInFile(held, self.snapshot, self.table.vector_ids.all) if held.no_room else held
 
+    @cached_property
+    def overview(self) -> Overview:
+        """Return what nearly every query needs to know of the file."""
+        return overview(self.snapshot)
+
     def confidence(self, rate: float) -> Floats:
         """Return the confidence of each now, with the rate of the parameter: each rate and age is computed once."""
         if rate not in self._confidences:
-            decay, days = self.table.names["decay"], overview(self.snapshot).lived_days
+            decay, days = self.table.names["decay"], self.overview.lived_days
             factors = [_factor(rate, own, day, category, days) for own, day, category in decay.values]
             self._confidences[rate] = self.stored_confidence * np.array([*factors, 1.0]).take(decay.codes)
         return self._confidences[rate]
@@ -99,10 +82,11 @@ class View:
 
     def mask_once(self, condition: Condition) -> Mask:
         """Return the mask of a condition that many queries have, read only."""
-        days = overview(self.snapshot).lived_days
         if isinstance(condition, (Confidence, Faded)):
             minimum = condition.minimum if isinstance(condition, Confidence) else None
-            return self.once((type(condition), minimum, condition.decay.rate, days), lambda: condition.mask(self))
+            return self.once(
+                (type(condition), minimum, condition.decay.rate, self.overview.lived_days), lambda: condition.mask(self)
+            )
         if isinstance(condition, (Collections, Kinds, ConfirmedObjects)):
             return self.once(condition, lambda: condition.mask(self))
         return condition.mask(self)
@@ -144,9 +128,6 @@ class View:
         if field == POSITION:
             return self.pose
         return self.once(("points", field), self.late(f".{field.removeprefix('context.')}").points)
-
-    def _number(self, name: str) -> Array:
-        return self.table.numbers[name].all
 
     def _part_of_space(self, name: str) -> Column:
         space, at = self.table.names["space"], 0 if name == "frame_id" else 1

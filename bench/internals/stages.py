@@ -15,7 +15,7 @@ from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.embedding.profile import profile_of
-from robotmem_ros.memory.search import measures, scoring
+from robotmem_ros.memory.search import scoring
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.selection import Chosen, select
@@ -44,7 +44,7 @@ class Hit(NamedTuple):
 
 Ranking = list[Hit]
 """Hits, best first."""
-Scores = measures.Scores
+Scores = scoring.Scores
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())
 _N = 10
@@ -124,8 +124,8 @@ def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Score
     text_ids, vector_ids = ([hit.memory_id for hit in ranking] for ranking in (text, vector))
     if method == "scores":
         bm25, distances = (np.array([hit.measure for hit in ranking]) for ranking in (text, vector))
-        hits = measures.Measures.of(text_ids, bm25=-bm25)
-        hits = hits.join(measures.Measures.of(vector_ids, cosine=1.0 - distances))
+        hits = scoring.Measures.of(text_ids, bm25=-bm25)
+        hits = hits.join(scoring.Measures.of(vector_ids, cosine=1.0 - distances))
         return hits.by_id(scoring.blend(hits, _WEIGHTS, max_score))
     return scoring.reciprocal_rank_fusion(text_ids, vector_ids, _WEIGHTS, 60)
 

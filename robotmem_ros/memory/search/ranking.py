@@ -5,6 +5,7 @@ A search that fails does not fail the recall: the reason says what it could not 
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,18 +22,19 @@ from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..embedding.profile import profile_of
+from ..errors import StorageError
 from ..storage.traits import read_traits
 from ..table.column import Floats, Mask, Rows, bound
 from ..table.vectors import Similarities, VectorsUnreadError
 from ..table.view import View
-from .failures import VectorFailure
-from .measures import Measures, Scores
 from .reasons import not_relevant
 from .result import Mode, ScoreExplanation, ScorePart
 from .scoring import (
     ADD,
     Gain,
+    Measures,
     Parts,
+    Scores,
     Step,
     Weights,
     add_gains,
@@ -49,6 +51,33 @@ from .selection import Chosen
 from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
 from .text_search import TextSearch
 from .vector_search import VectorSearch
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass
+class VectorFailure:
+    """Why the vector search of a query failed last.
+
+    A disk that fails to read for a moment looks like a damaged file, so that nothing is held to be damaged for ever.
+    """
+
+    reason: str = ""
+    """Empty if it worked."""
+
+    def note(self, error: Exception) -> str:
+        """Log that the search failed, and return the reason."""
+        reason = f"vector search failed: {error.cause if isinstance(error, StorageError) else error}"
+        _LOG.warning("%s", reason)
+        # A lock passes; what the model refuses concerns one query.
+        if isinstance(error, StorageError) and error.is_damage:
+            self.reason = reason
+        return reason
+
+    def clear(self) -> None:
+        """Note that the search worked."""
+        self.reason = ""
+
 
 _NO_GAINS: Sequence[Gain] = ()
 Ids = npt.NDArray[np.int64]

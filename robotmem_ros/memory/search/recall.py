@@ -38,11 +38,10 @@ from ..table.column import Floats
 from ..table.tables import Tables
 from ..table.view import View
 from ..text.tokens import analyse
-from .failures import VectorFailure
 from .folding import MAX_FOLDED_IDS, Folding, Group
 from .names import check_names, notes, unknown_positions
 from .query import Query
-from .ranking import RankedMemories, Ranking
+from .ranking import RankedMemories, Ranking, VectorFailure
 from .reasons import ALL_FADED, left_out, may_have_faded, of_faded, unconfirmed, why_nothing, without_position
 from .reranking import CANDIDATES, Reranker
 from .result import Hit, Mode, RecallResult, ScoreExplanation

@@ -15,8 +15,7 @@ from ..config.parameters import Parameters
 from ..embedding import Vector, Vectors
 from ..storage import session_rows
 from ..storage.snapshot import Snapshot
-from .measures import Floats, Measures, Scores, cosines
-from .scoring import Gain
+from .scoring import Floats, Gain, Measures, Scores, cosines
 
 _REACH = 2
 """Memories on each side of a memory that are its neighbours."""

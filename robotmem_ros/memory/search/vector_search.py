@@ -13,7 +13,7 @@ from ..storage import codec, vector_rows
 from ..table.column import Floats, Rows
 from ..table.vectors import Similarities
 from ..table.view import View
-from .measures import cosines
+from .scoring import cosines
 from .selection import Chosen
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.measures import Measures
 from robotmem_ros.memory.search.scoring import (
+    Measures,
     Step,
     Weights,
     blend,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.measures import Measures
+from robotmem_ros.memory.search.scoring import Measures
 from robotmem_ros.memory.search.session_context import (
     Place,
     gains_in_session,

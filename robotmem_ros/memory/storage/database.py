@@ -60,7 +60,7 @@ class Database:
     written, not even an older schema brought up to date.
 
     Raises:
-        DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program;.
+        DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program.
     """
 
     def __init__(

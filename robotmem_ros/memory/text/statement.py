@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from ..yaml_file import Entry, read_yaml
 from .entities import QUANTITIES_FILE, Quantity, quantities, scope
-from .letters import HAN, has_han, simplify
+from .inflection import language_of
+from .letters import HAN, fold, has_han, simplify
 from .normal_form import digest
 from .scripts import chinese_number, chinese_words, has_jieba
 from .stemmer import read
@@ -119,7 +120,7 @@ def _key(word: str) -> str:
     return " ".join(read(word).stems)
 
 
-_VERSION = 8
+_VERSION = 9
 """Version of this parser. Increment it with every change of what it returns."""
 _LONGEST = 4000
 _HAN_RUN = re.compile(f"([{HAN}]+)")
@@ -235,9 +236,11 @@ def _terms(text: str) -> Iterator[Term]:
 
 def _latin(terms: Terms, text: str) -> Iterator[Term]:
     reading = read(text)
+    # What is a word of English may be another one elsewhere: the Portuguese `no` negates nothing.
+    is_english = not language_of(map(fold, reading.words))
     index = 0
     while index < len(reading.stems):
-        term, length = terms.latin(reading.words, reading.stems, index)
+        term, length = terms.latin(reading.words, reading.stems, index) if is_english else (None, 1)
         if term is not None:
             yield term
         elif len(word := reading.words[index]) > 1 and word not in STOP_WORDS:

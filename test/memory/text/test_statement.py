@@ -47,6 +47,13 @@ def test_a_number_a_unit_a_negation_an_outcome_or_a_name_makes_another_claim(one
     assert (left.names, left.claim) != (right.names, right.claim)
 
 
+def test_what_a_word_means_in_english_is_not_read_into_texts_of_other_languages() -> None:
+    for foreign in ("O robô está no quarto e não na sala", "Die Tür ist not und on"):
+        claim = statement(foreign).claim
+        assert (claim.negations, claim.polarities) == (0, frozenset())
+    assert statement("Der Greifer hält es mit 12 N").claim != statement("Der Greifer hält es mit 15 N").claim
+
+
 def test_a_very_long_text_is_compared_as_a_whole() -> None:
     long = "The gate leaks at 5 N. " * 200
     assert statement(long) == statement(f" {long}!")

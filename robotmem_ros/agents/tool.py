@@ -6,15 +6,14 @@ The schema is made of the request's dataclass: its fields, defaults, bounds and 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..memory.argument import arguments_of
-from ..memory.bounds import MAX_NAME
+from ..memory.argument import Schema, arguments_of, object_schema, schema_of
 from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
-from ..memory.models import Kind, PerceptionType
 from .desk import Desk
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 _SHOWN_ERRORS = 3
 _LONGEST_NAME = 40
-Schema = Mapping[str, Any]
-"""JSON Schema of a value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +39,8 @@ class Tool:
     """Fields of the request that are too rare for an agent to read about each time."""
     defaults: Mapping[str, object] = field(default_factory=dict)
     """Defaults of arguments, instead of those of the request."""
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    """Largest numbers, and numbers of entries, instead of those of the request."""
     writes: bool = False
     destructive: bool = False
     """Whether it changes or withdraws what is there."""
@@ -104,91 +103,15 @@ def json_schema(tool: Tool, parameters: Parameters | None = None) -> dict[str, A
 
     The parameters say how long texts may be; by default those that a memory begins with.
     """
+    longest = partial(getattr, parameters or Parameters())
     properties = {
-        name: _property(entry, tool.defaults.get(name, entry.default), parameters or Parameters())
+        name: schema_of(entry, longest, tool.defaults.get(name, entry.default))
         for name, entry in tool.arguments.items()
     }
-    names = [name for name, entry in tool.arguments.items() if entry.default is MISSING]
-    return _object(properties, names)
-
-
-def _property(entry: Field[Any], default: object, parameters: Parameters) -> Schema:
-    shape = (entry.type != _ONE_OR_MANY and _BY_NAME.get(entry.name)) or _BY_TYPE[str(entry.type)]
-    bounds: dict[str, Any] = {}
-    if limits := entry.metadata["range"]:
-        bounds = {"minimum": limits.low, "maximum": limits.high}
-    if limit := entry.metadata["limit"]:
-        bounds["maxLength"] = limit if isinstance(limit, int) else getattr(parameters, limit)
-    if entries := entry.metadata["entries"]:
-        bounds["maxItems"] = entries
-    if default is not MISSING and default not in (None, (), ""):
-        bounds["default"] = default
-    return {**shape, **bounds, "description": entry.metadata["about"]}
-
-
-def _object(properties: Mapping[str, Schema], needs: Sequence[str]) -> dict[str, Any]:
-    rule = {"required": list(needs)} if needs else {}
-    return {"type": "object", "properties": dict(properties), **rule, "additionalProperties": False}
-
-
-_NUMBER: Schema = {"type": "number"}
-_NAME: Schema = {"type": "string", "maxLength": MAX_NAME}
-_NAMES: Schema = {"type": "array", "items": _NAME}
-_ID: Schema = {"type": "integer", "minimum": 1}
-_IDS: Schema = {"type": "array", "items": _ID}
-_ONE_OR_MANY = "Iterable[int] | int"
-_TIME: Schema = {"type": ["string", "integer"], "examples": ["3 minutes ago", "yesterday 14:00", "2026-01-31T12:00"]}
-_JSON: Schema = {"type": "object"}
-_NUMBERS: Schema = {"type": ["array", "string"], "items": _NUMBER, "minItems": 2, "maxItems": 3}
-_POINT: Schema = {**_NUMBERS, "description": "x, y and z in metres"}
-_IN_FRAME: Mapping[str, Schema] = {
-    "frame_id": {**_NAME, "description": "if it is not the memory frame"},
-    "field": {"type": "string", "description": "a path into the context, if it is not `position`"},
-}
-_CIRCLE: Mapping[str, Schema] = {
-    "target": _POINT,
-    "max_distance": {"type": "number", "exclusiveMinimum": 0, "description": "metres"},
-    **_IN_FRAME,
-}
-# The memory takes the numbers of a target for a place as well.
-_AS_PLACE: Schema = {**_NUMBERS, "type": ["object", "array", "string"]}
-_PLACE = {**_object(_CIRCLE, ["target"]), **_AS_PLACE}
-_NEAR = {**_object(_CIRCLE, ["target", "max_distance"]), **_AS_PLACE}
-_BOX = {
-    **_object({"min_corner": _POINT, "max_corner": _POINT, **_IN_FRAME}, ["min_corner", "max_corner"]),
-    "examples": [{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}],
-}
-_BY_NAME: Mapping[str, Schema] = {
-    "memory_id": _ID,
-    "kinds": {"type": "array", "items": {"type": "string", "enum": [kind.value for kind in Kind]}},
-    "perception_type": {"type": "string", "enum": [sense.value for sense in PerceptionType]},
-    "spatial_sort": _PLACE,
-    "nearest_to": _PLACE,
-    "near": _NEAR,
-    "since_last_visit": _NEAR,
-    "within": _BOX,
-    "pose": {**_NUMBERS, "minItems": 3, "maxItems": 7, "examples": [[3.0, 1.0, 0.8]]},
-    "place": _NUMBERS,
-    "context_filter": {**_JSON, "examples": [{"task.success": True}]},
-}
-"""Shapes of arguments whose names say more than their types in Python."""
-_BY_TYPE: Mapping[str, Schema] = {
-    "str": {"type": "string"},
-    "str | None": _NAME,
-    "int": {"type": "integer"},
-    "float": _NUMBER,
-    "float | None": _NUMBER,
-    "bool": {"type": "boolean"},
-    "Names": _NAMES,
-    "Iterable[str]": _NAMES,
-    "Iterable[str] | None": _NAMES,
-    "Iterable[int]": _IDS,
-    "Iterable[int] | int | None": _IDS,
-    _ONE_OR_MANY: {**_ID, "type": ["integer", "array"], "items": _ID},
-    "Time | None": _TIME,
-    "Json": {"type": ["object", "string"]},
-}
-"""Shapes of the other arguments, by the type of their field."""
+    for name, bound in tool.bounds.items():
+        properties[name]["maximum" if "maximum" in properties[name] else "maxItems"] = bound
+    needs = [name for name, entry in tool.arguments.items() if entry.default is MISSING]
+    return object_schema(properties, needs)
 
 
 def check_arguments(

@@ -9,27 +9,26 @@ from typing import Any
 from ..memory.doctor import Severity
 from ..memory.models import MemoryUpdate, NewFact, NewPerception
 from ..memory.search.request import RecallRequest, TimelineRequest
-from .desk import Desk
-from .digest import IS_OBJECT, digest
-from .requests import (
+from ..memory.verbs.requests import (
     AddTagRequest,
-    DigestRequest,
-    DoctorRequest,
     EndSessionRequest,
     ForgetRequest,
     GetMemoriesRequest,
     ObjectHistoryRequest,
-    ObjectsRequest,
-    ReadNoteRequest,
     RemoveTagRequest,
     RenameTagRequest,
     RestoreRequest,
     StartSessionRequest,
     TagsRequest,
 )
+from .desk import Desk
+from .digest import IS_OBJECT, digest
+from .requests import DigestRequest, DoctorRequest, ObjectsRequest, ReadNoteRequest
 from .tool import Tool
 from .views import Shown, filled, rounded
 
+MOST_READ = 20
+"""Memories that an agent reads in full at once."""
 _NEWEST = 5
 """Number of changes and sightings that a memory is shown with."""
 
@@ -118,9 +117,8 @@ def _objects(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 
 def _object_history(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    request = ObjectHistoryRequest(**arguments)
-    sightings = desk.memory.object_history(request.memory_id, request.n)
-    return {"memory_id": request.memory_id, "sightings": [desk.view.sighting(sighting) for sighting in sightings]}
+    sightings = desk.memory.object_history(**arguments)
+    return {"memory_id": arguments["memory_id"], "sightings": [*map(desk.view.sighting, sightings)]}
 
 
 def _tags(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
@@ -206,6 +204,7 @@ TOOLS = (
         GetMemoriesRequest,
         _get_memories,
         ({"ids": [1]}, {"ids": [3, 1], "include_forgotten": True}),
+        bounds={"ids": MOST_READ},
         quotes=True,
     ),
     Tool(
@@ -247,6 +246,8 @@ TOOLS = (
         ObjectHistoryRequest,
         _object_history,
         ({"memory_id": 1, "n": 5},),
+        defaults={"n": 20},
+        bounds={"n": 1000},
     ),
     Tool(
         "read_note",
@@ -345,6 +346,7 @@ TOOLS = (
         AddTagRequest,
         _add_tag,
         ({"tag": "kitchen"}, {"tag": "pinch point", "parent": "gotcha"}),
+        left_out=frozenset({"display_name"}),
         writes=True,
     ),
     Tool(

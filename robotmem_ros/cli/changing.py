@@ -8,7 +8,6 @@ import time
 from dataclasses import fields
 from typing import Any
 
-from ..memory.argument import arguments_of
 from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
@@ -16,6 +15,7 @@ from ..memory.models import MemoryUpdate
 from ..memory.retention import Report
 from ..memory.sessions.consolidation import Group
 from ..memory.storage.purge_rows import Purged
+from ..memory.verbs.requests import ConsolidateRequest, ForgetRequest, PurgeRequest, RestoreRequest
 from ..replay import load_config
 from .command import (
     DATABASE,
@@ -27,28 +27,26 @@ from .command import (
     confirm,
     open_memory,
     option,
-    request_option,
+    options_of,
     show,
     table,
-    time_ns,
+    values_of,
 )
-
-_CORRECTION = arguments_of(MemoryUpdate)[1:]
 
 
 def _update(arguments: argparse.Namespace) -> None:
-    changes: dict[str, Any] = {entry.name: getattr(arguments, entry.name) for entry in _CORRECTION}
+    changes = values_of(arguments, MemoryUpdate)
     changes["clear"] = [name.replace("-", "_") for name in changes["clear"]]
     with open_memory(arguments.db) as memory:
-        memory.update(arguments.id, **changes)
-    show(arguments, {"updated": arguments.id}, f"updated: {arguments.id}\n")
+        memory.update(**changes)
+    show(arguments, {"updated": arguments.memory_id}, f"updated: {arguments.memory_id}\n")
 
 
 def _forget(arguments: argparse.Namespace) -> None:
     ids: list[int] = []
     try:
         with open_memory(arguments.db) as memory:
-            for memory_id in arguments.id:
+            for memory_id in arguments.memory_id:
                 memory.forget(memory_id, arguments.reason)
                 ids.append(memory_id)
     finally:
@@ -59,7 +57,7 @@ def _restore(arguments: argparse.Namespace) -> None:
     ids: list[int] = []
     try:
         with open_memory(arguments.db) as memory:
-            for memory_id in arguments.id:
+            for memory_id in arguments.memory_id:
                 memory.restore(memory_id)
                 ids.append(memory_id)
     finally:
@@ -68,7 +66,7 @@ def _restore(arguments: argparse.Namespace) -> None:
 
 def _consolidate(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=arguments.dry_run) as memory:
-        report = memory.sessions.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
+        report = memory.sessions.consolidate(**values_of(arguments, ConsolidateRequest))
     text = "".join(_group_text(group) for group in report.groups)
     would = "would be" if report.dry_run else "were"
     text += (
@@ -151,10 +149,10 @@ def _purge(arguments: argparse.Namespace) -> None:
             is_finished = memory.finish_purge()
         text = "the traces are overwritten\n" if is_finished else "there are no traces\n"
         return show(arguments, {"finished": is_finished}, text)
-    before = time.time_ns() - arguments.older_than if arguments.older_than is not None else arguments.before
-    selection = {
-        "ids": arguments.id, "session_id": arguments.session, "collection": arguments.collection, "before": before,
-    }  # fmt: skip
+    selection = values_of(arguments, PurgeRequest)
+    del selection["dry_run"]  # first it is shown what would go
+    if arguments.older_than is not None:
+        selection["before"] = time.time_ns() - arguments.older_than
     if all(value is None for value in selection.values()):
         raise CommandError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
     with open_memory(arguments.db, read_only=True) as memory:
@@ -213,8 +211,7 @@ COMMANDS = (
         "update", "correct a memory", "Correct a memory; fields that are not given stay. `robotmem history` shows what "
         "it was before.", _update,
         (
-            option("id", type=int, metavar="ID", help="the memory"),
-            *map(request_option, _CORRECTION),
+            *options_of(MemoryUpdate, memory_id="ID"),
             DATABASE,
             JSON,
         ),
@@ -224,25 +221,22 @@ COMMANDS = (
         "Withdraw memories: no recall finds them any more. The rows stay, with the reason; `robotmem purge` deletes.",
         _forget,
         (
-            option("id", type=int, nargs="+", metavar="ID", help="the memories"),
-            option("--reason", required=True, metavar="TEXT", help="why, for the history"),
+            *options_of(ForgetRequest, memory_id="ID"),
             DATABASE,
             JSON,
         ),
     ),
     Command(
         "restore", "bring back what was forgotten", "Bring back forgotten or superseded memories.", _restore,
-        (option("id", type=int, nargs="+", metavar="ID", help="the memories"), DATABASE, JSON),
+        (*options_of(RestoreRequest, memory_id="ID"), DATABASE, JSON),
     ),
     Command(
         "consolidate", "group the similar facts of a session",
         "Group the similar facts of a session. All stay active; a recall may ask for the representatives only. Only "
         "facts of the same text are superseded.", _consolidate,
         (
-            option("session", help="id of the session, as `robotmem sessions` lists it"),
+            *options_of(ConsolidateRequest, session_id="session"),
             DATABASE,
-            option("--collection", default="", help="namespace; by default that of the session"),
-            DRY_RUN,
             JSON,
         ),
     ),
@@ -272,15 +266,12 @@ COMMANDS = (
         "retention exported are left alone.", _purge,
         (
             DATABASE,
-            option("--id", type=int, nargs="+", metavar="ID", help="these memories"),
-            option("--session", help="memories of this session, and the session"),
-            option("--collection", help="memories of this namespace, and its sessions"),
+            *options_of(PurgeRequest, but={"before"}, ids="--id", session_id="--session"),
             (
                 option("--older-than", type=_days, metavar="DAYS", help="memories observed at least so long ago"),
-                option("--before", type=time_ns, metavar="TIME", help="memories observed before"),
+                *options_of(PurgeRequest, but={"ids", "session_id", "collection", "dry_run"}),
             ),
             option("--finish", action="store_true", help="only finish a purge that could not overwrite its traces"),
-            DRY_RUN,
             YES,
             JSON,
         ),

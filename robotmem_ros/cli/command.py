@@ -7,9 +7,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
-from dataclasses import Field
+from dataclasses import MISSING, Field
 from datetime import timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from tabulate import tabulate
 
 from ..fleet import scope
 from ..memory import RobotMemory
+from ..memory.argument import arguments_of, is_time, schema_of
 from ..memory.display import json_values
 from ..memory.errors import DatabaseUnusableError, InvalidFieldError, RobotMemoryError
 from ..memory.search.request import Scope
@@ -186,19 +187,57 @@ def time_ns(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def request_option(argument: Field[object]) -> Option:
-    """Declare the option for an argument of a request."""
-    settings = dict(_OPTIONS[str(argument.type)])
-    if argument.type in {"int", "float", "str"}:
-        settings["default"] = argument.default
-    if argument.type == "int":
-        settings["type"] = whole(*argument.metadata["range"])
-    about = argument.metadata["about"]
-    if argument.default is True:
-        return option(f"--no-{argument.name}", dest=argument.name, action="store_false", help=f"not: {about}")
+def options_of(request: type, but: Container[str] = (), **names: str) -> tuple[Option, ...]:
+    """Declare the options for the arguments of a request that doors offer.
+
+    `names` are those of options that are called otherwise, or of positional arguments, by the names of the arguments.
+    """
+    entries = (entry for entry in arguments_of(request) if entry.name not in but)
+    return tuple(option_of(entry, names.get(entry.name, f"--{entry.name.replace('_', '-')}")) for entry in entries)
+
+
+def option_of(entry: Field[Any], name: str) -> Option:
+    """Declare the option, or the positional argument, for an argument of a request."""
+    about, is_required = entry.metadata["about"], entry.default is MISSING
+    if entry.default is True:
+        return option(f"--no-{entry.name}", dest=entry.name, action="store_false", help=f"not: {about}")
+    if entry.default is False:
+        return option(name, dest=entry.name, action="store_true", help=about)
+    settings = _settings(entry, is_condition=entry.metadata["condition"] is not None)
     if settings.get("action") == "append":
         about += "; may be given several times"
-    return option(f"--{argument.name.replace('_', '-')}", help=about, **settings)
+    elif not is_required:
+        settings["default"] = entry.default
+        about += "" if entry.default in {None, ""} or entry.default == () else "; default: %(default)s"
+    if name.startswith("-"):
+        return option(name, dest=entry.name, required=is_required, **settings, help=about)
+    settings = {"nargs": None if is_required else "?", **settings, "metavar": name}
+    return option(entry.name, **settings, help=about)
+
+
+def values_of(arguments: argparse.Namespace, request: type) -> dict[str, Any]:
+    """Return the arguments of a request, as the options of `options_of` have them."""
+    return {entry.name: getattr(arguments, entry.name) for entry in arguments_of(request) if entry.name in arguments}
+
+
+def _settings(entry: Field[Any], *, is_condition: bool) -> dict[str, Any]:
+    schema = schema_of(entry, lambda parameter: 0)
+    types, items = schema["type"], schema.get("items", {}).get("type")
+    if is_time(entry):
+        return {"type": time_ns, "metavar": "TIME"}
+    if types == "integer":
+        read = whole(*entry.metadata["range"]) if entry.metadata["range"] else int
+        return {"type": read, "metavar": "N"}
+    if types == "number":
+        return {"type": float, "metavar": "NUMBER"}
+    if types == "string":
+        return {"metavar": "TEXT"}
+    if "object" in types:
+        return {"metavar": "JSON"}
+    if items == "number":
+        return {"nargs": "+", "action": _Joined, "metavar": "NUMBER"}
+    kind: dict[str, Any] = {"type": int, "metavar": "ID"} if items == "integer" else {"metavar": "NAME"}
+    return {"action": "append", **kind} if is_condition else {"nargs": "+", **kind}
 
 
 class _Joined(argparse.Action):
@@ -208,22 +247,3 @@ class _Joined(argparse.Action):
         self, parser: object, namespace: argparse.Namespace, values: Any, option_string: object = None
     ) -> None:
         setattr(namespace, self.dest, " ".join(values))
-
-
-_OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "int": {"metavar": "N"},
-    "float": {"type": float, "metavar": "NUMBER"},
-    "str": {"metavar": "TEXT"},
-    "float | None": {"type": float, "metavar": "NUMBER"},
-    "bool": {"action": "store_true"},
-    "Time | None": {"type": time_ns, "metavar": "TIME"},
-    "str | None": {"metavar": "TEXT"},
-    "Names": {"action": "append", "metavar": "NAME"},
-    "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},
-    "Iterable[str]": {"nargs": "+", "metavar": "NAME", "default": ()},
-    "Iterable[str] | None": {"nargs": "+", "metavar": "NAME"},
-    "Iterable[float] | None": {"nargs": "+", "action": _Joined, "metavar": "NUMBER"},
-    "Json": {"metavar": "JSON"},
-    "Where": {"metavar": "JSON"},
-}
-"""Settings of an option by the type of its argument in a request."""

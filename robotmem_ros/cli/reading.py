@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..memory import BriefMemory, Change, Explanation, Hit, Kind, Mode
-from ..memory.argument import arguments_of
 from ..memory.display import place_text, time_text
 from ..memory.errors import MemoryNotFoundError
 from ..memory.intake_report import PERCEPTIONS, Intake, TopicReport
@@ -18,6 +17,7 @@ from ..memory.new_file import new_file
 from ..memory.robot_memory import RobotMemory
 from ..memory.search.request import RecallRequest
 from ..memory.times import ago
+from ..memory.verbs.requests import SessionsRequest
 from .command import (
     DATABASE,
     FLEET_URL,
@@ -25,13 +25,13 @@ from .command import (
     Command,
     CommandError,
     fleet_of,
-    limit,
     named_fleet,
     open_memory,
     option,
-    request_option,
+    options_of,
     show,
     table,
+    values_of,
 )
 from .listing import LISTING, show_list
 
@@ -49,8 +49,7 @@ def _recall(arguments: argparse.Namespace) -> None:
 
 def show_recall(arguments: argparse.Namespace, memory: RobotMemory, query: str) -> None:
     """Recall by the options of RECALL, and print the result."""
-    request = {entry.name: getattr(arguments, entry.name) for entry in arguments_of(RecallRequest)[1:]}
-    result = memory.recall(query, **request)
+    result = memory.recall(**{**values_of(arguments, RecallRequest), "query": query})
     if arguments.brief:
         brief = result.brief()
         memories: Sequence[object] = brief
@@ -150,7 +149,7 @@ def _topic_row(topic: TopicReport, now: int) -> tuple[object, ...]:
 
 def _sessions(arguments: argparse.Namespace) -> None:
     with open_memory(arguments.db, read_only=True) as memory:
-        sessions = memory.sessions.latest(arguments.collection, arguments.n)
+        sessions = memory.sessions.latest(**values_of(arguments, SessionsRequest))
     text = table(_SESSION_HEAD, [_session_row(session) for session in sessions]) or "no sessions\n"
     show_list(arguments, {"sessions": sessions}, "sessions", text)
 
@@ -241,7 +240,7 @@ def _data(arguments: argparse.Namespace) -> None:
 
 NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
 RECALL = (
-    *map(request_option, arguments_of(RecallRequest)[1:]),
+    *options_of(RecallRequest, but={"query"}),
     option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
     NO_MODEL,
 )
@@ -268,8 +267,7 @@ COMMANDS = (
         "sessions", "list sessions", "List sessions, the latest first.", _sessions,
         (
             DATABASE,
-            option("--collection", default="", help="only those of this namespace"),
-            limit("sessions", 20, 1_000_000),
+            *options_of(SessionsRequest),
             *LISTING,
         ),
     ),

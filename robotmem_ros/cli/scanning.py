@@ -9,33 +9,32 @@ from typing import Any
 
 from ..memory import MemoryDetails, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
-from ..memory.search.request import DEFAULT_COUNTS, MAX_COUNTS, CountField, TimelineRequest
+from ..memory.search.request import CountField, CountsRequest, TimelineRequest
+from ..memory.verbs.requests import GetMemoriesRequest
 from .command import (
     DATABASE,
     FLEET_URL,
     JSON,
     Command,
     fleet_of,
-    limit,
     open_memory,
     option,
-    request_option,
+    options_of,
     show,
     table,
+    values_of,
 )
 from .listing import LISTING, show_list
 from .output import write_notice
 from .reading import change_rows
 
 _LINES = 100
-_SCOPE = ("scope", "deadline")
 _HEAD = ("time", "id", "kind", "what", "")
 
 
 def _timeline(arguments: argparse.Namespace) -> None:
-    request = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(TimelineRequest)}
     with open_memory(arguments.db, read_only=True, **fleet_of(arguments)) as memory:
-        page = memory.timeline(**request)
+        page = memory.timeline(**values_of(arguments, TimelineRequest))
         collections = memory.counts("collections")
     text = table(_HEAD, [_entry_row(entry) for entry in page]) or "nothing found\n"
     if not page and collections:
@@ -57,7 +56,7 @@ def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
 
 def _get(arguments: argparse.Namespace) -> int:
     with open_memory(arguments.db, read_only=True) as memory:
-        memories = memory.get_memories(arguments.ids, include_forgotten=arguments.include_forgotten)
+        memories = memory.get_memories(**values_of(arguments, GetMemoriesRequest))
     lines = [line for details in memories for line in _lines(details)]
     result = {"memories": [_values(details) for details in memories]}
     show_list(arguments, result, "memories", "".join(f"{line}\n" for line in lines))
@@ -105,9 +104,8 @@ def _detail_lines(details: MemoryDetails) -> Iterator[str]:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    request = {name: getattr(arguments, name) for name in ("collection", "n", "scope", "deadline")}
     with open_memory(arguments.db, read_only=True, areas_file=arguments.areas_file, **fleet_of(arguments)) as memory:
-        counts = memory.counts(arguments.field, **request)
+        counts = memory.counts(**values_of(arguments, CountsRequest))
     if counts.reason:
         write_notice(f"robotmem: {counts.reason}\n")
     show_list(arguments, {arguments.field: counts}, arguments.field, table((), counts) or "none\n")
@@ -137,14 +135,13 @@ def _notes(arguments: argparse.Namespace) -> None:
 COMMANDS = (
     Command(
         "timeline", "list memories by time", "List memories in brief, page by page, newest first.", _timeline,
-        (DATABASE, *map(request_option, dataclasses.fields(TimelineRequest)), FLEET_URL, *LISTING),
+        (DATABASE, *options_of(TimelineRequest), FLEET_URL, *LISTING),
     ),
     Command(
         "get", "show memories in full", "Show memories in full, with sightings and history.", _get,
         (
-            option("ids", nargs="+", type=int, metavar="ID", help="the memories, 100 at most"),
+            *options_of(GetMemoriesRequest, ids="ID"),
             DATABASE,
-            option("--include-forgotten", action="store_true", help="also those that were forgotten or superseded"),
             *LISTING,
         ),
     ),
@@ -153,11 +150,9 @@ COMMANDS = (
         _list,
         (
             option("field", choices=[field.value for field in CountField], help="what to list"),
+            *options_of(CountsRequest, but={"field"}),
             DATABASE,
-            option("--collection", default=None, help="only those of this namespace"),
             option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
-            limit("values", DEFAULT_COUNTS, MAX_COUNTS),
-            *(request_option(entry) for entry in dataclasses.fields(TimelineRequest) if entry.name in _SCOPE),
             FLEET_URL,
             *LISTING,
         ),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import Field, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, field, fields
+from enum import Enum
 from functools import wraps
 from typing import Any, NamedTuple
 
-from .bounds import MAX_NAMES
+from .bounds import MAX_NAME, MAX_NAMES
 from .errors import did_you_mean
 from .times import Time
 
@@ -18,6 +19,64 @@ Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 Where = Mapping[str, object] | Iterable[float] | str | None
 """A place as an object with a `target`, or the two or three numbers of the target alone; both also as a text."""
+
+
+Schema = Mapping[str, Any]
+"""JSON Schema of a value."""
+
+
+def object_schema(properties: Mapping[str, Schema], needs: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of an object with these properties and no others."""
+    rule = {"required": list(needs)} if needs else {}
+    return {"type": "object", "properties": dict(properties), **rule, "additionalProperties": False}
+
+
+_NUMBER: Schema = {"type": "number"}
+_NAME: Schema = {"type": "string", "maxLength": MAX_NAME}
+_NAMES: Schema = {"type": "array", "items": _NAME}
+ID: Schema = {"type": "integer", "minimum": 1}
+IDS: Schema = {"type": "array", "items": ID}
+NUMBERS: Schema = {"type": ["array", "string"], "items": _NUMBER, "minItems": 2, "maxItems": 3}
+_POINT: Schema = {**NUMBERS, "description": "x, y and z in metres"}
+_IN_FRAME: Mapping[str, Schema] = {
+    "frame_id": {**_NAME, "description": "if it is not the memory frame"},
+    "field": {"type": "string", "description": "a path into the context, if it is not `position`"},
+}
+_CIRCLE: Mapping[str, Schema] = {
+    "target": _POINT,
+    "max_distance": {"type": "number", "exclusiveMinimum": 0, "description": "metres"},
+    **_IN_FRAME,
+}
+# The memory takes the numbers of a target for a place as well.
+_AS_PLACE: Schema = {**NUMBERS, "type": ["object", "array", "string"]}
+PLACE: Schema = {**object_schema(_CIRCLE, ["target"]), **_AS_PLACE}
+NEAR: Schema = {**object_schema(_CIRCLE, ["target", "max_distance"]), **_AS_PLACE}
+BOX: Schema = {
+    **object_schema({"min_corner": _POINT, "max_corner": _POINT, **_IN_FRAME}, ["min_corner", "max_corner"]),
+    "examples": [{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}],
+}
+FILTER: Schema = {"type": "object", "examples": [{"task.success": True}]}
+_SHAPES: Mapping[str, Schema] = {
+    "str": {"type": "string"},
+    "str | None": _NAME,
+    "int": {"type": "integer"},
+    "float": _NUMBER,
+    "float | None": _NUMBER,
+    "bool": {"type": "boolean"},
+    "Names": _NAMES,
+    "Iterable[str]": _NAMES,
+    "Iterable[str] | None": _NAMES,
+    "Iterable[float] | None": {**NUMBERS, "minItems": 3, "maxItems": 7, "examples": [[3.0, 1.0, 0.8]]},
+    "Iterable[int] | int | None": IDS,
+    "Iterable[int] | int": {**ID, "type": ["integer", "array"], "items": ID},
+    "Time | None": {
+        "type": ["string", "integer"],
+        "examples": ["3 minutes ago", "yesterday 14:00", "2026-01-31T12:00"],
+    },
+    "Json": {"type": ["object", "string"]},
+    "Where": PLACE,
+}
+"""Shapes of values in JSON, by the type of their field."""
 
 
 class Range(NamedTuple):
@@ -30,6 +89,7 @@ class Range(NamedTuple):
 def argument(
     default: object, about: str, example: str = "", *, within: tuple[float, float] | None = None, limit: str | int = "",
     entries: int = 0, only_python: bool = False, in_repr: bool = True,
+    choices: type[Enum] | None = None, shape: Schema | None = None,
     condition: Callable[[Any, str], object] | None = None,
 ) -> Any:  # fmt: skip
     """Declare an argument with what is told about it; the default `MISSING` makes it a required one.
@@ -37,22 +97,43 @@ def argument(
     `example` is a value as Python writes it. `within` are the least and the greatest value of a number, `limit` is the
     largest length of a text or the parameter that has it, `entries` is the largest number of entries of a list. The
     room that checks the argument knows them as well: here they are for the doors to describe. What is `only_python` is
-    offered by no door. `condition` reads a condition of a query from the request and the name of the field.
+    offered by no door. `choices` are the values of a text or of a list, `shape` is the JSON Schema of a value if its
+    type says too little. `condition` reads a condition of a query from the request and the name of the field.
     """
-    told = {"about": about, "example": example, "only_python": only_python, "condition": condition}
-    bounds = {"range": within and Range(*within), "limit": limit, "entries": entries}
+    told = {"about": about, "example": example, "only_python": only_python, "condition": condition, "shape": shape}
+    bounds = {"range": within and Range(*within), "limit": limit, "entries": entries, "choices": choices}
     return field(default=default, repr=in_repr, metadata={**told, **bounds})
 
 
-def names(about: str, example: str, *, condition: Callable[[Any, str], object]) -> Any:
+def names(
+    about: str, example: str, *, condition: Callable[[Any, str], object], choices: type[Enum] | None = None
+) -> Any:  # fmt: skip
     """Declare a condition of several names, none by default."""
-    return argument((), about, example, entries=MAX_NAMES, condition=condition)
+    return argument((), about, example, entries=MAX_NAMES, condition=condition, choices=choices)
 
 
 def arguments_of(request: type) -> list[Field[Any]]:
     """Return the fields of a request that doors offer, those first that a caller may give without their names."""
     offered = (entry for entry in fields(request) if not entry.metadata.get("only_python", True))
     return sorted(offered, key=lambda entry: bool(entry.kw_only))
+
+
+def schema_of(entry: Field[Any], longest: Callable[[str], int], default: object = None) -> dict[str, Any]:
+    """Return the JSON Schema of an argument; `longest` gives the length of a text that a parameter limits."""
+    told = entry.metadata
+    schema: dict[str, Any] = dict(told["shape"] or _SHAPES[str(entry.type)])
+    if told["choices"]:
+        values = {"type": "string", "enum": [choice.value for choice in told["choices"]]}
+        schema = {"type": "array", "items": values} if "items" in schema else values
+    if limits := told["range"]:
+        schema |= {"minimum": limits.low, "maximum": limits.high}
+    if limit := told["limit"]:
+        schema["maxLength"] = limit if isinstance(limit, int) else longest(limit)
+    if entries := told["entries"]:
+        schema["maxItems"] = entries
+    if default is not MISSING and default not in (None, (), ""):
+        schema["default"] = default
+    return {**schema, "description": told["about"]}
 
 
 def is_time(entry: Field[Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .argument import Json, argument
+from .argument import ID, Json, argument
 from .bounds import MAX_SUMMARY, MAX_TAGS
 from .clocks import utc
 from .display import json_values, place_text, time_text
@@ -118,7 +118,7 @@ class NewPerception:
     description: str = argument(
         MISSING, "what was perceived, in words", '"a red mug on the table"', limit="content_limit"
     )
-    perception_type: str = argument("visual", "the sense that it came by", '"tactile"')
+    perception_type: str = argument("visual", "the sense that it came by", '"tactile"', choices=PerceptionType)
     data: bytes | None = argument(
         None, "raw data or a thumbnail, at most `data_limit` bytes", "jpeg_bytes", in_repr=False, only_python=True
     )
@@ -149,7 +149,7 @@ class NewPerception:
 class MemoryUpdate:
     """New values for fields of a memory, with the arguments of `RobotMemory.update`; None leaves a field as it is."""
 
-    memory_id: int = argument(MISSING, "the memory", "7")
+    memory_id: int = argument(MISSING, "the memory", "7", shape=ID)
     content: str | None = argument(None, "new text", '"a grip force of 11 N holds the red mug"', limit="content_limit")
     _: KW_ONLY
     human_summary: str | None = argument(None, "new short text", '"mug: 11 N"', limit=MAX_SUMMARY)
@@ -165,7 +165,7 @@ class MemoryUpdate:
     )
     """On which nothing confirms it, instead of the parameter."""
     label: str | None = argument(None, "new label of a perception", '"cup"')
-    perception_type: str | None = argument(None, "new sense of a perception", '"visual"')
+    perception_type: str | None = argument(None, "new sense of a perception", '"visual"', choices=PerceptionType)
     pose: Iterable[float] | None = argument(None, "new x y z, and qx qy qz qw if there is one", "(3.0, 1.0, 0.8)")
     """In metres in `frame_id`, the quaternion as x, y, z, w."""
     frame_id: str | None = argument(None, "frame of the pose; by default that of the memory", '"odom"')

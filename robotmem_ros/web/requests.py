@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import MISSING
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
-from ..memory.argument import Range, arguments_of
+from ..memory.argument import Schema, arguments_of, schema_of
 from ..memory.bounds import MAX_NAME, MAX_QUERY
+from ..memory.config.parameters import Parameters
 from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import RecallRequest, TimelineRequest
 from ..memory.times import MAX_TIME
@@ -27,7 +28,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 
 
 def _spelled(pattern: re.Pattern[str], expected: str) -> BeforeValidator:
-    # Pydantic reads 1_0 as 10, and 5.0 as a whole number. It stands last: bounds behind it are described wrongly.
+    # Pydantic reads 1_0 as 10, and 5.0 as a whole number.
     def check(value: object) -> object:
         if isinstance(value, str) and not pattern.fullmatch(value):
             raise PydanticCustomError(SPELLING, "must be {expected}", {"expected": expected})
@@ -71,29 +72,6 @@ SYNONYMS = {
     "confidence": "min_confidence",
 }  # fmt: skip
 """Other names of parameters of a timeline."""
-_IN_QUERY: Mapping[str, Any] = {
-    "str": str,
-    "str | None": Name | None,
-    "int": Annotated[int, AS_WHOLE],
-    "Time | None": Time | None,
-    "float": Number,
-    "float | None": Share | None,
-    "bool": bool,
-    "Names": list[Name],
-    "Iterable[int] | int | None": list[Id],
-    "Json": str | None,
-    "Where": str | None,
-}
-"""Types of query parameters, by the type of the field of the request."""
-_IN_BODY: Mapping[str, Any] = {
-    "str | None": str | None,
-    "float | None": Share | None,
-    "Json": dict[str, Any] | str | None,
-    "Iterable[str] | None": list[str] | None,
-    "Iterable[str]": list[str],
-    "Iterable[float] | None": Numbers | None,
-}
-"""Types of fields of a body, by the type of the field of the correction."""
 
 
 class Strict(BaseModel):
@@ -107,30 +85,57 @@ class _InQuery(BaseModel):
     pass
 
 
-def _model(
-    request: type, name: str, types: Mapping[str, Any], *, base: type[BaseModel] = _InQuery, **extra: Any
-) -> type[BaseModel]:
+def _model(request: type, name: str, *, base: type[BaseModel] = _InQuery, **extra: Any) -> type[BaseModel]:
     # Of the fields of a request, but for what the path names, and of extra ones.
     shapes: dict[str, Any] = {}
     for entry in arguments_of(request):
         if entry.default is MISSING:
             continue
-        kind = list[KindName] if entry.name == "kinds" else types[str(entry.type)]
-        about: str = entry.metadata.get("about", "")
-        about = f"{about[:1].upper()}{about[1:]}."
-        bounds: Range | None = entry.metadata.get("range") if kind in (types.get("int"), Number) else None
-        limits: dict[str, Any] = {"ge": bounds.low, "le": bounds.high} if bounds else {}
-        # Described alone: the memory checks it, and its error says what is right.
-        if entries := entry.metadata.get("entries"):
-            limits["json_schema_extra"] = {"maxItems": entries}
-        elif isinstance(length := entry.metadata.get("limit"), int):
-            limits["json_schema_extra"] = {"maxLength": length}
-        if entry.default == ():
-            shapes[entry.name] = (kind, Field(default_factory=list, description=about, **limits))
-        else:
-            shapes[entry.name] = (kind, Field(default=entry.default, description=about, **limits))
+        schema = schema_of(entry, partial(getattr, Parameters()))
+        about = schema["description"]
+        # Described alone: the memory checks these, and its error says what is right.
+        bounds = {"maxItems": entry.metadata["entries"], "maxLength": entry.metadata["limit"]}
+        told: Any = {name: bound for name, bound in bounds.items() if bound and isinstance(bound, int)}
+        default = {"default_factory": list} if entry.default == () else {"default": entry.default}
+        shapes[entry.name] = (
+            _kind(schema, is_optional=entry.default is None, in_body=base is Strict),
+            Field(**default, description=f"{about[:1].upper()}{about[1:]}.", json_schema_extra=told or None),
+        )
     model: type[BaseModel] = create_model(name, __base__=base, **(shapes | extra))
     return model
+
+
+def _kind(schema: Schema, *, is_optional: bool, in_body: bool) -> Any:
+    # The type that reads what a JSON Schema describes; in a query, what has objects is its text.
+    types = schema["type"]
+    if types == "array":
+        item = _item(schema["items"], in_body=in_body)
+        return list[item] | None if in_body and is_optional else list[item]  # type: ignore[valid-type]
+    kind: Any = str
+    if types == "boolean":
+        kind = bool
+    elif types == "integer":
+        kind = Annotated[int, _bounds(schema), AS_WHOLE]
+    elif types == "number":
+        kind = Annotated[float, _bounds(schema, allow_inf_nan=False), AS_NUMBER]
+    elif types == "string":
+        kind = Name if schema.get("maxLength") == MAX_NAME and not in_body else str
+    elif "integer" in types:
+        kind = Time
+    elif in_body:
+        kind = Numbers if "array" in types else dict[str, Any] | str
+    return kind | None if is_optional else kind
+
+
+def _item(schema: Schema, *, in_body: bool) -> Any:
+    if schema["type"] == "integer":
+        return Id
+    return str if in_body else KindName if "enum" in schema else Name
+
+
+def _bounds(schema: Schema, **rules: Any) -> Any:
+    # Before what is spelled: bounds behind that are described wrongly.
+    return Field(ge=schema.get("minimum"), le=schema.get("maximum"), **rules)
 
 
 def _synonym(name: str, full: str) -> tuple[Any, Any]:
@@ -148,7 +153,6 @@ else:
     SearchParameters = _model(
         RecallRequest,
         "SearchParameters",
-        _IN_QUERY,
         q=(
             str,
             Field(
@@ -162,14 +166,13 @@ else:
     TimelineParameters = _model(
         TimelineRequest,
         "TimelineParameters",
-        _IN_QUERY,
         days=(
             Annotated[float, Field(gt=0.0, le=100_000.0), AS_NUMBER] | None,
             Field(default=None, description="Memories observed in the last days."),
         ),
         **{name: _synonym(name, full) for name, full in SYNONYMS.items()},
     )
-    UpdateIn = _model(MemoryUpdate, "UpdateIn", _IN_BODY, base=Strict)
+    UpdateIn = _model(MemoryUpdate, "UpdateIn", base=Strict)
 
 
 def as_arguments(parameters: BaseModel) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from dataclasses import KW_ONLY, MISSING, dataclass
 from enum import Enum
 from functools import partial
 
-from ..argument import Json, Names, Where, argument, names
+from ..argument import BOX, FILTER, NEAR, Json, Names, Where, argument, names
 from ..bounds import MAX_IDS, MAX_QUERY
 from ..conditions.attributes import OneOf, Representatives, Tags
 from ..conditions.condition import Not
+from ..models import Kind
 from ..text.normal_form import label_key, tag_key
 from ..times import Time
 from ..validation import member
@@ -77,7 +78,9 @@ class _Conditions(Scoped):
     excluded_session_ids: Names = names(
         "no memories of these sessions", '["4e1f02c2"]', condition=by_names(lambda names: Not(_session_id(names)))
     )
-    kinds: Names = names("memories of these kinds: facts, perceptions, notes", '"fact"', condition=reader.kinds)
+    kinds: Names = names(
+        "memories of these kinds: facts, perceptions, notes", '"fact"', condition=reader.kinds, choices=Kind
+    )
     categories: Names = names(
         "facts of these categories", '["constraint"]', condition=by_names(partial(OneOf, "category"))
     )
@@ -121,6 +124,7 @@ class RecallRequest(_Conditions):
         "conditions on the context, such as '{\"task.success\": true}'; a key with a dot stands in quotes, as in "
         """'{"params.\\"max.speed\\"": 1}'""",
         '{"task.success": True, "params.force": {"$lt": 15}}',
+        shape=FILTER,
         condition=reader.context_filter,
     )
     spatial_sort: Where = argument(
@@ -144,6 +148,7 @@ class RecallRequest(_Conditions):
         None,
         'memories near a place, such as 1.0,2.0 (within 5 m) or \'{"target": [1.0, 2.0], "max_distance": 5.0}\'',
         '{"target": (1.0, 2.0), "max_distance": 3.0}',
+        shape=NEAR,
         condition=reader.circle,
     )
     """As `spatial_sort`, with a `max_distance`, which is 5 m for numbers alone."""
@@ -151,12 +156,13 @@ class RecallRequest(_Conditions):
         None,
         'memories in a box, such as \'{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}\'',
         '{"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}',
+        shape=BOX,
         condition=reader.box,
     )
     """`field` and `frame_id` as in `spatial_sort`, and corners of two or three numbers in metres."""
     since_last_visit: Where = argument(
         None, "memories observed since the robot's last visit to a place, given as `near` is", "(1.0, 2.0)",
-        condition=reader.since_last_visit,
+        shape=NEAR, condition=reader.since_last_visit,
     )  # fmt: skip
     representatives_only: bool = argument(
         False, "of similar facts, only the representative", "True", condition=reader.if_set(Representatives())
@@ -197,7 +203,7 @@ class CountsRequest(Scoped):
 
     field: str = argument(
         MISSING, "what to count by: `collections`, `categories`, `tags`, `labels`, `areas`, `sessions` or `kinds`",
-        '"labels"',
+        '"labels"', choices=CountField,
     )  # fmt: skip
     _: KW_ONLY
     collection: str | None = argument(None, "memories of this collection; by default of all", '"kitchen"')

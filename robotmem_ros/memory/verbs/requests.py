@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, MISSING, dataclass
 
-from ..argument import Json, argument
+from ..argument import ID, IDS, Json, argument
 from ..bounds import MAX_DETAILS, MAX_IDS, MAX_NAME
 from ..sessions.sessions import LONGEST
 from ..times import Time
@@ -15,7 +15,7 @@ from ..times import Time
 class GetMemoriesRequest:
     """Which memories to read in full."""
 
-    ids: Iterable[int] | int = argument(MISSING, "ids of the memories", "[3, 7]", entries=MAX_DETAILS)
+    ids: Iterable[int] | int = argument(MISSING, "ids of the memories", "[3, 7]", entries=MAX_DETAILS, shape=IDS)
     _: KW_ONLY
     include_forgotten: bool = argument(False, "also those that were forgotten or superseded", "True")
 
@@ -55,7 +55,7 @@ class PurgeRequest:
 class ObjectHistoryRequest:
     """Whose sightings to list."""
 
-    memory_id: int = argument(MISSING, "id of the object", "7")
+    memory_id: int = argument(MISSING, "id of the object", "7", shape=ID)
     n: int = argument(100, "largest number of sightings, the newest first", "20", within=(1, 10_000))
 
 

@@ -61,7 +61,6 @@ FLOORS = (
     {"doctor"},
     {"maps", "notes", "verbs"},
     {"robot_memory"},
-    {"opening"},
 )
 SQL = re.compile(
     r"\s*(?:SELECT|WITH|INSERT|REPLACE|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|"

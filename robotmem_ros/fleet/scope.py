@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..memory import opening, validation
+from ..memory import robot_memory, validation
 from ..memory.conditions.condition import Condition
 from ..memory.conditions.spatial import SinceLastVisit
 from ..memory.embedding import ModelUnavailableError
@@ -209,13 +209,15 @@ class FleetMemory(RobotMemory):
 def open_memory(
     db_path: str | os.PathLike[str] | None = None, collection: str = "default", **options: Any
 ) -> RobotMemory:
-    """Open a memory with all that its parameters name, its fleet included; see `memory.opening`.
+    """Open a memory with all that its parameters name, its fleet included; see `memory.robot_memory`.
 
     Raises:
         DatabaseUnusableError: the database cannot be opened.
         InvalidFieldError: a parameter cannot be used.
     """
-    return opening.open_memory(db_path, collection, opens=FleetMemory if options.get("fleet_url") else None, **options)
+    return robot_memory.open_memory(
+        db_path, collection, opens=FleetMemory if options.get("fleet_url") else None, **options
+    )
 
 
 def _merge(local: RecallResult, remote: RecallResult, query: Query) -> RecallResult:

@@ -24,8 +24,7 @@ from .maps import OccupancyGrid, Origin, PathPoint
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .notes.lines import NoteLines, NotesState
 from .objects.field_of_view import FieldOfView
-from .opening import open_memory
-from .robot_memory import RobotMemory
+from .robot_memory import RobotMemory, open_memory
 from .search.counts import Count
 from .search.details import MemoriesInFull, MemoryDetails
 from .search.result import BriefMemory, Hit, Mode, RecallResult

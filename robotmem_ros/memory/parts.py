@@ -23,7 +23,7 @@ from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .new_memory import Progress
 from .objects.objects import Objects
-from .purge.purge import PurgeFinisher
+from .purge import PurgeFinisher
 from .retention import Retention
 from .search.recall import Recall
 from .search.reranking import Reranker

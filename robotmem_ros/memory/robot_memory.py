@@ -1,4 +1,4 @@
-"""RobotMemory: what a program does with a memory, each verb a few lines."""
+"""RobotMemory: what a program does with a memory, each verb a few lines; and how a program opens one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from . import validation
 from .batch import BEGINNING, Applied, Batch, Cursor
@@ -20,10 +20,7 @@ from .config.parameters import Parameters
 from .doctor import Finding, examine
 from .embedding.embedder import Embedder
 from .embedding.embedders import Embedders
-from .errors import (
-    InvalidFieldError,
-    RobotMemoryError,
-)
+from .errors import InvalidFieldError, RobotMemoryError
 from .intake_report import IntakeReport
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
@@ -41,24 +38,17 @@ from .models import (
     Stored,
 )
 from .new_memory import Entries, Progress, new_fact, new_perception, read_entries
+from .notes.ingestor import NotesIngestor
 from .notes.notes import Notes
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting, why_no_sighting
 from .parts import Parts
-from .purge.purge import finish, parse_selection, plan, purge
+from .purge import finish, parse_selection, plan, purge
 from .retention import Report
 from .search.counts import Counts, Density, parse_counts, read_counts, read_density
 from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.query import parse_query
-from .search.request import (
-    MAX_DEADLINE,
-    MAX_ENTRIES,
-    CountsRequest,
-    RecallRequest,
-    Scope,
-    Scoped,
-    TimelineRequest,
-)
+from .search.request import MAX_DEADLINE, MAX_ENTRIES, CountsRequest, RecallRequest, Scope, Scoped, TimelineRequest
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
@@ -671,3 +661,21 @@ def _check_scope(request: Scoped) -> None:
     validation.number("deadline", request.deadline, low=0.0, high=MAX_DEADLINE)
     if Scope.of(request.scope) is not Scope.ROBOT:
         raise InvalidFieldError("scope", request.scope, "needs a fleet, which the parameter fleet_url names")
+
+
+def open_memory(
+    db_path: str | os.PathLike[str] | None = None, collection: str = "default",
+    *, opens: type[RobotMemory] | None = None, **options: Any,
+) -> RobotMemory:  # fmt: skip
+    """Open a memory; the arguments are those of `RobotMemory`, and `opens` a class that answers for more than the file.
+
+    Folders of `notes_folders` are read while it is open, unless it is `read_only`.
+
+    Raises:
+        DatabaseUnusableError: the database cannot be opened.
+        InvalidFieldError: a parameter cannot be used.
+    """
+    memory = (opens or RobotMemory)(db_path, collection, has_companions=True, **options)
+    if memory.parameters.notes_folders and not memory.parts.database.read_only:
+        memory.attach(NotesIngestor(memory.notes, memory.parts.database, lambda: memory.parameters))
+    return memory

@@ -15,7 +15,7 @@ import pytest
 
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.doctor.checks import CHECKS
+from robotmem_ros.memory.doctor import CHECKS
 
 Out = pytest.CaptureFixture[str]
 

@@ -12,8 +12,7 @@ import pytest
 
 from robotmem_ros.memory import Finding, ReadOnlyError, RobotMemory, Severity
 from robotmem_ros.memory.batch import BEGINNING
-from robotmem_ros.memory.doctor import worst
-from robotmem_ros.memory.doctor.checks import CHECKS
+from robotmem_ros.memory.doctor import CHECKS, worst
 from robotmem_ros.memory.storage.functions import register
 
 from ..support.clock import Clock

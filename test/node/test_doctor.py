@@ -10,7 +10,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.doctor.checks import CHECKS
+from robotmem_ros.memory.doctor import CHECKS
 from robotmem_ros.srv import Doctor, GetMemories, Learn, Recall
 
 from ..support.node.configured import diagnostic, values

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.doctor.checks import CHECKS
+from robotmem_ros.memory.doctor import CHECKS
 from robotmem_ros.memory.maps import Move, OccupancyGrid, Origin, PathPart
 
 from ..support.intake import DROPPED, report

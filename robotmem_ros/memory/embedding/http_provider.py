@@ -1,14 +1,22 @@
-"""Let a service compute vectors: Ollama, any that speaks OpenAI's interface, or Gemini."""
+"""Let a service compute vectors: Ollama, any that speaks OpenAI's interface, or Gemini.
+
+An interface says where a service is, what it is sent, and what it returns. The key of a service is in the environment,
+or in a file that only its owner can read.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import json
 import logging
+import os
+import stat
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
@@ -16,18 +24,143 @@ import numpy as np
 
 from ..models import Vector, Vectors
 from ..threads import Event, Threads, importing
-from .apis import APIS, chosen_url
-from .embedder import (
-    QUERY_TIMEOUT,
-    ModelUnavailableError,
-    ServiceFailedError,
-    UnusableVectorError,
-    usable_vectors,
-)
-from .service_key import service_key
+from .embedder import QUERY_TIMEOUT, ModelUnavailableError, ServiceFailedError, UnusableVectorError, usable_vectors
 
 if TYPE_CHECKING:
     import httpx
+
+
+_MAX_BYTES = 4096
+
+
+def service_key(variables: Sequence[str]) -> str:
+    """Return the key for a service from the first of some environment variables; empty if there is none.
+
+    Raises:
+        ModelUnavailableError: a file cannot be read or others may read it, or a key cannot stand in a header.
+    """
+    for variable in variables:
+        if key := os.environ.get(variable, "").strip():
+            return _check(variable, key)
+        if file := os.environ.get(f"{variable}_FILE", ""):
+            return _check(f"{variable}_FILE", _read(f"{variable}_FILE", Path(file).expanduser()))
+    return ""
+
+
+def _read(variable: str, path: Path) -> str:
+    try:
+        # A pipe would wait for somebody who writes.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, encoding="utf-8") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise ModelUnavailableError(f"{variable}: {str(path)!r} is no file")
+            mode = stat.S_IMODE(status.st_mode)
+            if mode & 0o077:
+                raise ModelUnavailableError(
+                    f"{variable}: {str(path)!r} may be read by others (mode {mode:04o}); run chmod 600 on it"
+                )
+            return file.read(_MAX_BYTES + 1).strip()
+    except OSError as cause:
+        raise ModelUnavailableError(f"{variable}: {str(path)!r} cannot be read ({cause.strerror})") from cause
+    except UnicodeDecodeError:
+        problem = f"{variable}: {str(path)!r} is no text in UTF-8"
+    # The exception would hold what was read.
+    raise ModelUnavailableError(problem)
+
+
+def _check(name: str, key: str) -> str:
+    # The key itself stands in no message.
+    if not key or len(key) > _MAX_BYTES or not all("!" <= character <= "~" for character in key):
+        raise ModelUnavailableError(f"{name}: must hold a key of 1 to {_MAX_BYTES} printable ASCII characters")
+    return key
+
+
+Json = Any
+"""Response of a service, unchecked."""
+
+
+@dataclass(frozen=True)
+class Api:
+    """The HTTP interface of a provider."""
+
+    url: str
+    """Address without the path, if nothing names another one."""
+    url_variable: str
+    """Environment variable that may name another one."""
+    key_variables: tuple[str, ...]
+    """Environment variables that may hold the key; with `_FILE` behind the name, the path of a file that does."""
+    needs_key: bool
+    """Whether the provider's own address takes no request without a key."""
+    model: str
+    """Model, if nothing names another one."""
+    path: Callable[[str], str]
+    """Path of a request for vectors of a model."""
+    headers: Callable[[str], dict[str, str]]
+    """Headers that carry a key."""
+    body: Callable[[str, Sequence[str]], dict[str, Any]]
+    """Body of a request for the vectors of texts by a model."""
+    vectors: Callable[[Json], Sequence[Sequence[float]]]
+    """Vectors in a response, in the order of the texts; raises LookupError or TypeError if it holds none."""
+
+
+def _bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+def _openai_vectors(response: Json) -> Sequence[Sequence[float]]:
+    return [item["embedding"] for item in sorted(response["data"], key=lambda item: item["index"])]
+
+
+def _gemini_body(model: str, texts: Sequence[str]) -> dict[str, Any]:
+    return {"requests": [{"model": f"models/{model}", "content": {"parts": [{"text": text}]}} for text in texts]}
+
+
+APIS = {
+    "ollama": Api(
+        url="http://127.0.0.1:11434",
+        url_variable="OLLAMA_HOST",
+        key_variables=("OLLAMA_API_KEY",),
+        needs_key=False,
+        model="nomic-embed-text",
+        path=lambda model: "/api/embed",
+        headers=_bearer,
+        body=lambda model, texts: {"model": model, "input": [*texts]},
+        vectors=lambda response: response["embeddings"],
+    ),
+    "openai": Api(
+        url="https://api.openai.com/v1",
+        url_variable="OPENAI_BASE_URL",
+        key_variables=("OPENAI_API_KEY",),
+        needs_key=True,
+        model="text-embedding-3-small",
+        path=lambda model: "/embeddings",
+        headers=_bearer,
+        body=lambda model, texts: {"model": model, "input": [*texts], "encoding_format": "float"},
+        vectors=_openai_vectors,
+    ),
+    "gemini": Api(
+        url="https://generativelanguage.googleapis.com/v1beta",
+        url_variable="GEMINI_BASE_URL",
+        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        needs_key=True,
+        model="gemini-embedding-001",
+        path=lambda model: f"/models/{model}:batchEmbedContents",
+        headers=lambda key: {"x-goog-api-key": key},
+        body=_gemini_body,
+        vectors=lambda response: [item["values"] for item in response["embeddings"]],
+    ),
+}
+"""The interface of each provider of the parameter `embedding_model` that is a service."""
+
+
+def chosen_url(api: Api, url: str) -> str:
+    """Return the address of a service: the given one, that of the environment, or its own; without a slash behind."""
+    address = (url or os.environ.get(api.url_variable) or api.url).strip()
+    if "://" not in address:  # OLLAMA_HOST is often a host and a port alone
+        address = f"http://{address}"
+    return address.rstrip("/")
+
 
 T = TypeVar("T")
 _BATCH_TIMEOUT = 30.0

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from ..config.parameters import Parameters
 from ..threads import Event
-from .apis import APIS
 from .embedder import Embedder, ModelUnavailableError
 from .fastembed_provider import FastEmbedEmbedder, find_folder
-from .http_provider import HttpEmbedder
+from .http_provider import APIS, HttpEmbedder
 from .profile import own_profile, without_profile
 
 AUTO, NONE = "auto", "none"

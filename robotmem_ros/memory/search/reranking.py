@@ -13,8 +13,7 @@ from typing import Any
 from ..config.parameters import Parameters
 from ..embedding.cooldown import Cooldown
 from ..embedding.embedder import QUERY_TIMEOUT, ModelUnavailableError, ServiceFailedError
-from ..embedding.http_provider import HttpService
-from ..embedding.service_key import service_key
+from ..embedding.http_provider import HttpService, service_key
 from ..threads import Event
 from .result import RecallResult
 

@@ -13,7 +13,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.config.notes_folders import NotesFolder
 from robotmem_ros.memory.notes import files, splitting
-from robotmem_ros.memory.opening import open_memory
+from robotmem_ros.memory.robot_memory import open_memory
 
 from ...support.notes import PAGE, cited, errors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from robotmem_ros.memory.purge.purge import finish
+from robotmem_ros.memory.purge import finish
 from robotmem_ros.memory.storage.purge_rows import Selection, delete_batch, note_finished, unfinished
 
 from ...support.consistency import check_file

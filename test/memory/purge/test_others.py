@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import PurgeUnfinishedError, StorageError
-from robotmem_ros.memory.purge.purge import PurgeFinisher, finish
+from robotmem_ros.memory.purge import PurgeFinisher, finish
 from robotmem_ros.memory.storage.purge_rows import Selection, delete_batch
 
 from ...support.raw_bytes import found, of_words

@@ -14,7 +14,7 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.batch import BEGINNING, Batch
-from robotmem_ros.memory.doctor.finding import Severity
+from robotmem_ros.memory.doctor import Severity
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.maps import OccupancyGrid, Origin
 from robotmem_ros.memory.new_unit import UNITS, check_unit

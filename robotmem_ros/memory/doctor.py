@@ -1,4 +1,7 @@
-"""The one table of what the doctor looks at. A check reads, and says what it saw; a few can mend."""
+"""Examine a memory: its file, indexes, model, disk and recalls; say what is wrong, and mend what can be mended.
+
+One table has what the doctor looks at. A check reads, and says what it saw; a few can mend.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,29 @@ import shutil
 import stat
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from ... import __version__
-from ..config.parameters import Parameters
-from ..display import time_text
-from ..embedding.embedder import NOT_CONFIGURED, ModelUnavailableError, check_kept_model
-from ..errors import PurgeUnfinishedError, RobotMemoryError
-from ..parts import Parts
-from ..purge.purge import finish
-from ..search.result import Mode
-from ..status import missing_packages
-from ..storage import (
+from .. import __version__
+from .config.parameters import Parameters
+from .display import time_text
+from .embedding.embedder import NOT_CONFIGURED, ModelUnavailableError, check_kept_model
+from .errors import (
+    MALFORMED,
+    DatabaseUnusableError,
+    MemoryClosedError,
+    PurgeUnfinishedError,
+    RobotMemoryError,
+    StorageError,
+)
+from .parts import Parts
+from .purge import finish
+from .search.result import Mode
+from .status import missing_packages
+from .storage import (
     broken_rows,
     doubtful_times,
     examination,
@@ -34,11 +45,36 @@ from ..storage import (
     purge_rows,
     vector_rows,
 )
-from ..storage.connection import LOG_LIMIT, exposure
-from ..storage.disk import is_read_elsewhere, read_activity, readers, reserve_of
-from ..storage.recall_rows import latest
-from ..storage.snapshot import Transaction
-from .finding import Severity
+from .storage.connection import LOG_LIMIT, exposure
+from .storage.disk import is_read_elsewhere, read_activity, readers, reserve_of
+from .storage.recall_rows import latest
+from .storage.snapshot import Transaction
+
+
+class Severity(str, Enum):
+    """How bad a finding is, the least first."""
+
+    OK = "ok"
+    WARN = "warn"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check of the doctor saw."""
+
+    name: str
+    """The check."""
+    severity: Severity
+    seen: str
+    remedy: str = ""
+    """The command that mends it, or what to do; empty if nothing is to be done."""
+
+
+def worst(findings: Iterable[Finding]) -> Severity:
+    """Return the worst severity of some findings; ok if there is none."""
+    return max((finding.severity for finding in findings), key=[*Severity].index, default=Severity.OK)
+
 
 _FIX = "robotmem doctor --fix"
 _SAMPLE = 500
@@ -354,3 +390,43 @@ CHECKS = (
     Check("notes", _notes),
     Check("intake", _intake),
 )
+
+
+_SAVE = "stop its programs, `robotmem export` what can be read, or restore a copy of the file"
+
+
+def examine(parts: Parts, parameters: Parameters, clock: Callable[[], int], *, fix: bool) -> tuple[Finding, ...]:
+    """Return one finding for each check, with `fix` after mending what can be mended without a loss."""
+    patient = Patient(parts, parameters, clock)
+    return tuple(_examined(check, patient, fix=fix) for check in CHECKS)
+
+
+def unopened(error: DatabaseUnusableError | StorageError) -> Finding:
+    """Return the finding about a file that cannot be opened."""
+    remedy = error.way_out if isinstance(error, DatabaseUnusableError) else _SAVE
+    return Finding("file", Severity.ERROR, str(error).removesuffix(f"; {remedy}"), remedy)
+
+
+def _examined(check: Check, patient: Patient, *, fix: bool) -> Finding:
+    seen = _look(check, patient)
+    if not fix or check.mend is None or seen.severity is Severity.OK:
+        return Finding(check.name, *seen)
+    try:
+        check.mend(patient)
+    except (RobotMemoryError, OSError, *MALFORMED) as error:
+        remedy = seen.remedy if isinstance(error, StorageError) and error.is_damage else str(error)
+        return Finding(check.name, seen.severity, seen.words, remedy)
+    return Finding(check.name, *_look(check, patient))
+
+
+def _look(check: Check, patient: Patient) -> Seen:
+    try:
+        return check.look(patient)
+    except MemoryClosedError:
+        raise
+    except (RobotMemoryError, OSError) as error:
+        is_damage = isinstance(error, StorageError) and error.is_damage
+        return Seen(Severity.ERROR, str(error), _SAVE if is_damage else "")
+    except MALFORMED as error:
+        words = f"a row holds what no version writes ({type(error).__name__}: {error})"
+        return Seen(Severity.ERROR, words, "see the finding `rows`")

@@ -13,10 +13,11 @@ from bench.suites.chaos.storms import STORMS
 _SEED = 27
 _SECONDS = (3.0, 15.0, 60.0)
 """How long a storm lasts: longer where the machine is too busy for anything to be acknowledged."""
+_RARE = {"writers": pytest.mark.rare}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", STORMS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=_RARE.get(name, ())) for name in STORMS])
 def test_nothing_is_lost_or_found_or_hangs_in_a_storm(name: str, tmp_path: Path) -> None:
     for seconds in _SECONDS:
         try:

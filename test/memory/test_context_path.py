@@ -63,7 +63,7 @@ def test_keys_without_a_dot_need_no_quotes(path: str) -> None:
     assert list(split(path)) == path.split(".")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CONTEXTS)
 def test_every_path_of_any_context_can_be_asked_for(memory: RobotMemory, context: dict[str, Any]) -> None:
     collection = f"c{next(NUMBERS)}"

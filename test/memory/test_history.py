@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
@@ -138,6 +138,7 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(corrections=st.lists(FIELDS.filter(bool), max_size=8))
 def test_every_earlier_state_can_be_told_from_the_history(corrections: list[dict[str, Any]]) -> None:
     with RobotMemory(":memory:", embedding_model="") as memory:

@@ -77,10 +77,10 @@ def test_saving_goes_on_during_endless_queries(tmp_path: Path) -> None:
         for asker in askers:
             asker.start()
         try:
-            for number in range(150):
+            for number in range(40):
                 memory.save_perception(f"a mug, number {number}")
                 memory.parts.database.query_priority.yield_to_queries()
-            until(lambda: memory.status().memories == 150, "all memories")
+            until(lambda: memory.status().memories == 40, "all memories")
         finally:
             over.set()
             for asker in askers:

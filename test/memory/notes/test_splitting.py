@@ -34,7 +34,7 @@ texts = st.tuples(st.lists(lines, max_size=60), st.sampled_from(["\n", "\r\n", "
 sizes = st.builds(Limits, st.integers(20, 120), st.integers(0, 80))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts, sizes, st.booleans())
 def test_every_line_that_is_not_blank_is_in_a_part_and_parts_are_exactly_their_lines(
     text: str, limits: Limits, is_markdown: bool
@@ -65,7 +65,7 @@ def joins(pieces: list[str], line: str) -> bool:
     return not line[reached:].strip()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts, sizes)
 def test_parts_are_no_larger_than_the_limit_but_for_code_and_tables(text: str, limits: Limits) -> None:
     own = lines_of(text)
@@ -76,7 +76,7 @@ def test_parts_are_no_larger_than_the_limit_but_for_code_and_tables(text: str, l
         assert count(part.text) <= limits.tokens * (5.5 if has_whole else 1.5)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts, sizes, st.booleans())
 def test_a_part_goes_on_after_the_one_before_it_and_repeats_no_more_than_the_overlap(
     text: str, limits: Limits, is_markdown: bool
@@ -90,7 +90,7 @@ def test_a_part_goes_on_after_the_one_before_it_and_repeats_no_more_than_the_ove
             assert sum(map(count, repeated)) <= min(limits.overlap, limits.tokens // 2)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts, sizes)
 def test_code_is_in_one_part_unless_it_is_far_too_large(text: str, limits: Limits) -> None:
     own = lines_of(text)

@@ -70,7 +70,7 @@ def test_recall_from_many_memories_gives_the_result_of_brute_force(
     check(world, data.draw(questions(world)))
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_timeline_has_the_memories_that_brute_force_finds_under_the_conditions(
     worlds: Worlds, data: st.DataObject

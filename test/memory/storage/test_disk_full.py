@@ -144,6 +144,7 @@ def small_disk(folder: Path, size: str = "6m") -> list[str]:
     return command
 
 
+@pytest.mark.rare
 def test_the_log_leaves_room_to_empty_it_and_writing_goes_on_when_there_is_room_again(tmp_path: Path) -> None:
     lost, first, second = map(int, output_of(FILL, tmp_path, before=small_disk(tmp_path)).split())
     assert lost == 0

@@ -49,7 +49,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int],
         one.memory.close()
 
 
-@settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=100, suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_a_mask_holds_for_the_memories_that_match(
     worlds: Callable[[int], tuple[World, Tables]], data: st.DataObject

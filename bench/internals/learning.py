@@ -20,7 +20,7 @@ from robotmem_ros.memory.learning.comparison import (
 )
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
-from robotmem_ros.memory.storage import Database, table_rows, term_rows
+from robotmem_ros.memory.storage import Database, fact_rows, table_rows
 from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.table.facts import Facts, KnownFacts
 from robotmem_ros.memory.text.normal_form import digest
@@ -55,7 +55,7 @@ def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
     parameters, classifier = Parameters(db_path=str(path)), load_classifier()
     new = [as_fact(text) for text in texts]
     with closing(Database(parameters)) as database, database.snapshot() as snapshot:
-        known = KnownFacts(Facts.of(term_rows.all_facts(snapshot)), table_rows.place(snapshot))
+        known = KnownFacts(Facts.of(fact_rows.all_facts(snapshot)), table_rows.place(snapshot))
         for fact in new:
             start = time.perf_counter()
             statement(fact.content)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..memory.batch import BEGINNING, Cursor
 from ..memory.errors import InvalidFieldError
-from ..memory.storage import path_rows
+from ..memory.storage import map_rows
 from ..memory.storage.feed import changes_since
 from ..memory.storage.snapshot import Snapshot
 from .command import DATABASE, Command, open_memory, option
@@ -67,7 +67,7 @@ def _end_of(path: Path) -> Cursor:
 
 def _path_lines(snapshot: Snapshot) -> Iterator[str]:
     """Yield the path as JSON, many points a line."""
-    points = path_rows.rows(snapshot)
+    points = map_rows.path_points(snapshot)
     for start in range(0, len(points), _POINTS):
         yield json.dumps({"type": "path", "points": points[start : start + _POINTS]}, ensure_ascii=False)
 

@@ -33,7 +33,7 @@ from ..memory.search.scoring import (
     scoring_steps,
 )
 from ..memory.search.text_search import Statistics
-from ..memory.storage.traits import Traits
+from ..memory.storage.rows import Traits
 from ..memory.text.inflection import MARKERS, forms
 from ..memory.text.tokens import Analysis, analyse
 from . import searches
@@ -52,7 +52,7 @@ _CONTRADICTED_BY = """(
     ))
 )"""
 _TRAITS = f"m.is_real, CASE m.type WHEN 'fact' THEN {_CONTRADICTED_BY} END, m.outcome, "
-"""Traits of `storage/traits.py`, in the order of its fields, but for the last."""
+"""Traits of `storage/rows.py`, in the order of its fields, but for the last."""
 _TWIN = slice(10, None)
 """Where a row has the fields of `Twin`."""
 

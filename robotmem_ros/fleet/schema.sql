@@ -126,7 +126,7 @@ CREATE TABLE memories (
     confidence double precision GENERATED ALWAYS AS (robotmem.share(body ->> 'confidence')) STORED,
     decay_rate double precision GENERATED ALWAYS AS (robotmem.share(body ->> 'decay_rate')) STORED,
     confirmed boolean GENERATED ALWAYS AS (body #>> '{object,0,confirmed}' = '1') STORED,  -- NULL for what is no object
-    -- What weighs in a recall: see memory/storage/traits.py
+    -- What weighs in a recall: see memory/storage/rows.py
     is_real boolean GENERATED ALWAYS AS (body #>> '{context,env,sim_or_real}' = 'real') STORED,
     outcome double precision GENERATED ALWAYS AS (
         ((body #> '{outcomes,0,total}')::double precision + 1) / ((body #> '{outcomes,0,weight}')::double precision + 2)

@@ -38,8 +38,8 @@ from .storage import (
     broken_rows,
     doubtful_times,
     examination,
+    imports,
     indexing,
-    intake_rows,
     lived_days,
     note_rows,
     purge_rows,
@@ -366,7 +366,7 @@ def _notes(patient: Patient) -> Seen:
 
 def _intake(patient: Patient) -> Seen:
     with patient.parts.database.snapshot() as snapshot:
-        intake = intake_rows.read(snapshot)
+        intake = imports.read_intake(snapshot)
     if intake.trouble:
         return Seen(Severity.WARN, f"{intake.words}; {intake.trouble}", "see docs/operations.md, Intake")
     return Seen(Severity.OK, intake.words)

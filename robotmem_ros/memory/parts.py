@@ -30,8 +30,8 @@ from .search.reranking import Reranker
 from .search.usage import UsageRecorder
 from .sessions.sessions import Episodes
 from .storage import Database, collection_rows, doubtful_times, lived_days, model_rows, text_rows
-from .storage.area_rows import AreaKeeper
 from .storage.disk import LogWatch
+from .storage.map_rows import AreaKeeper
 from .table.tables import Tables
 from .text import scripts
 from .threads import Event, MaintenanceLoop, Step, Threads, piecewise

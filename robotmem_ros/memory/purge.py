@@ -22,7 +22,7 @@ from .errors import InvalidFieldError, PurgeUnfinishedError, StorageError
 from .learning.comparison import AlikeFacts, Neighbours
 from .learning.learning import link_again
 from .learning.repetition import COMPARED, fact_versions, given_tags
-from .storage import Database, contribution_rows, fact_rows, purge_rows, rows, sighting_rows
+from .storage import Database, fact_rows, purge_rows, rows, sighting_rows
 from .storage.disk import is_full, is_read_elsewhere
 from .storage.purge_rows import (
     Purged,
@@ -225,7 +225,7 @@ def _delete_contributions(
 ) -> None:
     current = rows.stored_fact(transaction, memory_id)
     assert current is not None
-    contributions = contribution_rows.of(transaction, memory_id, current)
+    contributions = fact_rows.contributions_of(transaction, memory_id, current)
     rest = [contribution for contribution in contributions if contribution.id not in part_ids]
     if not rest:
         rows.delete(transaction, [memory_id])
@@ -236,8 +236,8 @@ def _delete_contributions(
     purge_rows.reduce_fact(transaction, memory_id, columns, removals=len(part_ids), remainder=len(rest))
     rows.replace_tags(transaction, memory_id, fact.tags, given_tags(fact))
     fact_rows.set_decisions(transaction, memory_id, fact.decisions)
-    contribution_rows.delete(transaction, [*part_ids] if len(rest) > 1 else [item.id for item in contributions])
-    contribution_rows.rewrite(transaction, [replace(rest[0], method=contribution_rows.FIRST)])
+    fact_rows.delete_contributions(transaction, [*part_ids] if len(rest) > 1 else [item.id for item in contributions])
+    fact_rows.rewrite_contributions(transaction, [replace(rest[0], method=fact_rows.FIRST)])
     is_other = (fact.content, fact.context) != (current.content, current.context)
     if is_other and rows.status(transaction, memory_id)[0] == "active":
         near = Neighbours() if fact.content != current.content else None

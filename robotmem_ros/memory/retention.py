@@ -26,7 +26,7 @@ from .config.budgets import Budget, Measure
 from .config.parameters import Parameters
 from .errors import RobotMemoryError
 from .models import Kind
-from .storage import Database, lived_days, path_rows, sighting_rows, units
+from .storage import Database, lived_days, map_rows, sighting_rows, units
 from .storage.disk import cut_file, give_back, limit_log, to_give_back
 from .storage.retention_rows import (
     EvictionCandidate,
@@ -147,7 +147,7 @@ class Retention:
                 counters.sightings = sum(left_out for _, left_out in planned)
             for budget in _ages(parameters.budgets()):
                 limits = _limits(snapshot, budget, now)
-                counters.path_points += path_rows.count_older(snapshot, *limits, budget.collection)
+                counters.path_points += map_rows.count_older_path(snapshot, *limits, budget.collection)
         return counters.report()
 
     def run(self) -> Report:
@@ -229,16 +229,20 @@ class Retention:
             with self._database.snapshot() as snapshot:
                 older_than, since = _limits(snapshot, budget, now)
             delete = partial(
-                path_rows.delete_older, older_than=older_than, since=since, collection=budget.collection, limit=_POINTS
+                map_rows.delete_older_path,
+                older_than=older_than,
+                since=since,
+                collection=budget.collection,
+                limit=_POINTS,
             )
             while count := self._write(delete):
                 counters.path_points += count
                 yield
         max_points = parameters.max_path_points
         with self._database.snapshot() as snapshot:
-            is_long = bool(max_points) and path_rows.count(snapshot) > max_points
+            is_long = bool(max_points) and map_rows.count_path(snapshot) > max_points
         if is_long:
-            counters.path_points += self._write(lambda transaction: path_rows.thin(transaction, max_points))
+            counters.path_points += self._write(lambda transaction: map_rows.thin_path(transaction, max_points))
             yield
 
     def _shrink(self, limit: int | None) -> Iterator[None]:

@@ -53,13 +53,13 @@ from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
 from .status import Status, status
-from .storage import changes, intake_rows, rows
+from .storage import changes, imports, rows
 from .storage.applying import apply
 from .storage.disk import Activity, read_activity
 from .storage.feed import changes_since
 from .storage.purge_rows import Purged
 from .storage.recall_rows import latest, most_used
-from .storage.time_rows import Sighted, read_sighted
+from .storage.rows import Sighted, read_sighted
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports
@@ -530,7 +530,9 @@ class RobotMemory(MemoryVerbs):
         `status` tells it to every program that has the file. Queries and calls go before one in the `background`.
         """
         database = self._access.writable.database
-        return database.write(lambda transaction: intake_rows.save(transaction, process, report), background=background)
+        return database.write(
+            lambda transaction: imports.save_intake(transaction, process, report), background=background
+        )
 
     @property
     def min_relevance(self) -> float:

@@ -9,7 +9,7 @@ from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .intake_report import Intake
 from .parts import Parts
 from .search.result import Mode
-from .storage import collection_rows, intake_rows, lived_days, model_rows, note_rows, vector_rows
+from .storage import collection_rows, imports, lived_days, model_rows, note_rows, vector_rows
 from .storage.connection import exposure
 from .storage.overview import overview
 from .storage.retention_rows import removal_counts
@@ -72,7 +72,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
         model = model_rows.model(snapshot) or ""
-        intake = intake_rows.read(snapshot)
+        intake = imports.read_intake(snapshot)
         foreign, change = _of_another_model(snapshot, embedder), _change_of_model(snapshot)
         doubt = lived_days.doubt(snapshot, parts.now())
     no_vectors = parts.recall.vector_failure.reason

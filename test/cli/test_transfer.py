@@ -11,7 +11,7 @@ import pytest
 from robotmem_ros.cli import export_file
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.storage.functions import register
+from robotmem_ros.memory.storage.connection import register_functions
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_an_export_that_fails_leaves_nothing_behind(
     db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with sqlite3.connect(db) as connection:
-        register(connection)
+        register_functions(connection)
         connection.execute("UPDATE memories SET perception_metadata = '{' WHERE type = 'perception'")
     connection.close()
     lines = tmp_path / "memories.jsonl"

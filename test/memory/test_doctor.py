@@ -13,7 +13,7 @@ import pytest
 from robotmem_ros.memory import Finding, ReadOnlyError, RobotMemory, Severity
 from robotmem_ros.memory.batch import BEGINNING
 from robotmem_ros.memory.doctor import CHECKS, worst
-from robotmem_ros.memory.storage.functions import register
+from robotmem_ros.memory.storage.connection import register_functions
 
 from ..support.clock import Clock
 from ..support.consistency import check_file
@@ -260,7 +260,7 @@ def test_what_breaks_reading_is_named_and_set_aside(
     with closing(open_memory(db)) as memory:
         memory.start_session({"place": "lab"})
     with closing(sqlite3.connect(db)) as connection:
-        register(connection)
+        register_functions(connection)
         for statement in statements:
             assert connection.execute(statement).rowcount, statement
         connection.commit()

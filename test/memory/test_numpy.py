@@ -20,7 +20,7 @@ from robotmem_ros.memory import FieldOfView, InvalidFieldError, Parameters, Robo
 from robotmem_ros.memory import validation as check
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.storage.functions import register
+from robotmem_ros.memory.storage.connection import register_functions
 
 from ..support.sightings import undetected
 from .conftest import OpenMemory
@@ -153,7 +153,7 @@ def test_a_stamp_that_was_stored_as_bytes_is_told_of_by_the_id_of_its_memory(
     memory.save_perception("a box")
     memory.close()
     with sqlite3.connect(tmp_path / "memory.db") as connection:
-        register(connection)
+        register_functions(connection)
         connection.execute("UPDATE memories SET observed_at = x'0102030405060708'")
     connection.close()
     memory = open_memory()

@@ -26,9 +26,9 @@ from ..embedding.profile import profile_of
 from ..errors import MemoryClosedError
 from ..models import Kind, NewMemory, Similarity, Vector
 from ..new_memory import Progress
-from ..storage import rows, term_rows
+from ..storage import fact_rows, rows
+from ..storage.fact_rows import Candidate, TermRow, encoded_terms, fact_terms, first_active
 from ..storage.snapshot import Snapshot
-from ..storage.term_rows import Candidate, TermRow, encoded, fact_terms, first_active
 from ..table.facts import Facts, Ids, KnownFacts, ranked, ranks
 from ..table.tables import Tables
 from ..table.vectors import Places
@@ -65,7 +65,9 @@ class AlikeFacts:
     def add(self, memory_id: int, collection: str, content: str) -> None:
         """Add a fact that was stored since."""
         if len(self._added) == _ONE_BY_ONE:
-            self._tail = self._tail.put([TermRow(key, True, name, encoded(text)) for key, name, text in self._added])
+            self._tail = self._tail.put(
+                [TermRow(key, True, name, encoded_terms(text)) for key, name, text in self._added]
+            )
             self._added = []
         self._added.append(_Added(memory_id, collection, content))
 
@@ -256,12 +258,12 @@ def candidates_of(
     counterparts = {
         fact.id: Compared(fact, 0.0)
         for fact in (
-            *term_rows.with_digest(snapshot, new.collection, digest(new.content)),
+            *fact_rows.with_digest(snapshot, new.collection, digest(new.content)),
             *facts.find(new.collection, new.content, similarity=parameters.similar_jaccard, but=but),
         )
     }
     if near.vector is not None:
-        close = term_rows.near(
+        close = fact_rows.near_facts(
             snapshot, new.collection, {*near.ids}, vector=near.vector, cosine=profile_of(near.model).similar_cosine
         )
         counterparts |= {fact.id: Compared(fact, cosine) for fact, cosine in close}

@@ -15,8 +15,8 @@ from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import CALLER, OF_THE_ROBOT, Decision, Kind, Memory, MemoryUpdate, NewMemory, Pose
 from ..new_memory import check_tags, new_values
-from ..storage import changes, contribution_rows, fact_rows, object_rows, rows
-from ..storage.contribution_rows import Contribution
+from ..storage import changes, fact_rows, object_rows, rows
+from ..storage.fact_rows import Contribution
 from ..storage.snapshot import Transaction
 from .classification import Classifier, tags_given
 from .repetition import COMPARED, FILLED, fact_versions, given_tags, without_parameters
@@ -66,11 +66,11 @@ def correct(transaction: Transaction, classifier: Classifier, areas: Areas, corr
         # A memory that was never classified keeps what was given.
         new_columns = _with_area(areas, memory, correction.columns)
         changes.update(transaction, memory_id, new_columns, correction.tags, reason=correction.reason)
-        contribution_rows.delete_of(transaction, memory_id)
+        fact_rows.delete_contributions_of(transaction, memory_id)
         if "label" in correction.columns:
             object_rows.relabel(transaction, memory_id, str(correction.columns["label"]))
         return
-    contributions = contribution_rows.of(transaction, memory_id, fact_before)
+    contributions = fact_rows.contributions_of(transaction, memory_id, fact_before)
     first = _correct_fact(classifier, contributions[0].fact if contributions else fact_before, correction)
     if "context" in correction.columns:
         first = areas.tagged(first)
@@ -78,7 +78,7 @@ def correct(transaction: Transaction, classifier: Classifier, areas: Areas, corr
     fact = first
     if contributions:
         contributions = [replace(contributions[0], fact=first), *repetitions]
-        contribution_rows.rewrite(transaction, contributions)
+        fact_rows.rewrite_contributions(transaction, contributions)
         *_, fact = fact_versions(contributions)
     columns = {name: getattr(fact, name) for name in {*COMPARED, "confidence", *correction.columns}}
     changes.update(transaction, memory_id, columns, fact.tags, tags_given=given_tags(fact), reason=correction.reason)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..clocks import nanoseconds
 from ..models import Contradiction, Decision, Repetition, Similarity
-from ..storage import contribution_rows, doubtful_times, fact_rows, rows
+from ..storage import doubtful_times, fact_rows, rows
 from ..storage.snapshot import Snapshot
 from .repetition import fact_versions, given_by_caller
 
@@ -55,7 +55,7 @@ def explain(snapshot: Snapshot, memory_id: int) -> Explanation:
 
 def _repetitions(snapshot: Snapshot, memory_id: int) -> tuple[Repetition, ...]:
     fact = rows.stored_fact(snapshot, memory_id)
-    contributions = contribution_rows.of(snapshot, memory_id, fact) if fact else []
+    contributions = fact_rows.contributions_of(snapshot, memory_id, fact) if fact else []
     if not contributions:
         return ()
     return tuple(

@@ -12,8 +12,8 @@ from itertools import accumulate
 
 from ..models import REPETITION, Decision, NewMemory, Similarity
 from ..new_memory import LEFT_TO_RULES, TOLD, check_tags
-from ..storage import changes, contribution_rows, fact_rows, rows
-from ..storage.contribution_rows import FIRST, Contribution
+from ..storage import changes, fact_rows, rows
+from ..storage.fact_rows import FIRST, Contribution
 from ..storage.snapshot import Transaction
 from ..validation import compact_json
 from .classification import SCOPE_FIELDS
@@ -35,9 +35,9 @@ def repeat(transaction: Transaction, known_as: Similarity, new: NewMemory, gain:
     check_tags("tags", fact.tags)
     columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(original, name)}
     adds = bool(columns) or fact.tags != original.tags
-    if not contribution_rows.has(transaction, memory_id):
-        contribution_rows.add(transaction, memory_id, original, method=FIRST, similarity=1.0, gain=0.0, adds=True)
-    contribution_rows.add(transaction, memory_id, new, method=method, similarity=similarity, gain=gain, adds=adds)
+    if not fact_rows.has_contributions(transaction, memory_id):
+        fact_rows.add_contribution(transaction, memory_id, original, method=FIRST, similarity=1.0, gain=0.0, adds=True)
+    fact_rows.add_contribution(transaction, memory_id, new, method=method, similarity=similarity, gain=gain, adds=adds)
     _drop_superfluous(transaction, memory_id, original)
     if "confidence" in new.given and fact.confidence != original.confidence:
         columns["confidence"] = fact.confidence
@@ -110,11 +110,11 @@ def _decisions(original: NewMemory, new: NewMemory, values: Mapping[str, object]
 
 
 def _drop_superfluous(transaction: Transaction, memory_id: int, original: NewMemory) -> None:
-    superfluous = contribution_rows.superfluous(transaction, memory_id)
+    superfluous = fact_rows.superfluous_contributions(transaction, memory_id)
     if superfluous is None:
         return
     # The confidence that it added stays.
-    first, repetition = contribution_rows.of(transaction, memory_id, original, superfluous)
+    first, repetition = fact_rows.contributions_of(transaction, memory_id, original, superfluous)
     confidence = merge(first.fact, repetition.fact, repetition.gain).confidence
-    contribution_rows.rewrite(transaction, [replace(first, fact=replace(first.fact, confidence=confidence))])
-    contribution_rows.delete(transaction, [superfluous])
+    fact_rows.rewrite_contributions(transaction, [replace(first, fact=replace(first.fact, confidence=confidence))])
+    fact_rows.delete_contributions(transaction, [superfluous])

@@ -8,7 +8,7 @@ from .. import validation
 from ..errors import InvalidFieldError
 from ..map_values import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
 from ..models import ImportKey
-from ..storage import map_rows, path_rows
+from ..storage import map_rows
 from ..storage.map_rows import MapInfo
 from ..times import Time
 from ..verbs.access import Access
@@ -65,7 +65,7 @@ class Maps:
         """
         check_moves(part.moves)
         return self._access.writable.database.write(
-            lambda transaction: path_rows.insert(transaction, part), background=True
+            lambda transaction: map_rows.insert_path(transaction, part), background=True
         )
 
     def path(
@@ -80,7 +80,7 @@ class Maps:
         """
         since, until = self._access.window(after, before)
         limit = validation.whole("n", n, low=1, high=MAX_POINTS)
-        return self._access.read(path_rows.read, after=since, before=until, map_id=self._map_id(map_id), n=limit)
+        return self._access.read(map_rows.read_path, after=since, before=until, map_id=self._map_id(map_id), n=limit)
 
     def _map_id(self, map_id: str | None) -> str | None:
         # The parameter is empty if maps have no names, and in programs that do not know the name.

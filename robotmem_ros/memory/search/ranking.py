@@ -23,7 +23,7 @@ from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..embedding.profile import profile_of
 from ..errors import StorageError
-from ..storage.traits import read_traits
+from ..storage.rows import read_traits
 from ..table.column import Floats, Mask, Rows, bound
 from ..table.vectors import Similarities, VectorsUnreadError
 from ..table.view import View

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..config.parameters import Parameters
 from ..embedding.profile import Curve
-from ..storage.traits import Traits
+from ..storage.rows import Traits
 from .result import ScorePart
 
 Scores = dict[int, float]

@@ -25,7 +25,7 @@ from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind, Memory, Observed, Pose
-from ..storage import time_rows
+from ..storage.rows import timeline_entries
 from ..table.column import Mask
 from ..table.view import View
 from ..text.letters import beginning
@@ -185,7 +185,7 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
     rows, sign = np.flatnonzero(mask), 1 if query.oldest_first else -1
     first = islice(in_order(rows, query.n, sign * view.observed_at[rows], sign * rows), query.n)
     ids: list[int] = view.ids[[*first]].tolist()
-    entries = tuple(map(_entry, time_rows.entries(view.snapshot, ids, query.decay, length=_READ)))
+    entries = tuple(map(_entry, timeline_entries(view.snapshot, ids, query.decay, length=_READ)))
     reason = "" if entries or query.behind else "; ".join(islice(_unknown(view, query), _MAX_NAMES))
     return Timeline(entries, "" if len(rows) <= query.n else _behind(entries[-1], query), reason)
 

@@ -19,8 +19,8 @@ from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
 from ..models import ENDED, Session
 from ..search.result import Hit
-from ..storage import Database, session_rows, session_stats
-from ..storage.session_stats import DecayReport
+from ..storage import Database, session_rows
+from ..storage.session_rows import DecayReport
 from ..storage.snapshot import Snapshot, Transaction
 from ..threads import piecewise
 from . import consolidation
@@ -94,8 +94,8 @@ class Episodes:
             return SessionStart(
                 session.session_id,
                 session.collection,
-                *session_stats.of_collection(snapshot, session.collection),
-                known_sessions=session_stats.ended_sessions(snapshot, session.collection),
+                *session_rows.totals_of_collection(snapshot, session.collection),
+                known_sessions=session_rows.ended_sessions(snapshot, session.collection),
             )
 
     def end(self, key: str, score: float | None, decay: Decay, recall: Recall) -> SessionReport:
@@ -123,14 +123,14 @@ class Episodes:
         report = self.consolidate(session.session_id, session.collection)
         findings = find(about, recall)
         with self._database.snapshot() as snapshot:
-            totals = session_stats.of_session(snapshot, session)
+            totals = session_rows.totals_of_session(snapshot, session)
             return SessionReport(
                 session=_find_session(snapshot, key),
                 facts=totals.facts,
                 perceptions=totals.perceptions,
-                categories=session_stats.categories(snapshot, session),
-                objects=session_stats.objects(snapshot, session),
-                decay=session_stats.decay_report(snapshot, session.collection, decay),
+                categories=session_rows.categories_of(snapshot, session),
+                objects=session_rows.objects_seen(snapshot, session),
+                decay=session_rows.decay_report(snapshot, session.collection, decay),
                 consolidation=report,
                 proactive=proactive(snapshot, about, findings, decay, _PROACTIVE),
             )

@@ -7,6 +7,7 @@ A deletion is final: a deleted unit is never stored again. So a batch can be app
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,8 +21,8 @@ from ..models import Kind, NewMemory, Pose, Similarity
 from ..new_unit import check_deleted, check_unit
 from ..text.normal_form import tag_key
 from ..validation import compact_json
-from . import area_rows, fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
-from .snapshot import Transaction
+from . import fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
+from .snapshot import Snapshot, Transaction
 
 Row = Mapping[str, Any]
 _LATER = (
@@ -285,8 +286,8 @@ class _Writer:
         )
 
     def _store_areas(self, row: Row) -> None:
-        areas = area_rows.MapAreas.read(row)
-        area_rows.save(self._transaction, areas)
+        areas = map_rows.MapAreas.read(row)
+        map_rows.save_areas(self._transaction, areas)
         self._transaction.execute(
             "UPDATE areas SET updated_at = ?, uuid = ?, origin = ? WHERE map_id = ?",
             (str(row["updated_at"]), bytes.fromhex(row["uuid"]), _origin(row), areas.map_id),
@@ -315,3 +316,30 @@ def _new_memory(row: Row) -> NewMemory:
 
 def _origin(row: Row) -> bytes:
     return bytes.fromhex(row["robot"]) + int(row["revision"]).to_bytes(8, "big")
+
+
+def subscribed_place(snapshot: Snapshot, robot: str, scope: str) -> int:
+    """Return up to where the file has what a robot made, of this scope; 0 for nothing."""
+    row = snapshot.row("SELECT place FROM subscriptions WHERE robot = ? AND scope = ?", (robot, scope))
+    return int(row[0]) if row else 0
+
+
+def store_subscribed(transaction: Transaction, robot: str, scope: str, batch: Batch, place_after: int) -> Applied:
+    """Apply a batch of another robot, and note up to where the file has what the robot made.
+
+    Raises:
+        InvalidFieldError: a row is malformed.
+    """
+    applied = apply(transaction, batch)
+    transaction.execute("INSERT OR REPLACE INTO subscriptions VALUES (?, ?, ?)", (robot, scope, place_after))
+    return applied
+
+
+def stored_among(snapshot: Snapshot, uuids: Sequence[str]) -> list[str]:
+    """Return those UUIDs of memories that the file has."""
+    return [uuid for uuid in uuids if revisions.memory_of(snapshot, bytes.fromhex(uuid)) is not None]
+
+
+def scope_of(*parts: Sequence[str]) -> str:
+    """Return what is subscribed to, as a text to compare: by another scope all is read again."""
+    return json.dumps(parts)

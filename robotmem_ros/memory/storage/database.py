@@ -27,19 +27,19 @@ from ..errors import (
 from ..models import NewMemory, Stored
 from ..threads import Calls, Event, QueryPriority
 from . import imports
-from .backup import back_up
 from .connection import (
     IN_MEMORY,
     check_readable,
     connect,
     create_file,
     exposure,
+    missing_sqlite_vec,
     note_closed,
     note_open,
     resolve,
 )
+from .disk import back_up
 from .file_guard import FileGuard, Log, log_loss, mark_log, read_log, settle_log
-from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
 from .snapshot import Snapshot, Transaction
 from .writer import Writer

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DatabaseLostError
-from .backup import copy_into
+from .disk import copy_into
 from .snapshot import Snapshot
 
 _PERIOD = 1.0

@@ -1,14 +1,18 @@
-"""Begin imports of recordings, claim their elements one by one, and finish them."""
+"""Store which elements of recordings are stored already, and what nodes report of their intake."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
 
 from .. import clocks
+from ..intake_report import FRESH, Intake, IntakeReport, TopicReport
 from ..models import IMPORTED_BEFORE, ImportKey, NewMemory, Recording, Stored
 from . import rows
-from .snapshot import Transaction
+from .snapshot import Snapshot, Transaction
 
 
 def begin(transaction: Transaction, recording: Recording) -> int:
@@ -62,3 +66,36 @@ def store_once(
     fresh = [index for index, memory in enumerate(new) if claim(transaction, memory.import_key)]
     results = dict(zip(fresh, store(fresh), strict=True))
     return tuple(results.get(index, IMPORTED_BEFORE) for index in range(len(new)))
+
+
+_SECOND = 10**9
+_KEPT = 7 * 86_400.0
+"""Seconds after which the report of a node that is gone is deleted by another one."""
+_ROWS = "SELECT name, value FROM settings WHERE name > 'intake ' AND name < 'intake!'"  # '!' follows ' '
+
+
+def save_intake(transaction: Transaction, process: str, report: IntakeReport) -> None:
+    """Replace the report of a process, and delete what is outdated: old ones, and of earlier processes of its node."""
+    own = f"intake {process}"
+    for name, other in _read(transaction):
+        if name != own and (other is None or abs(other.age) > (FRESH if other.node == report.node else _KEPT)):
+            transaction.execute("DELETE FROM settings WHERE name = ?", (name,))
+    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (own, json.dumps(asdict(report))))
+
+
+def read_intake(snapshot: Snapshot) -> Intake:
+    """Return the last report of each node, with its age."""
+    return Intake.of(report for _, report in _read(snapshot) if report is not None)
+
+
+def _read(snapshot: Snapshot) -> list[tuple[str, IntakeReport | None]]:
+    return [(name, _report(value)) for name, value in snapshot.rows(_ROWS)]
+
+
+def _report(value: str) -> IntakeReport | None:
+    # None for what another version wrote, or another program.
+    with suppress(ValueError, TypeError, KeyError, AttributeError):
+        fields = json.loads(value)
+        report = IntakeReport(**{**fields, "topics": tuple(TopicReport(**topic) for topic in fields["topics"])})
+        return replace(report, age=(time.time_ns() - report.reported_at) / _SECOND)
+    return None

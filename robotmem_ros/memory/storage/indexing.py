@@ -11,15 +11,7 @@ from contextlib import contextmanager
 from operator import attrgetter
 from typing import NamedTuple
 
-from . import (
-    box_rows,
-    collection_rows,
-    fact_rows,
-    group_rows,
-    indexed_row,
-    text_rows,
-    vector_rows,
-)
+from . import box_rows, collection_rows, fact_rows, group_rows, indexed_row, text_rows, vector_rows
 from .indexed_row import IndexedRow, Rows
 from .snapshot import Transaction
 

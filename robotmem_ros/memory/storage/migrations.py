@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from .backup import copy_into
+from .disk import copy_into
 
 MIGRATIONS: Sequence[str] = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
 """Step i brings a database from version i to version i + 1. Never change a released step; add one."""

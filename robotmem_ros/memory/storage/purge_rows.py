@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError
 from ..models import Kind
-from . import block_rows, box_rows, note_rows, recall_rows, revisions, rows
+from . import box_rows, note_rows, recall_rows, revisions, rows, table_rows
 from .snapshot import Snapshot, Transaction
 
 # A memory that a selected one superseded has the same text, so it is selected too.
@@ -351,7 +351,7 @@ def note_traces(transaction: Transaction) -> None:
     """Note that traces of deleted memories are to be overwritten, and empty the texts of the log of recalls."""
     recall_rows.delete_texts(transaction)
     transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, hex(randomblob(8)))", (UNFINISHED,))
-    block_rows.note_purge(transaction)
+    table_rows.note_purge(transaction)
 
 
 def unfinished(snapshot: Snapshot) -> str:

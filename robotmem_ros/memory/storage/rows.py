@@ -1,4 +1,4 @@
-"""Write memories to their table and read them back."""
+"""Write memories to their table and read them back, with what scoring and timelines read of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..clocks import FIRST_OF_WALL_CLOCKS, iso, nanoseconds
 from ..conditions.decay import Decay
@@ -15,10 +15,110 @@ from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
 from . import fact_rows, group_rows, indexed_row, indexing, lived_days, revisions, text_rows
+from .collection_rows import OF_OTHERS
+from .fact_rows import encoded_terms
 from .indexed_row import IndexedRow
 from .snapshot import Snapshot, Transaction, json_array
-from .term_rows import encoded
-from .traits import CONTRADICTED_BY
+
+# Few contexts have the name, and to look for it is quicker than to read JSON, which a damaged row may lack.
+_IS_REAL = """
+    CASE WHEN instr(m.context, '"sim_or_real"') AND json_valid(m.context)
+    THEN json_extract(m.context, '$.env.sim_or_real') IS 'real' ELSE 0 END
+"""
+CONTRADICTED_BY = """(
+    SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
+    WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
+    ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
+)"""
+"""The newest active fact that is newer than `m` and contradicts it: observed later, or at once and stored later."""
+
+
+class Traits(NamedTuple):
+    """The traits of a memory that a step of scoring may read; each None if no memory in the database has it."""
+
+    is_real: bool | None = None
+    """Whether it is of a real run, by `env.sim_or_real`."""
+    contradicted_by: int | None = None
+    """The newest active fact that is newer and contradicts it; None if there is none."""
+    outcome: float | None = None
+    """Estimated outcome of sessions in which it is recalled, in [0, 1]; None if no such session was rated."""
+    is_of_another: bool | None = None
+    """Whether another robot made it."""
+
+
+_SQL = (
+    ("SELECT 1", _IS_REAL),
+    ("SELECT 1 FROM contradictions", CONTRADICTED_BY),
+    (
+        "SELECT 1 FROM memory_outcomes",
+        "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)",
+    ),
+    (f"SELECT 1 FROM collections WHERE {OF_OTHERS.format(column='name')}", OF_OTHERS.format(column="m.collection")),
+)
+"""For each field of `Traits`: a cheap query that has a row if a memory may have it, and its value of the memory `m`."""
+
+
+def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits]:
+    """Read the traits of memories by one statement, or none if no memory in the database has any."""
+    columns = snapshot.read_once(_columns)
+    if not ids or not any(columns):
+        return {}
+    values = ", ".join(column or "NULL" for column in columns)
+    rows = snapshot.rows(
+        f"SELECT m.id, {values} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
+        (json.dumps(list(ids)),),
+    )
+    return {row[0]: Traits._make(row[1:]) for row in rows}
+
+
+def _columns(snapshot: Snapshot) -> list[str]:
+    # In the order of the fields; empty for a trait that no memory has.
+    is_present = snapshot.row("SELECT " + ", ".join(f"EXISTS ({query})" for query, _ in _SQL))
+    return [column if has_any else "" for has_any, (_, column) in zip(is_present, _SQL, strict=True)]
+
+
+_SIGHTED = """
+    SELECT m.id, m.label, max(s.observed_at), s.x, s.y, s.z, s.confidence FROM objects AS o
+    CROSS JOIN memories AS m ON m.id = o.memory_id
+    CROSS JOIN sightings AS s INDEXED BY idx_sightings_memory ON s.memory_id = o.memory_id
+    AND s.observed_at >= ?1 AND s.observed_at < ?2
+    WHERE o.last_seen >= ?1 AND o.first_seen < ?2 AND m.status = 'active'
+    GROUP BY m.id ORDER BY max(s.observed_at) DESC, m.id LIMIT ?3
+"""
+_ENTRY = f"""
+    m.id, m.observed_at, m.type, m.category, m.label, m.tags, substr(m.content, 1, {{length}}), m.collection,
+    m.session_id, {{confidence}}, m.status, m.frame_id, m.map_id, {", ".join(f"m.{axis}" for axis in Pose._fields)}
+"""
+
+
+class Sighted(NamedTuple):
+    """An object sighted in a window of time, as it was at the last sighting there."""
+
+    memory_id: int
+    label: str
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    position: tuple[float, float, float]
+    """Metres, in the frame of the object."""
+    confidence: float
+    """Confidence of the sighting."""
+
+
+def read_sighted(snapshot: Snapshot, after: int, before: int, n: int) -> tuple[Sighted, ...]:
+    """Return the objects that were sighted in `[after, before)`, those sighted last first."""
+    rows = snapshot.rows(_SIGHTED, (after, before, n))
+    return tuple(Sighted(key, label, at, (x, y, z), confidence) for key, label, at, x, y, z, confidence in rows)
+
+
+def timeline_entries(snapshot: Snapshot, ids: Sequence[int], decay: Decay, *, length: int) -> list[tuple[Any, ...]]:
+    """Return what a timeline tells of some memories, in their order. Of a content so many characters are read."""
+    confidence = decay.confidence()
+    return snapshot.rows(
+        f"SELECT {_ENTRY.format(confidence=confidence.sql, length=length)} FROM json_each(?) AS j "
+        "CROSS JOIN memories AS m ON m.id = j.value ORDER BY j.key",
+        (*confidence.arguments, json_array(ids)),
+    )
+
 
 _ELSEWHERE = frozenset({
     "kind", "pose", "tags", "as_object", "stream", "identity", "import_key", "given", "decisions",
@@ -317,14 +417,14 @@ def _inactive_reason(status: str, reason: str, replacement: int | None) -> str:
 def _derived(columns: Mapping[str, object]) -> dict[str, object]:
     derived: dict[str, object] = {}
     if isinstance(content := columns.get("content"), str):
-        derived |= {"text_key": text_key(content), "content_hash": digest(content), "terms": encoded(content)}
+        derived |= {"text_key": text_key(content), "content_hash": digest(content), "terms": encoded_terms(content)}
     if isinstance(label := columns.get("label"), str):
         derived["label_key"] = label_key(label)
     return derived
 
 
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:
-    of_fact = (digest(new.content), encoded(new.content)) if new.kind is Kind.FACT else (None, None)
+    of_fact = (digest(new.content), encoded_terms(new.content)) if new.kind is Kind.FACT else (None, None)
     pose = new.pose or _NO_POSE
     derived = day, new.kind.value, text_key(new.content), label_key(new.label), *of_fact, _new_tags(new)
     return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *pose, now, "")

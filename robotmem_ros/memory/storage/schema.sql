@@ -33,7 +33,7 @@ CREATE TABLE memories (
     scope_entities TEXT NOT NULL DEFAULT '',  -- each on a line of its own
     times_learned INTEGER NOT NULL DEFAULT 1,  -- how often it was learned
     content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions and notes
-    terms BLOB,  -- by which it is compared, as numbers of 32 bits: see term_rows.py; NULL for perceptions and notes
+    terms BLOB,  -- by which it is compared, as numbers of 32 bits: see fact_rows.py; NULL for perceptions and notes
     -- How sure it is: see decay.py
     confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, before decay
     decay_rate REAL,  -- share of the confidence that it loses per day, 0 to 1; NULL for that of the parameter
@@ -473,7 +473,7 @@ CREATE TABLE deleted (
 ) WITHOUT ROWID;
 CREATE INDEX idx_deleted_revision ON deleted (revision);
 
--- Up to where the file has what other robots of the fleet made: see subscriptions.py.
+-- Up to where the file has what other robots of the fleet made: see applying.py.
 CREATE TABLE subscriptions (
     robot TEXT PRIMARY KEY,
     scope TEXT NOT NULL,  -- what was subscribed to
@@ -538,8 +538,8 @@ CREATE TABLE openings (
 -- migrations.py that made it), `embedding_model`, `next_model`, `log` (see log_mark),
 -- `purge_unfinished` (the last deletion whose traces may still be in the file),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
--- `last_purge` (the revision of the last transaction that purged something: see block_rows.py),
--- `intake ...` (what a node reported of its intake, see intake_rows.py).
+-- `last_purge` (the revision of the last transaction that purged something: see table_rows.py),
+-- `intake ...` (what a node reported of its intake, see imports.py).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL

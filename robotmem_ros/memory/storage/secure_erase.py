@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ..errors import PurgeUnfinishedError, StorageError
-from . import block_rows, purge_rows
+from . import purge_rows, table_rows
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk import empty_log, file_size, free_bytes, give_back, is_full, to_give_back
 from .snapshot import Snapshot, Transaction
@@ -120,7 +120,7 @@ def _delete_derived(connection: sqlite3.Connection) -> None:
     # What new pages would still have of deleted rows.
     transaction = Transaction(connection)
     purge_rows.delete_names(transaction)
-    block_rows.drop_outdated(transaction)
+    table_rows.drop_outdated_blocks(transaction)
     connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
     connection.create_function("cleared_node", 1, _cleared_node, deterministic=True)
     connection.execute(_CLEAR_NODES)

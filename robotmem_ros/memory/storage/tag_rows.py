@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..clocks import iso
 from ..models import Decision
-from . import changes, contribution_rows, fact_rows, revisions, rows
+from . import changes, fact_rows, revisions, rows
 from .snapshot import Snapshot, Transaction
 
 _ABOVE = """
@@ -135,8 +135,8 @@ def _exchange_in_learnings(transaction: Transaction, memory_id: int, tag: str, n
     if fact is None:
         return
     fact_rows.set_decisions(transaction, memory_id, _decided(fact.decisions, tag, new_tag))
-    learnings = contribution_rows.of(transaction, memory_id, fact)
-    contribution_rows.rewrite(transaction, [
+    learnings = fact_rows.contributions_of(transaction, memory_id, fact)
+    fact_rows.rewrite_contributions(transaction, [
         replace(learning, fact=replace(
             learning.fact,
             tags=tuple(sorted(_exchanged(learning.fact.tags, tag, new_tag))),

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import Database, revisions, table_rows, term_rows
+from ..storage import Database, fact_rows, revisions, table_rows
+from ..storage.fact_rows import HEAD, FactTerms, TermRow, numbers_in
 from ..storage.snapshot import Snapshot, Transaction
 from ..storage.table_rows import Place, key
-from ..storage.term_rows import HEAD, FactTerms, TermRow, numbers_in
 from .column import Numbers
 from .words import Words, are_among
 
@@ -108,7 +108,7 @@ class KnownFacts(NamedTuple):
 
     def changed(self, snapshot: Snapshot) -> list[TermRow]:
         """Return the facts that have changed since, as a snapshot or a transaction sees them."""
-        return term_rows.changed(snapshot, self.place.revision)
+        return fact_rows.changed_facts(snapshot, self.place.revision)
 
 
 class FactFeed:
@@ -128,7 +128,7 @@ class FactFeed:
         """
         if not self._known.place.revision:
             with self._database.snapshot() as snapshot, self._lock:
-                self._known = KnownFacts(Facts.of(term_rows.all_facts(snapshot)), table_rows.place(snapshot))
+                self._known = KnownFacts(Facts.of(fact_rows.all_facts(snapshot)), table_rows.place(snapshot))
 
     def before(self, transaction: Transaction) -> KnownFacts:
         """Return the facts as they were before a transaction."""
@@ -137,7 +137,7 @@ class FactFeed:
             if not table_rows.continues(transaction, place):
                 self.release()
             elif place.revision < (last := transaction.revision - 1):
-                changed = term_rows.changed(transaction, place.revision, last)
+                changed = fact_rows.changed_facts(transaction, place.revision, last)
                 self._known = KnownFacts(facts.put(changed), Place(last, revisions.epoch_of(transaction, last)))
             return self._known
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import StorageError
-from ..storage import block_rows, codec, revisions, table_rows, vector_rows
+from ..storage import codec, revisions, table_rows, vector_rows
 from ..storage.snapshot import Snapshot
 from ..storage.table_rows import Piece, Place
 from . import kept
@@ -131,7 +131,7 @@ class Table:
     def _packed(self, snapshot: Snapshot, *, in_pieces: bool) -> Table:
         # Without rows that have no memory, and with vectors that are read again.
         table = Table.empty()
-        for number in block_rows.numbers(snapshot):
+        for number in table_rows.block_numbers(snapshot):
             table = table._with_block(self.block(number))
         table = replace(table, place=self.place._replace(vector=0))
         return table._with_changes(snapshot, table._goal(snapshot, in_pieces=in_pieces), shared=False)
@@ -177,9 +177,9 @@ class Table:
 
     def _with_all(self, snapshot: Snapshot) -> tuple[Table, int]:
         # From the blocks in the file, and from rows what these lack; with the oldest revision of a block.
-        table, since, behind = self, 0, block_rows.behind(snapshot)
-        for number in block_rows.numbers(snapshot):
-            low, high = block_rows.range_of(number)
+        table, since, behind = self, 0, table_rows.behind_blocks(snapshot)
+        for number in table_rows.block_numbers(snapshot):
+            low, high = table_rows.range_of_block(number)
             kept_block = _kept_block(snapshot, number)
             if kept_block is None:
                 rest = table_rows.pieces_between(snapshot, low, high)
@@ -192,13 +192,13 @@ class Table:
         return table, since
 
     def counts(self) -> list[int]:
-        """Count the memories in each range of ids, see `block_rows`."""
-        counts: list[int] = np.bincount((self.ids[self.present.all] - 1) // block_rows.SPAN).tolist()
+        """Count the memories in each range of ids, see `table_rows`."""
+        counts: list[int] = np.bincount((self.ids[self.present.all] - 1) // table_rows.SPAN).tolist()
         return counts
 
     def block(self, number: int) -> Block:
-        """Return the block of a range of ids, see `block_rows`."""
-        first, last = np.searchsorted(self.ids, block_rows.range_of(number), side="right")
+        """Return the block of a range of ids, see `table_rows`."""
+        first, last = np.searchsorted(self.ids, table_rows.range_of_block(number), side="right")
         rows = first + np.flatnonzero(self.present.all[first:last])
         return Block(
             self.ids[rows],
@@ -348,10 +348,10 @@ class Table:
 
 def _kept_block(snapshot: Snapshot, number: int) -> tuple[int, Block] | None:
     # A block in the file and its revision; None if there is none that this program can use.
-    known = block_rows.kept(snapshot).get(number)
+    known = table_rows.kept_blocks(snapshot).get(number)
     if known is None or known.revision > snapshot.read_once(revisions.latest):
         return None
     epoch = revisions.epoch_of(snapshot, known.revision)
-    block = kept.unpack(block_rows.columns(snapshot, number), epoch)
+    block = kept.unpack(table_rows.block_columns(snapshot, number), epoch)
     has_columns = block is not None and block.numbers.keys() == _NUMBERS.keys() and block.names.keys() == {*_NAMES}
     return (known.revision, block) if block is not None and has_columns else None

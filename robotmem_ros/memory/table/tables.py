@@ -3,7 +3,7 @@
 A query sees the table exactly as its snapshot does: before it looks, the changes up to its snapshot are read. They are
 made in place as long as no other query looks at the table, else in copies of the columns that change.
 
-Blocks of the table are kept in the file by the programs that ask it, see `block_rows`.
+Blocks of the table are kept in the file by the programs that ask it, see `table_rows`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import Database, block_rows, table_rows
-from ..storage.block_rows import KeptBlock
+from ..storage import Database, table_rows
 from ..storage.snapshot import Snapshot
+from ..storage.table_rows import KeptBlock
 from .facts import FactFeed
 from .kept import pack
 from .table import Table
@@ -87,13 +87,13 @@ class Tables:
         if self._database.read_only or self._database.in_memory or not self._is_asked:
             return
         with self.reading() as view:
-            numbers = block_rows.lacking(view.snapshot, view.table.counts())
+            numbers = table_rows.lacking_blocks(view.snapshot, view.table.counts())
         for number in numbers:
             with self.reading() as view:
                 block, place = view.table.block(number), view.table.place
             kept_block = KeptBlock(number, place.revision, len(block.ids))
             data = pack(block, place.epoch)
-            work = partial(block_rows.keep, block=kept_block, data=data)
+            work = partial(table_rows.keep_block, block=kept_block, data=data)
             self._database.write(work, background=True).result()
             yield
 

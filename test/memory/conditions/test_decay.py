@@ -16,7 +16,7 @@ from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.storage.functions import register
+from robotmem_ros.memory.storage.connection import register_functions
 
 from ...support.clock import DAY, NOW, SECOND, Clock, live
 from ..conftest import OpenMemory
@@ -55,7 +55,7 @@ def test_confidence_is_its_formula(
     *, confidence: float, rate: float, own: float | None, category: str, before: int, days: int
 ) -> None:
     connection = sqlite3.connect(":memory:")
-    register(connection)
+    register_functions(connection)
     connection.execute("CREATE TABLE lived_days (n)")
     connection.execute("INSERT INTO lived_days VALUES (?)", (before + days,))
     connection.execute("CREATE TABLE memories (confidence, category, decay_rate, evidence_day)")

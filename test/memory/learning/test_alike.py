@@ -18,10 +18,10 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.embedding.profile import profile_of
 from robotmem_ros.memory.learning.comparison import AlikeFacts, Compared, Neighbours, contradicted_among, similar_among
 from robotmem_ros.memory.learning.learning import _MAX_LINKS, Learned, store_or_merge
-from robotmem_ros.memory.storage import codec, rows, term_rows, vector_rows
+from robotmem_ros.memory.storage import codec, fact_rows, rows, vector_rows
+from robotmem_ros.memory.storage.fact_rows import CANDIDATES
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.storage.table_rows import Place
-from robotmem_ros.memory.storage.term_rows import CANDIDATES
 from robotmem_ros.memory.table.facts import Facts, KnownFacts
 from robotmem_ros.memory.text.statement import jaccard, statement
 
@@ -107,7 +107,7 @@ def check(memory: RobotMemory, learned: Sequence[Learned]) -> None:
             cosines = 1.0 - codec.distances([*vectors.values()], vector)
             close = np.where(cosines >= profile_of(WordVectors().name).similar_cosine, cosines, 0.0)
             near = dict(zip(vectors, close.tolist(), strict=True))
-            others = [other for key in earlier for other in term_rows.first_active(snapshot, fact.collection, [key])]
+            others = [other for key in earlier for other in fact_rows.first_active(snapshot, fact.collection, [key])]
             compared = {other.id: Compared(other, near.get(other.id, 0.0)) for other in others}
             similar = similar_among(fact, compared, memory.parameters)[:_MAX_LINKS]
             against = contradicted_among(result.memory_id, fact, compared, memory.parameters.similar_jaccard)
@@ -195,7 +195,7 @@ def change_terms(transaction: Transaction, terms: object) -> None:
 
 def test_a_fact_that_another_program_read_in_another_way_is_read_again(memory: RobotMemory) -> None:
     first = memory.learn("hold the red mug with 12 N")
-    other = b"\1\2\3\4" + term_rows.encoded("a lamp")[4:]
+    other = b"\1\2\3\4" + fact_rows.encoded_terms("a lamp")[4:]
     for terms in (other, other[:7], "text", None):
         memory.parts.database.write(partial(change_terms, terms=terms)).result()
         memory.parts.tables.release()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.storage.functions import register
+from robotmem_ros.memory.storage.connection import register_functions
 
 from ...support.sightings import see, sighting, the
 from ..conftest import OpenMemory
@@ -64,7 +64,7 @@ def test_objects_without_tracking_ids_get_them_when_they_are_seen_again(
 ) -> None:
     two_chairs(open_memory).close()
     with sqlite3.connect(tmp_path / "memory.db") as connection:
-        register(connection)
+        register_functions(connection)
         connection.execute("UPDATE objects SET sources = '{}'")
     connection.close()
     memory = open_memory()

@@ -10,8 +10,8 @@ from robotmem_ros.memory import Kind, Parameters, RobotMemory
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.scoring import Weights, apply_steps, rrf_depth, scoring_steps
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.rows import read_traits
 from robotmem_ros.memory.storage.snapshot import Transaction
-from robotmem_ros.memory.storage.traits import read_traits
 
 from ..conftest import OpenMemory
 

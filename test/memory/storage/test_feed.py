@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory
 from robotmem_ros.memory.batch import BEGINNING, Batch, Cursor
 from robotmem_ros.memory.errors import InvalidFieldError, MemoryNotFoundError, SessionNotFoundError
-from robotmem_ros.memory.storage import area_rows, units
+from robotmem_ros.memory.storage import map_rows, units
 from robotmem_ros.memory.storage.applying import apply
-from robotmem_ros.memory.storage.area_rows import MapAreas
+from robotmem_ros.memory.storage.map_rows import MapAreas
 
 from ...support.consistency import check
 from ...support.sightings import see, sighting
@@ -171,7 +171,7 @@ VERBS: dict[str, Callable[[World, int, int], object]] = {
     "purge before": lambda world, one, two: world.source.purge(before=world.now - one * 10**9 * 60),
     "map": lambda world, one, two: world.source.maps.save(grid(two)),
     "areas": lambda world, one, two: world.source.parts.database.write(
-        lambda transaction: area_rows.save(transaction, polygons(one, two))
+        lambda transaction: map_rows.save_areas(transaction, polygons(one, two))
     ).result(),
     "retain": World.retain,
     "import": World.import_own,

@@ -8,11 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from robotmem_ros.memory.storage.functions import (
-    cosine_distance,
-    missing_sqlite_vec,
-    register,
-)
+from robotmem_ros.memory.storage.connection import cosine_distance, missing_sqlite_vec, register_functions
 from robotmem_ros.memory.storage.vector_rows import text_digest
 
 
@@ -20,7 +16,7 @@ from robotmem_ros.memory.storage.vector_rows import text_digest
 def connection() -> Iterator[sqlite3.Connection]:
     """A connection that knows the functions."""
     opened = sqlite3.connect(":memory:")
-    register(opened)
+    register_functions(opened)
     yield opened
     opened.close()
 

@@ -21,17 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from robotmem_ros.memory import Parameters, RobotMemory, StorageError
 from robotmem_ros.memory.conditions.attributes import Ids
 from robotmem_ros.memory.models import Pose
-from robotmem_ros.memory.storage import (
-    Database,
-    block_rows,
-    codec,
-    model_rows,
-    revisions,
-    rows,
-    table_rows,
-    tag_rows,
-    vector_rows,
-)
+from robotmem_ros.memory.storage import Database, codec, model_rows, revisions, rows, table_rows, tag_rows, vector_rows
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.table import table, vectors
 from robotmem_ros.memory.table.table import Table
@@ -81,8 +71,8 @@ class Program:
     def _change(self, transaction: Transaction, draw: random.Random, verb: str, ids: Sequence[int]) -> None:
         if verb == "purge":
             rows.delete(transaction, ids)
-            block_rows.note_purge(transaction)
-            block_rows.drop_outdated(transaction)
+            table_rows.note_purge(transaction)
+            table_rows.drop_outdated_blocks(transaction)
         elif verb == "lose without a trace":  # as one that another file made
             rows.delete(transaction, ids)
             transaction.execute("DELETE FROM deleted")
@@ -148,7 +138,7 @@ class Program:
         with self.tables.reading() as view:
             here, anew = contents(view.table, view.snapshot), read_anew(view.snapshot)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(block_rows, "kept", lambda _: {})
+                patch.setattr(table_rows, "kept_blocks", lambda _: {})
                 from_rows = read_anew(view.snapshot)
         assert here == anew == from_rows
 
@@ -234,8 +224,8 @@ class Life(RuleBasedStateMachine):
     def keep(self, which: int) -> None:
         self.programs[which].keep()
         with self.programs[which].tables.reading() as view:
-            is_purged = block_rows._last_purge(view.snapshot) > view.table.place.revision
-            assert is_purged or not block_rows.lacking(view.snapshot, view.table.counts())
+            is_purged = table_rows._last_purge(view.snapshot) > view.table.place.revision
+            assert is_purged or not table_rows.lacking_blocks(view.snapshot, view.table.counts())
 
     @rule(which=st.integers(0, 1))
     def start_again(self, which: int) -> None:
@@ -295,8 +285,8 @@ class Life(RuleBasedStateMachine):
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     # Sizes at which a few dozen memories fill several blocks.
     monkeypatch.setattr("robotmem_ros.memory.table.words.SPAN", 60)
-    monkeypatch.setattr(block_rows, "SPAN", 50)
-    monkeypatch.setattr(block_rows, "LEAST", 5)
+    monkeypatch.setattr(table_rows, "SPAN", 50)
+    monkeypatch.setattr(table_rows, "LEAST", 5)
     monkeypatch.setattr(table, "_IN_QUERY", 40)
     monkeypatch.setattr(table, "_IN_PIECE", 20)
     monkeypatch.setattr(table, "_AT_ONCE", 8)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.storage import block_rows, rows
-from robotmem_ros.memory.storage.block_rows import KeptBlock
+from robotmem_ros.memory.storage import rows, table_rows
+from robotmem_ros.memory.storage.table_rows import KeptBlock
 from robotmem_ros.memory.table import kept, table
 from robotmem_ros.memory.table.kept import Block
 from robotmem_ros.memory.table.tables import Tables
@@ -30,8 +30,8 @@ OTHER = "UPDATE memories SET content = 'zebra'"
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_rows, "SPAN", SPAN)
-    monkeypatch.setattr(block_rows, "LEAST", 8)
+    monkeypatch.setattr(table_rows, "SPAN", SPAN)
+    monkeypatch.setattr(table_rows, "LEAST", 8)
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_a_block_that_was_cut_before_a_purge_is_not_kept_after_it(path: Path) ->
         other.purge(ids=[3])
         before = revisions(path)
         late = KeptBlock(0, place.revision, len(block.ids))
-        work = partial(block_rows.keep, block=late, data=kept.pack(block, place.epoch))
+        work = partial(table_rows.keep_block, block=late, data=kept.pack(block, place.epoch))
         memory.parts.database.write(work).result()
         assert revisions(path) == before == {1: before[1], 2: before[2]}
 
@@ -206,7 +206,7 @@ def test_a_block_of_a_revision_that_the_file_has_lost_is_not_kept(path: Path) ->
         with memory.parts.tables.reading() as view:
             block, place = view.table.block(0), view.table.place
         late = KeptBlock(0, place.revision + 1, len(block.ids))
-        work = partial(block_rows.keep, block=late, data=kept.pack(block, place.epoch))
+        work = partial(table_rows.keep_block, block=late, data=kept.pack(block, place.epoch))
         memory.parts.database.write(work).result()
         assert revisions(path)[0] <= place.revision
 

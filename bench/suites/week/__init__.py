@@ -90,7 +90,13 @@ def run(options: argparse.Namespace) -> None:
 
 def _span(text: str) -> range:
     first, _, end = text.partition(":")
-    return range(int(first), int(end)) if end else range(int(first), int(first) + 1)
+    try:
+        seeds = range(int(first), int(end) if end else int(first) + 1)
+    except ValueError:
+        seeds = range(0)
+    if not seeds:
+        raise argparse.ArgumentTypeError(f"{text!r} names no seeds; a span such as 0:10, or one seed, does")
+    return seeds
 
 
 def _rows(options: argparse.Namespace, scores: dict[str, Score]) -> Iterator[tuple[str, ...]]:
@@ -119,7 +125,7 @@ def _row(variant: str, answered_by: str, score: Score, cpu: str) -> tuple[str, .
 
     return (
         variant, answered_by, *map(percent, ("where", "gone", "any time", "usually", "changes")),
-        each("too many", "mornings"), percent("last seen"), f"{24 * score.share('found'):.1f}",
+        each("too many", "comparisons"), percent("last seen"), f"{24 * score.share('found'):.1f}",
         each("ghosts", "evenings"), each("persons", "evenings"), f"{_calibration_error(score):.2f}", cpu,
     )  # fmt: skip
 

@@ -18,19 +18,18 @@ _ASKED = 150
 _EVENING = round(22.25 * HOUR)
 _LATE = MINUTE
 """By how much the time of a last sighting may be wrong."""
-BINS = 10
+_TENTHS = 10
 
 
 @dataclass
 class Score:
     """What was right of what was asked, in one week or several."""
 
-    weeks: int = 0
     right: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
     """By the kind of question."""
     counts: Counter[str] = field(default_factory=Counter)
-    """What was too much, of each kind."""
+    """What was too much, of each kind, and of how many evenings and comparisons of two of them."""
     bins: defaultdict[int, list[tuple[float, bool]]] = field(default_factory=lambda: defaultdict(list))
     """Probabilities that were given, by tenths, each with whether the thing was there."""
 
@@ -45,7 +44,6 @@ class Score:
 
     def merge(self, other: Score) -> None:
         """Add another score to this one."""
-        self.weeks += other.weeks
         self.right += other.right
         self.asked += other.asked
         self.counts += other.counts
@@ -55,7 +53,7 @@ class Score:
 
 def measure(world: World, truth: Truth, answers: Answers, seed: int) -> Score:
     """Tell a week, and ask."""
-    score = Score(weeks=1)
+    score = Score()
     messages = list(world.messages)
     for day in range(world.days):
         evening = MONDAY + day * DAY + _EVENING
@@ -93,7 +91,7 @@ def _ask_of_evening(truth: Truth, answers: Answers, score: Score, now: int, *, i
             elif truth.could_know(belief.label, belief.position, now):
                 score.counts["ghosts"] += 1
     for belief in answers.beliefs():
-        number = min(int(belief.probability * BINS), BINS - 1)
+        number = min(int(belief.probability * _TENTHS), _TENTHS - 1)
         score.bins[number].append((belief.probability, truth.is_there(belief.label, belief.position, now)))
     score.counts["evenings"] += 1
     if not is_first:
@@ -112,7 +110,7 @@ def _ask_for_changes(truth: Truth, answers: Answers, score: Score, now: int) -> 
             ),
         )
     score.counts["too many"] += sum(not truth.is_change(change, since, now) for change in told)
-    score.counts["mornings"] += 1
+    score.counts["comparisons"] += 1
 
 
 def reliability(score: Score) -> Iterator[tuple[float, float, int]]:

@@ -39,8 +39,6 @@ _EVERY = 3
 _HEIGHT = 1.0
 """Of the camera, in metres."""
 _VERTICAL = math.radians(70)
-_SHOULDERS = 0.3
-"""Metres above the floor from which a person hides what is behind."""
 
 
 class Detector(NamedTuple):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,7 @@ BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("sqlite_file
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 PACKAGE, CORE_FILES, TESTS = (sorted(folder.rglob("*.py")) for folder in (ROOT / "robotmem_ros", CORE, ROOT / "test"))
+FILE_OF = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in PACKAGE}
 
 IMPORT_ALL = """
 import importlib, sys
@@ -161,6 +163,17 @@ def rooms_above(file: Path) -> set[str]:
 
 def test_no_import_runs_up() -> None:
     assert breaches((file for file in CORE_FILES if room_of(file) != "__init__"), rooms_above) == {}
+
+
+def files_imported_by(file: Path) -> set[Path]:
+    """Return the files of the package that a file imports; for a module of a folder, not its `__init__` as well."""
+    found = {name for name in imports_of(file) if name in FILE_OF}
+    return {FILE_OF[name] for name in found if not any(other.startswith(f"{name}.") for other in found)}
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    # Imports for types alone count: a reader of one of the files has to know them all.
+    TopologicalSorter({file: files_imported_by(file) - {file} for file in PACKAGE}).prepare()
 
 
 @pytest.mark.parametrize("name", ["association", "editor", "existence", "field_of_view", "sightings", "tracker"])

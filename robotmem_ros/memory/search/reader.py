@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from .. import validation
 from ..areas import Area
@@ -24,18 +24,23 @@ from ..models import Kind
 from ..validation import ALL_COLLECTIONS
 from .names import is_object, parse_corners, parse_place, pose_field
 
-if TYPE_CHECKING:
-    from .request import RecallRequest, TimelineRequest
-
 NEARBY = 5.0
 """Metres around a place that is given as numbers alone."""
+
+
+class Request(Protocol):
+    """A request whose fields declare how conditions are read."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    collection: str | None
+    collections: Names
 
 
 @dataclass(frozen=True)
 class Reader:
     """Reads conditions from a request. What cannot be used raises InvalidFieldError."""
 
-    request: RecallRequest | TimelineRequest
+    request: Request
     parameters: Parameters
     decay: Decay
     """Decay of confidence up to the time of the query."""

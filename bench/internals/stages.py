@@ -112,7 +112,7 @@ def _best(among: Chosen, scores: Floats, depth: int) -> list[tuple[int, float]]:
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
     request = RecallRequest(**{"n": _N, **arguments})
-    vector = memory.parts.embedders.current.embed_query(request.query)
+    vector = memory.parts.embedder.embed_query(request.query)
     with memory.parts.tables.reading() as view:
         query = parse_query(memory.parameters, request, decay=memory.decay())
         hits = _nearest(Chosen(view, select(view, query.conditions)), vector, scoring.blend_depth(request.n))

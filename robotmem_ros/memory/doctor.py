@@ -253,7 +253,7 @@ def _vectors(patient: Patient) -> Seen:
     if lacking <= 0:
         return Seen(Severity.OK, "every active memory has its vector")
     words = f"{lacking:,} active memories have no vector"
-    if patient.parts.embedders.current.why_not == NOT_CONFIGURED:
+    if patient.parts.embedder.why_not == NOT_CONFIGURED:
         return Seen(Severity.OK, f"{words}, and no model is configured")
     if since is None or time.time_ns() - since < _FRESH * 1e9:
         return Seen(Severity.OK, f"{words} yet")
@@ -261,7 +261,7 @@ def _vectors(patient: Patient) -> Seen:
 
 
 def _model(patient: Patient) -> Seen:
-    embedder = patient.parts.embedders.current
+    embedder = patient.parts.embedder
     if embedder.why_not == NOT_CONFIGURED:
         return Seen(Severity.OK, "no model is configured: searches are by words alone")
     embedder.wait(_PATIENCE)

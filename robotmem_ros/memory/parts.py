@@ -15,8 +15,7 @@ from .areas import Areas
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
-from .embedding.embedders import Embedders
-from .embedding.providers import Choice, choices, former_choice, load_first
+from .embedding.providers import choices, load_first
 from .errors import RobotMemoryError
 from .heap import release_free_memory
 from .learning.classification import classifier_loader
@@ -64,7 +63,7 @@ class Parts:
         parameters: Callable[[], Parameters],
         clock: Callable[[], int],
         *,
-        embedder: Embedder | Embedders | None,
+        embedder: Embedder | BackgroundEmbedder | None,
         keeps_model: bool,
         patience: float,
         read_only: bool = False,
@@ -90,16 +89,16 @@ class Parts:
             stack.callback(reranker.close)
             self.threads = Threads(at_start.worker_threads, "robotmem-query")
             stack.callback(self.threads.shutdown)
-            if isinstance(embedder, Embedders):
-                self.embedders = embedder
+            if isinstance(embedder, BackgroundEmbedder):
+                self.embedder = embedder
             else:
                 if keeps_model and (stored := _stored_model(self.database)):
                     at_start = at_start.changed(embedding_model=stored)
-                self.embedders = _in_background(
+                self.embedder = _in_background(
                     embedder, at_start, patience, self.maintenance, self.database, is_closing=self._is_closing
                 )
-                stack.callback(self.embedders.close)
-            self.backfill = Backfill(self.database, self.embedders.configured, self.embedders.release_former)
+                stack.callback(self.embedder.close)
+            self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
             self.purge_finisher = PurgeFinisher(self.database)
             self.area_keeper = AreaKeeper(self.database, self.areas, parameters)
@@ -119,13 +118,13 @@ class Parts:
             self.database,
             classifier=classifier,
             areas=self.areas,
-            embedders=self.embedders,
+            embedder=self.embedder,
             tables=self.tables,
             parameters=parameters,
             threads=self.threads,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
-        self.recall = Recall(self.database, self.tables, self.embedders, self.threads, reranker)
+        self.recall = Recall(self.database, self.tables, self.embedder, self.threads, reranker)
 
     def now(self) -> int:
         """Return the time of the robot's clock in nanoseconds; 0 while it has none."""
@@ -144,8 +143,8 @@ class Parts:
             pass
         # There may be no model, or none any more.
         with suppress(ModelUnavailableError):
-            self.embedders.wait()
-            self.embedders.current.embed_one("warm up")
+            self.embedder.wait()
+            self.embedder.embed_one("warm up")
 
     def flush(self, deadline: float = math.inf, progress: Progress | None = None) -> bool:
         """Return true when all that was accepted is committed, indexed and, if there is a model, embedded.
@@ -170,7 +169,7 @@ class Parts:
                 self.database.write(lambda transaction: None, background=True).result(left())
             except FutureTimeoutError:
                 return False
-        self.embedders.configured.wait(left())
+        self.embedder.wait(left())
         self.backfill.retry_refused()
         is_done = self.maintenance.flush(goes_on)
         goes_on()  # tells of the last piece
@@ -228,10 +227,8 @@ class Parts:
         if self.database.read_only:
             return [*indexes, release]
         consolidate = Step("consolidate sessions", self.sessions.update, period=1.0, rest=1.0)
-        former = self.embedders.former
-        embedding = [self.backfill] if former is None else [Backfill(self.database, former), self.backfill]
         return [
-            *(Step("embed texts", backfill.update, period=10.0, rest=0.1) for backfill in embedding),
+            Step("embed texts", self.backfill.update, period=10.0, rest=0.1),
             *indexes,
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("look at the clock", self._look_at_clock, period=60.0, rest=1.0),
@@ -256,38 +253,22 @@ def _in_background(
     database: Database,
     *,
     is_closing: Event,
-) -> Embedders:
+) -> BackgroundEmbedder:
     asks_service = Event()
+    chain, threads = choices(parameters), parameters.embedding_threads
 
-    def in_background(name: str, load: Callable[[], Embedder] | None) -> BackgroundEmbedder:
-        return BackgroundEmbedder(name, load, patience=patience, settled=maintenance.notify, asks_service=asks_service)
+    def load() -> Embedder:
+        return load_first(chain, threads, _stored_model(database), is_closing, asks_service)
 
-    chain, threads, stored_name = choices(parameters), parameters.embedding_threads, _stored_model(database)
-    if embedder is not None:
-        configured, former = in_background(embedder.name, lambda: embedder), None
-        if stored_name not in (None, embedder.name):
-            former = former_choice((), stored_name)
-    else:
-
-        def load() -> Embedder:
-            return load_first(chain, threads, _stored_model(database), is_closing, asks_service)
-
-        configured = in_background(parameters.embedding_model, load if chain else None)
-        former = former_choice(chain, stored_name) if chain and stored_name is not None else None
-    if former is None:
-        return Embedders(configured)
-    load_former = partial(_load_former, former, threads, is_closing, asks_service)
-    return Embedders(configured, in_background(former.name, load_former))
+    return BackgroundEmbedder(
+        parameters.embedding_model if embedder is None else embedder.name,
+        (load if chain else None) if embedder is None else lambda: embedder,
+        patience=patience,
+        settled=maintenance.notify,
+        asks_service=asks_service,
+    )
 
 
 def _stored_model(database: Database) -> str | None:
     with database.snapshot() as snapshot:
         return model_rows.model(snapshot)
-
-
-def _load_former(choice: Choice, threads: int, is_closing: Event, asks_service: Event) -> Embedder:
-    try:
-        return load_first((choice,), threads, None, is_closing, asks_service)
-    except ModelUnavailableError as error:
-        reason = f"the vectors are still those of the model {choice.name!r}, which cannot be used: {error}"
-        raise ModelUnavailableError(reason) from error

@@ -27,13 +27,12 @@ from .config.parameters import Parameters
 from .errors import RobotMemoryError
 from .models import Kind
 from .storage import Database, lived_days, map_rows, sighting_rows, units
-from .storage.disk import cut_file, give_back, limit_log, to_give_back
+from .storage.disk import cut_file, file_size, give_back, limit_log, to_give_back
 from .storage.retention_rows import (
     EvictionCandidate,
     count_removed,
     evict,
     eviction_candidates,
-    lasting_bytes,
     note_opening,
     overhead,
 )
@@ -132,7 +131,7 @@ class Retention:
         """Return what would be deleted now. For the size of the file it is an estimate."""
         counters, parameters, now = _Counters(), self._parameters(), self._clock()
         with self._database.snapshot() as snapshot:
-            size, ids = lasting_bytes(snapshot), set[int]()
+            size, ids = file_size(snapshot).used_bytes, set[int]()
             for budget in parameters.budgets():
                 while candidates := eviction_candidates(
                     snapshot, budget, now=now, used_bytes=size, limit=_BATCH, excluded_ids=ids
@@ -196,7 +195,7 @@ class Retention:
     def _evict(self, budget: Budget, export: str, now: int, counters: _Counters) -> Iterator[None]:
         while True:
             with self._database.snapshot() as snapshot:
-                size = lasting_bytes(snapshot)
+                size = file_size(snapshot).used_bytes
                 candidates = eviction_candidates(snapshot, budget, now=now, used_bytes=size, limit=_BATCH)
                 records = lines(snapshot, [candidate.memory_id for candidate in candidates]) if export else []
             if records:

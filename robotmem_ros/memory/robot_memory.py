@@ -18,8 +18,7 @@ from .batch import BEGINNING, Applied, Batch, Cursor
 from .conditions.decay import Decay
 from .config.parameters import Parameters
 from .doctor import Finding, examine
-from .embedding.embedder import Embedder
-from .embedding.embedders import Embedders
+from .embedding.embedder import BackgroundEmbedder, Embedder
 from .errors import InvalidFieldError, RobotMemoryError
 from .intake_report import IntakeReport
 from .learning.correction import parse_correction
@@ -122,7 +121,7 @@ class RobotMemory(MemoryVerbs):
         db_path: str | os.PathLike[str] | None = None,
         collection: str = "default",
         *,
-        embedder: Embedder | Embedders | None = None,
+        embedder: Embedder | BackgroundEmbedder | None = None,
         clock: Callable[[], int] = time.time_ns,
         patience: float = _LOAD_PATIENCE,
         read_only: bool = False,
@@ -538,7 +537,7 @@ class RobotMemory(MemoryVerbs):
     def min_relevance(self) -> float:
         """Relevance that the best result must reach: the parameter's, or that of the embedding model."""
         parameter = self.parameters.min_relevance
-        return self.parts.embedders.current.profile.min_relevance if parameter < 0 else parameter
+        return self.parts.embedder.profile.min_relevance if parameter < 0 else parameter
 
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""
@@ -602,7 +601,7 @@ class RobotMemory(MemoryVerbs):
 
     def wait_for_model(self) -> bool:
         """Wait until the embedding model is loaded or cannot be; return whether it is loaded."""
-        return self.parts.embedders.wait()
+        return self.parts.embedder.wait()
 
     def flush(self, timeout: float | None = None, progress: Progress | None = None) -> bool:
         """Wait until all that was accepted is committed, indexed and, if there is a model, embedded.

@@ -9,9 +9,8 @@ from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .intake_report import Intake
 from .parts import Parts
 from .search.result import Mode
-from .storage import collection_rows, imports, lived_days, model_rows, note_rows, vector_rows
+from .storage import collection_rows, imports, lived_days, model_rows, note_rows
 from .storage.connection import exposure
-from .storage.overview import overview
 from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
 from .table.vectors import HAS_NUMKONG, NUMKONG_MISSING
@@ -66,14 +65,14 @@ def status(parts: Parts, *trouble: str) -> Status:
     Raises:
         StorageError: the database could not be read.
     """
-    database, embedder = parts.database, parts.embedders.current
+    database, embedder = parts.database, parts.embedder
     with database.snapshot() as snapshot:
         counts = collection_rows.totals(snapshot)
         counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
         model = model_rows.model(snapshot) or ""
         intake = imports.read_intake(snapshot)
-        foreign, change = _of_another_model(snapshot, embedder), _change_of_model(snapshot)
+        foreign = _of_another_model(snapshot, embedder)
         doubt = lived_days.doubt(snapshot, parts.now())
     no_vectors = parts.recall.vector_failure.reason
     has_vectors = embedder.available and not foreign and not no_vectors
@@ -81,9 +80,8 @@ def status(parts: Parts, *trouble: str) -> Status:
     without_vector = counts["memory"] - vectors
     problems = [
         database.trouble,
-        *dict.fromkeys((embedder.why_not, parts.embedders.configured.why_not)),
+        embedder.why_not,
         foreign,
-        change,
         parts.backfill.refused(without_vector),
         doubt,
         exposure(database.path),
@@ -140,15 +138,3 @@ def _of_another_model(snapshot: Snapshot, embedder: BackgroundEmbedder) -> str:
     except ModelUnavailableError as error:
         return str(error)
     return ""
-
-
-def _change_of_model(snapshot: Snapshot) -> str:
-    # How far the vectors of another model are; empty when none are made.
-    following, memories = model_rows.next_model(snapshot), overview(snapshot).memories
-    if following is None:
-        return ""
-    count = memories - vector_rows.lacking(snapshot, vector_rows.NEXT)
-    return (
-        f"{count:,} of {memories:,} memories have a vector of the model {following!r}; until all have, those of "
-        f"{model_rows.model(snapshot)!r} are compared"
-    )

@@ -86,7 +86,7 @@ class Asked:
 
     def asker(self, text: str) -> Asker:
         """Return who asks for a text."""
-        model = self.world.memory.parts.embedders.current.name
+        model = self.world.memory.parts.embedder.name
         return Asker(self.world.memory.parameters, WordVectors().embed_one(text) if text else None, model)
 
     def conditions(self, query: Query) -> tuple[Condition, ...]:

@@ -63,8 +63,7 @@ def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> Non
 
 
 def _check_vectors(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
-    _check_links(transaction, memories, vector_rows.NEXT)
-    embedded = _check_links(transaction, memories, vector_rows.CURRENT)
+    embedded = _check_links(transaction, memories)
     types = [row["type"] for row in memories if row["status"] == "active"]
     assert collection_rows.totals(transaction) == {
         "fact": types.count("fact"),
@@ -84,12 +83,10 @@ def _check_vectors(transaction: Transaction, memories: list[dict[str, Any]]) -> 
     assert dict(kept) == Counter(row["collection"] for row in memories if row["id"] in embedded)
 
 
-def _check_links(
-    transaction: Transaction, memories: list[dict[str, Any]], tables: vector_rows.Tables
-) -> dict[int, int]:
-    embedded = dict(transaction.execute(f"SELECT memory_id, vector_id FROM {tables.links}").fetchall())
+def _check_links(transaction: Transaction, memories: list[dict[str, Any]]) -> dict[int, int]:
+    embedded = dict(transaction.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall())
     assert embedded.keys() <= {row["id"] for row in memories if row["status"] == "active"}
-    digests = dict(transaction.execute(f"SELECT id, digest FROM {tables.vectors}").fetchall())
+    digests = dict(transaction.execute("SELECT id, digest FROM vectors").fetchall())
     assert digests.keys() == set(embedded.values())
     for row in memories:
         if row["id"] in embedded:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..storage import Database, codec, model_rows, vector_rows
-from ..storage.overview import overview
 from ..storage.rows import last_id
 from ..storage.snapshot import Transaction
-from ..storage.vector_rows import CURRENT, NEXT, text_digest
+from ..storage.vector_rows import text_digest
 from ..threads import piecewise
 from .embedder import BackgroundEmbedder, ServiceFailedError
 
@@ -32,20 +31,15 @@ class Backfill:
     That is what was saved, corrected or restored, by other processes too. A text whose vector is kept already is not
     embedded again; one that the model refuses is tried again ever more rarely.
 
-    Args:
-        embedder: Its vectors are the current or the next ones of the file; of any other model, none are made.
-        on_current: Is called when they are the current ones, which they then become; None if they need not.
+    The vectors of another model are deleted first. If a program that starts later brings yet another one, none of this
+    one are made any more.
     """
 
-    def __init__(
-        self, database: Database, embedder: BackgroundEmbedder, on_current: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, database: Database, embedder: BackgroundEmbedder) -> None:
         self._database = database
         self._embedder = embedder
-        self._on_current = on_current
-        self._is_adopted = on_current is None
+        self._is_adopted = False
         self._last_id = 0
-        self._has_leftovers = True  # of an earlier model, for all that is known
         self._refusals = Refusals()
         self._retries_all = False
         self.update = piecewise(self._embed_missing)
@@ -73,30 +67,9 @@ class Backfill:
         with suppress(ServiceFailedError):
             if (yield from self._embed_after(self._last_id)):
                 yield from self._embed_after(0)  # an older one has lost its vector, or was refused
-            if self._on_current is not None:
-                yield from self._replace_model(self._on_current)
 
     def _adopt(self, transaction: Transaction) -> bool:
         return model_rows.adopt(transaction, self._embedder.name)
-
-    def _replace_model(self, on_current: Callable[[], None]) -> Iterator[None]:
-        # Vectors of two models cannot be compared: those of the model before stay until none of the new ones is missing
-        # that the model does not refuse.
-        with self._database.snapshot() as snapshot:
-            name, tables = self._embedder.name, model_rows.tables_of(snapshot, self._embedder.name)
-            rows = vector_rows.without_vector(snapshot, 0, _BATCH, vector_rows.NEXT) if tables is NEXT else []
-            is_enough = 2 * len(rows) <= overview(snapshot).memories
-        refused = [memory_id for memory_id, text in rows if self._refusals.has(text)]
-        if tables is NEXT and is_enough and len(refused) == len(rows):
-            if not self._database.write(lambda transaction: model_rows.replace(transaction, name, refused)).result():
-                return
-            _LOG.info("all vectors are now those of the embedding model %s", name)
-            tables, self._has_leftovers = CURRENT, True
-        if tables is CURRENT:
-            on_current()
-            while self._has_leftovers:
-                self._has_leftovers = self._database.write(model_rows.delete_leftovers).result()
-                yield
 
     def _embed_after(self, position: int) -> Generator[None, None, bool]:
         """Embed what has no vector behind an id; return whether something before it has none either."""
@@ -122,17 +95,16 @@ class Backfill:
     def _next(self, after: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
         # Memories without a vector, with their texts and whether these have one; and whether any memory has none.
         with self._database.snapshot() as snapshot:
-            tables = model_rows.tables_of(snapshot, self._embedder.name)
-            if tables is None:
+            if model_rows.model(snapshot) != self._embedder.name:
                 return [], False
-            is_complete = tables is CURRENT and not vector_rows.lacking(snapshot)
-            rows = [] if is_complete else vector_rows.without_vector(snapshot, after, _BATCH, tables)
+            is_complete = not vector_rows.lacking(snapshot)
+            rows = [] if is_complete else vector_rows.without_vector(snapshot, after, _BATCH)
             rows = [row for row in rows if row[0] > after]  # a damaged file may give others for ever
-            if not rows and (is_complete or not vector_rows.lacking(snapshot, tables)):
+            if is_complete:
                 self._last_id = last_id(snapshot)
                 self._refusals.clear()
                 return [], False
-            texts_with_vectors = vector_rows.known_texts(snapshot, (text for _, text in rows), tables)
+            texts_with_vectors = vector_rows.known_texts(snapshot, (text for _, text in rows))
         return [(memory_id, text, text in texts_with_vectors) for memory_id, text in rows], True
 
     def _embed_texts(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:
@@ -151,8 +123,8 @@ class Backfill:
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
 
         def store(transaction: Transaction) -> None:
-            if tables := model_rows.tables_of(transaction, self._embedder.name):
-                vector_rows.store(transaction, rows, tables)
+            if model_rows.model(transaction) == self._embedder.name:
+                vector_rows.store(transaction, rows)
 
         return self._database.write(store)
 
@@ -205,10 +177,6 @@ class Refusals:
         """Note that the model embedded some texts."""
         for text in texts if self._refusals else ():
             self._refusals.pop(text_digest(text), None)
-
-    def has(self, text: str) -> bool:
-        """Tell whether the model refused a text."""
-        return text_digest(text) in self._refusals
 
     def may_try(self, text: str) -> bool:
         """Tell whether a text may be given to the model now."""

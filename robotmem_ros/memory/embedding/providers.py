@@ -68,17 +68,6 @@ def _choices(models: str, url: str) -> Iterator[Choice]:
                 url = ""  # of the first service alone
 
 
-def former_choice(chain: tuple[Choice, ...], stored_name: str) -> Choice | None:
-    """Return the choice of the model of which a database has vectors; None if it is one of a chain."""
-    try:
-        if any(choice.name == stored_name for choice in chain):
-            return None
-    except ModelUnavailableError:
-        return None
-    (former,) = _choices(stored_name, "")
-    return former._replace(url=next((choice.url for choice in chain if choice.provider == former.provider), ""))
-
-
 def load_first(
     chain: tuple[Choice, ...], threads: int, stored_name: str | None, closing: Event, asks_service: Event
 ) -> Embedder:

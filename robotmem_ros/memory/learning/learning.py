@@ -13,7 +13,7 @@ from functools import partial
 
 from ..areas import Areas
 from ..config.parameters import Parameters
-from ..embedding.embedders import Embedders
+from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
 from ..new_memory import Progress
@@ -81,7 +81,7 @@ class Learning:
         database: The memory's database.
         classifier: Returns the classifier that fills in what a caller leaves open.
         areas: Tag the facts inside them.
-        embedders: Embed texts, if they have a model, to find facts of similar meaning.
+        embedder: Embeds texts, if it has a model, to find facts of similar meaning.
         tables: The memory's table.
         parameters: Returns the current parameters.
         threads: One of them embeds a fact while it is classified.
@@ -93,7 +93,7 @@ class Learning:
         *,
         classifier: Callable[[], Classifier],
         areas: Areas,
-        embedders: Embedders,
+        embedder: BackgroundEmbedder,
         tables: Tables,
         parameters: Callable[[], Parameters],
         threads: Executor,
@@ -101,7 +101,7 @@ class Learning:
         self._database = database
         self._classifier = classifier
         self._areas = areas
-        self._embedders = embedders
+        self._embedder = embedder
         self._tables = tables
         self._parameters = parameters
         self._threads = threads
@@ -114,7 +114,7 @@ class Learning:
 
     def learn(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Learned]:
         """Store facts, or reinforce those of the same text, in one transaction. When this returns, they are on disk."""
-        embedder, embedding = self._embedders.current, None
+        embedder, embedding = self._embedder, None
         if len(new) == 1 and embedder.available:
             embedding = embedder.start(new[0].content, self._threads)
         prepared = []
@@ -140,7 +140,7 @@ class Learning:
             MemoryNotFoundError: no active memory has this id.
             InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
         """
-        content, embedder = correction.columns.get("content"), self._embedders.current
+        content, embedder = correction.columns.get("content"), self._embedder
         vectors = embed(embedder, [content]) if isinstance(content, str) else []
         near = find_neighbours(self._tables, embedder.name, vectors)
         self._tables.facts.read()

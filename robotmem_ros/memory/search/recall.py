@@ -29,7 +29,7 @@ import numpy as np
 from ..conditions.places import POSITION, Place
 from ..conditions.spatial import Circle, distances
 from ..config.parameters import Parameters
-from ..embedding.embedders import Embedders
+from ..embedding.embedder import BackgroundEmbedder
 from ..errors import StorageError, shown
 from ..models import Memory
 from ..storage import Database
@@ -88,7 +88,7 @@ class Recall:
 
     database: Database
     tables: Tables
-    embedders: Embedders
+    embedder: BackgroundEmbedder
     threads: Executor
     reranker: Reranker
     vector_failure: VectorFailure = field(default_factory=VectorFailure)
@@ -105,17 +105,14 @@ class Recall:
         reranks = self.reranker.is_on and bool(query.text) and query.spatial_sort is None
         if reranks:
             query = replace(query, n=max(n, CANDIDATES))
-        embedder = self.embedders.current
+        embedder = self.embedder
         embeds = bool(query.text and parameters.vector_weight)
         embedding = embedder.start_query(query.text, self.threads) if embeds else None
         if embedding is not None and self.database.in_memory:
             embedding.exception()  # there the snapshot is the only snapshot, and writers need it
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.tables.reading() as view:
-            summary = view.overview
-            query = query.including(summary.others)
-            if embedder is not (embedder := self.embedders.of(summary.model)) and embeds:
-                embedding = embedder.start_query(query.text, self.threads)  # the vectors were replaced meanwhile
+            query = query.including(view.overview.others)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
             ranking = Ranking(view, parameters, texts, embedding, embedder.name, times.lap, self.vector_failure)

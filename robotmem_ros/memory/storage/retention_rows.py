@@ -41,7 +41,7 @@ from ..config.budgets import Budget, Measure
 from ..models import Kind
 from . import lived_days, rows
 from .collection_rows import OF_OTHERS
-from .disk import file_size, pages_limit
+from .disk import pages_limit
 from .snapshot import Snapshot, Transaction
 
 _AGE_PROTECTED = 2
@@ -71,8 +71,6 @@ _PAYLOAD = " + ".join(
 )
 _LEAST_FILE_STEP = 32
 """A page is free only when all its rows are gone: fewer would often free nothing."""
-_VECTOR_OVERHEAD = 64
-"""Bytes that a vector and its link take beside its components."""
 
 
 class EvictionCandidate(NamedTuple):
@@ -136,13 +134,6 @@ def eviction_candidates(
         if total >= over and number >= at_least:
             return candidates[:number]
     return candidates
-
-
-def lasting_bytes(snapshot: Snapshot) -> int:
-    """Return the bytes of the pages in use, but for vectors beside the current ones: no memory goes for those."""
-    sql = "SELECT count(*), (SELECT length(embedding) FROM next_vectors LIMIT 1) FROM next_vectors"
-    count, size = snapshot.row(sql)
-    return file_size(snapshot).used_bytes - int(count) * (int(size or 0) + _VECTOR_OVERHEAD)
 
 
 def overhead(snapshot: Snapshot, used_bytes: int, excluded_ids: Collection[int] = ()) -> int:

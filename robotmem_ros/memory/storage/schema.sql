@@ -192,18 +192,6 @@ CREATE TABLE memories_vec (
     vector_id INTEGER NOT NULL REFERENCES vectors (id)
 );
 CREATE INDEX idx_memories_vec_vector ON memories_vec (vector_id);
--- The same of the next model, if `settings` name one. When no memory lacks a vector of it, the tables exchange their
--- names, and what the earlier model left is deleted.
-CREATE TABLE next_vectors (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    digest INTEGER NOT NULL UNIQUE,
-    embedding BLOB NOT NULL
-);
-CREATE TABLE next_memories_vec (
-    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
-    vector_id INTEGER NOT NULL REFERENCES next_vectors (id)
-);
-CREATE INDEX idx_next_memories_vec_vector ON next_memories_vec (vector_id);
 
 
 -- Objects -------------------------------------------------------------------------------------------------------------
@@ -535,7 +523,7 @@ CREATE TABLE openings (
 );
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
--- migrations.py that made it), `embedding_model`, `next_model`, `log` (see log_mark),
+-- migrations.py that made it), `embedding_model`, `log` (see log_mark),
 -- `purge_unfinished` (the last deletion whose traces may still be in the file),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
 -- `last_purge` (the revision of the last transaction that purged something: see table_rows.py),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,21 +25,11 @@ ENTRIES = """
     SELECT v.memory_id, t.digest FROM memories_vec AS v JOIN vectors AS t ON t.id = v.vector_id WHERE v.memory_id {ids}
 """
 """The vectors of memories, see `indexing.Index`."""
+_BY_COLLECTION = """
+    SELECT collection, count(*) FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1
+"""
 _COUNT = "UPDATE collections SET vectors = vectors + ?2 WHERE name = ?1"
-
-
-class Tables(NamedTuple):
-    """The tables of the vectors of one model."""
-
-    vectors: str
-    links: str
-    """Which memory has which vector."""
-
-
-CURRENT = Tables("vectors", "memories_vec")
-"""Tables of the vectors that queries are compared with."""
-NEXT = Tables("next_vectors", "next_memories_vec")
-"""Tables of the next model, while its vectors are made; or what is left of the model before this one."""
+_BY_DIGEST = "SELECT v.{columns} FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.digest = j.value"
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
@@ -48,35 +37,21 @@ def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
 
     Texts without a stored vector get theirs later.
     """
-    outdated, links = _exchange_links(transaction, old, new, CURRENT)
-    _count(transaction, Counter(row.collection for row in new if row.id in links))
-    _count(transaction, Counter(row.collection for row in old if row.id in outdated), -1)
-    if transaction.row("SELECT EXISTS (SELECT 1 FROM next_vectors)")[0]:
-        _exchange_links(transaction, old, new, NEXT)
-
-
-def _exchange_links(
-    transaction: Transaction, old: Rows, new: Rows, tables: Tables
-) -> tuple[dict[int, int], dict[int, int]]:
-    # The vectors by memory from which old rows were unlinked, and to which new ones were linked.
     returning = "RETURNING memory_id, vector_id"
-    outdated = dict(transaction.delete(tables.links, "memory_id", [row.id for row in old], returning=returning))
+    outdated = dict(transaction.delete("memories_vec", "memory_id", [row.id for row in old], returning=returning))
     texts = {row.id: embedded_text(row.type, row.human_summary, row.content) for row in new if row.status == "active"}
     digests = {text: text_digest(text) for text in {*texts.values()}}
-    vector_ids = dict(transaction.rows(_by_digest(tables, "digest, v.id"), (json_array(digests.values()),)))
+    vector_ids = dict(transaction.rows(_BY_DIGEST.format(columns="digest, v.id"), (json_array(digests.values()),)))
     links = {memory_id: vector_ids[digests[text]] for memory_id, text in texts.items() if digests[text] in vector_ids}
-    transaction.insert(f"{tables.links} (memory_id, vector_id)", "(?, ?)", list(links.items()))
+    transaction.insert("memories_vec (memory_id, vector_id)", "(?, ?)", list(links.items()))
     if unused_ids := {*outdated.values()} - {*links.values()}:
         transaction.execute(
-            f"DELETE FROM {tables.vectors} WHERE id IN (SELECT value FROM json_each(?)) "
-            f"AND NOT EXISTS (SELECT 1 FROM {tables.links} WHERE vector_id = {tables.vectors}.id)",
+            "DELETE FROM vectors WHERE id IN (SELECT value FROM json_each(?)) "
+            "AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE vector_id = vectors.id)",
             (json_array(unused_ids),),
         )
-    return outdated, links
-
-
-def _by_digest(tables: Tables, columns: str) -> str:
-    return f"SELECT v.{columns} FROM json_each(?) AS j CROSS JOIN {tables.vectors} AS v ON v.digest = j.value"
+    _count(transaction, Counter(row.collection for row in new if row.id in links))
+    _count(transaction, Counter(row.collection for row in old if row.id in outdated), -1)
 
 
 def clear_links(transaction: Transaction) -> None:
@@ -90,15 +65,24 @@ def delete_unused(transaction: Transaction) -> None:
     transaction.execute("DELETE FROM vectors WHERE id NOT IN (SELECT vector_id FROM memories_vec)")
 
 
+def delete_some(transaction: Transaction, limit: int) -> int:
+    """Delete the first `limit` vectors, and return how many there were."""
+    ids = [number for (number,) in transaction.rows("SELECT id FROM vectors ORDER BY id LIMIT ?", (limit,))]
+    memories = transaction.delete("memories_vec", "vector_id", ids, returning="RETURNING memory_id")
+    _count(transaction, Counter(dict(transaction.rows(_BY_COLLECTION, (json_array(row[0] for row in memories),)))), -1)
+    # A damaged file may list rows for ever that are not found.
+    return len(transaction.delete("vectors", "id", ids, returning="RETURNING id"))
+
+
 def _count(transaction: Transaction, numbers: Counter[str], sign: int = 1) -> None:
     for name, number in numbers.items():
         transaction.execute(_COUNT, (name, sign * number))
 
 
-def lacking(snapshot: Snapshot, tables: Tables = CURRENT) -> int:
+def lacking(snapshot: Snapshot) -> int:
     """Return how many active memories have no vector."""
-    vectors = "total(vectors)" if tables is CURRENT else f"(SELECT count(*) FROM {tables.links})"
-    return int(snapshot.row(f"SELECT total(facts) + total(perceptions) + total(notes) - {vectors} FROM collections")[0])
+    sql = "SELECT total(facts) + total(perceptions) + total(notes) - total(vectors) FROM collections"
+    return int(snapshot.row(sql)[0])
 
 
 def newest(snapshot: Snapshot) -> int:
@@ -106,10 +90,10 @@ def newest(snapshot: Snapshot) -> int:
     return int(snapshot.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'vectors'")[0] or 0)
 
 
-def without_vector(snapshot: Snapshot, last_id: int, limit: int, tables: Tables = CURRENT) -> list[tuple[int, str]]:
+def without_vector(snapshot: Snapshot, last_id: int, limit: int) -> list[tuple[int, str]]:
     """Return active memories after `last_id` without a vector, and their texts, oldest first."""
     rows = snapshot.rows(
-        f"SELECT m.id, m.type, m.human_summary, m.content FROM memories AS m LEFT JOIN {tables.links} AS v "
+        "SELECT m.id, m.type, m.human_summary, m.content FROM memories AS m LEFT JOIN memories_vec AS v "
         "ON v.memory_id = m.id WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?",
         (last_id, limit),
     )
@@ -124,7 +108,7 @@ def latest_texts(snapshot: Snapshot, limit: int) -> list[str]:
     return list(dict.fromkeys(embedded_text(*texts) for texts in rows))
 
 
-def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]], tables: Tables = CURRENT) -> None:
+def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]]) -> None:
     """Store vectors of memories: id, text, and the vector, or None if the text should have one already.
 
     A memory that was corrected since its text was read gets none, nor does a memory whose vector should be stored but
@@ -138,15 +122,14 @@ def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | No
         digest = text_digest(text)
         if embedding is not None:
             transaction.execute(
-                f"INSERT INTO {tables.vectors} (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (digest, embedding),
             )
-        vector = transaction.row(f"SELECT id FROM {tables.vectors} WHERE digest = ?", (digest,))
+        vector = transaction.row("SELECT id FROM vectors WHERE digest = ?", (digest,))
         if vector is not None:
-            sql = f"INSERT INTO {tables.links} VALUES (?, ?) ON CONFLICT DO NOTHING"
+            sql = "INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING"
             counts[row[3]] += transaction.execute(sql, (memory_id, vector[0])).rowcount
-    if tables is CURRENT:
-        _count(transaction, counts)
+    _count(transaction, counts)
 
 
 def embedded_text(kind: str, summary: str, content: str) -> str:
@@ -163,10 +146,10 @@ def text_digest(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def known_texts(snapshot: Snapshot, texts: Iterable[str], tables: Tables) -> set[str]:
+def known_texts(snapshot: Snapshot, texts: Iterable[str]) -> set[str]:
     """Return the texts that have a stored vector."""
     digests = {text_digest(text): text for text in texts}
-    return {digests[digest] for (digest,) in snapshot.rows(_by_digest(tables, "digest"), (json_array(digests),))}
+    return {digests[digest] for (digest,) in snapshot.rows(_BY_DIGEST.format(columns="digest"), (json_array(digests),))}
 
 
 def between(snapshot: Snapshot, low: int, high: int, limit: int) -> list[tuple[int, bytes]]:

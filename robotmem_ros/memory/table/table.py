@@ -308,14 +308,19 @@ class Table:
         if ids is not None:
             likely = np.union1d(ids, table_rows.owners_behind(snapshot, before))
             table = table._linked(snapshot, table.rows_of(likely), shared=shared)
+        if table.linked > place.links:  # those of a model are being deleted
+            table = table._unlinked()
         if table.linked != place.links:
             table = table._linked(snapshot, np.arange(table.ids_column.size), shared=shared)
         return replace(table, vectors_error=None)
 
     def _without_vectors(self, dim: int) -> Table:
+        return replace(self._unlinked(), vectors=Vectors(dim), vector_ids=Numbers.of(np.int64))
+
+    def _unlinked(self) -> Table:
         nowhere = np.full(self.ids_column.size, -1, np.int32)
         places = Numbers.of(np.int32).put(np.arange(len(nowhere)), nowhere, len(nowhere), shared=False)
-        return replace(self, vectors=Vectors(dim), vector_ids=Numbers.of(np.int64), vector_places=places, linked=0)
+        return replace(self, vector_places=places, linked=0)
 
     def _with_new_vectors(self, rows: list[tuple[int, bytes]]) -> Table:
         # What is no vector of this length keeps its place.

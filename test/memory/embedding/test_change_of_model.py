@@ -1,10 +1,11 @@
-"""The vectors of one model answer until those of the next are complete; then the file changes over at once."""
+"""A change of the model makes all vectors anew; until then words find what has none."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -76,22 +77,18 @@ def test_a_program_that_names_no_model_takes_that_of_the_file(path: Path) -> Non
     with RobotMemory(path, **load_config(config).options) as memory:
         memory.flush()
         assert (memory.parameters.object_radius, memory.status().embedding_model) == (0.3, FORMER)
-    assert numbers(path, "vectors", "next_vectors") == [201, 0]
+    assert numbers(path, "vectors") == [201]
 
 
-def test_the_former_vectors_answer_until_the_new_ones_are_complete(
+def test_words_answer_until_the_vectors_of_another_model_are_made(
     path: Path, service: EmbeddingService, open_memory: OpenMemory
 ) -> None:
     model = HeldVectors("thing 150 ")
     memory = open_memory(path, embedder=model)
-    progress = "128 of 200 memories have a vector of the model 'word-vectors'; until all have, those of 'ollama:former'"
-    until(lambda: progress in memory.status().reason, "two batches of new vectors")
-
-    query, text = "thing 7", "thing 7 stands here"
-    result = memory.recall(query, n=1)
-    assert (result.mode, result.reason) == (Mode.HYBRID, "")
-    assert result[0].similarity == pytest.approx(similarity(service.words, query, text), abs=1e-3)
-    assert memory.status().embedding_model == FORMER
+    until(lambda: memory.status().pending_vectors == 72, "two batches of new vectors")
+    assert (memory.status().model_of_vectors, memory.status().vectors) == (model.name, 128)
+    for query, text in (("thing 7", "thing 7 stands here"), ("thing 180", "thing 180 stands here")):
+        assert memory.recall(query, n=1)[0].memory.content == text
 
     new = memory.save_perception("thing 999 is new").memory_id
     assert memory.recall("thing 999", n=1)[0].id == new
@@ -109,23 +106,19 @@ def test_the_former_vectors_answer_until_the_new_ones_are_complete(
     status = memory.status()
     assert (status.embedding_model, status.model_of_vectors, status.pending_vectors) == (model.name, model.name, 0)
     assert FORMER not in status.reason
-    assert numbers(path, "vectors", "memories_vec", "next_vectors", "next_memories_vec") == [199, 199, 0, 0]
+    assert numbers(path, "vectors", "memories_vec") == [199, 199]
     check_file(path)
 
 
-def test_without_the_former_model_words_answer_and_the_reason_says_why(path: Path, open_memory: OpenMemory) -> None:
-    model = HeldVectors("thing 150 ")
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE settings SET value = 'lost' WHERE name = 'embedding_model'")
-    memory = open_memory(path, embedder=model)
-    until(lambda: "128 of 200 memories" in memory.status().reason, "two batches of new vectors")
-    until(lambda: "'lost', which cannot be used" in memory.status().reason, "word that the former model is missing")
-    result = memory.recall("thing 7", n=1)
-    assert (result.mode, result[0].memory.content) == (Mode.BM25_ONLY, "thing 7 stands here")
-    assert "the vectors are still those of the model 'lost', which cannot be used" in result.reason
-    model.release.set()
-    memory.flush()
-    assert memory.recall("thing 7", n=1).mode is Mode.HYBRID
+def test_while_the_vectors_are_those_of_another_model_words_answer_and_the_reason_says_why(
+    path: Path, service: EmbeddingService
+) -> None:
+    with RobotMemory(path, embedder=WordVectors(DIM, "new"), read_only=True) as reader:
+        assert reader.wait_for_model()
+        result = reader.recall("thing 7", n=1)
+        assert (result.mode, result[0].memory.content) == (Mode.BM25_ONLY, "thing 7 stands here")
+        assert f"the vectors in the database are those of the model {FORMER!r}, not of 'new'" in result.reason
+        assert FORMER in reader.status().reason
 
 
 _CHANGE = """
@@ -142,12 +135,10 @@ def test_a_change_that_was_killed_goes_on_where_it_was(
     held = HeldVectors("thing 150 ")
     service.models["new"] = held
     with running(_CHANGE, path) as process:
-        until(lambda: numbers(path, "next_memories_vec") == [128], "two batches of new vectors")
+        until(lambda: numbers(path, "memories_vec") == [128], "two batches of new vectors")
         process.kill()
         process.wait()
     held.release.set()
-    with RobotMemory(path, embedding_model=FORMER, read_only=True) as reader:
-        assert reader.recall("thing 7", n=1).mode is Mode.HYBRID
     service.models["new"] = model = WordVectors(DIM, "new")
     memory = open_memory(path, embedder=None, embedding_model="ollama:new")
     memory.flush()
@@ -159,23 +150,17 @@ def test_a_change_that_was_killed_goes_on_where_it_was(
     check_file(path)
 
 
-def test_a_change_back_half_way_keeps_the_vectors_that_are_there(
-    path: Path, service: EmbeddingService, open_memory: OpenMemory
-) -> None:
-    model = HeldVectors("thing 150 ")
+def test_a_change_that_was_killed_while_vectors_were_deleted_goes_on(path: Path, open_memory: OpenMemory) -> None:
+    with closing(Database(Parameters(db_path=str(path)))) as database:
+        database.write(partial(vector_rows.delete_some, limit=150)).result()
+    with RobotMemory(path) as memory:
+        assert memory.recall("thing 190", n=1)[0].memory.content == "thing 190 stands here"
+    model = WordVectors(DIM, "new")
     memory = open_memory(path, embedder=model)
-    until(lambda: numbers(path, "next_memories_vec") == [128], "two batches of new vectors")
-    model.release.set()
-    memory.close()
-    with closing(sqlite3.connect(path)) as connection, connection:  # as if it had been closed earlier
-        connection.execute("DELETE FROM next_memories_vec WHERE memory_id > 128")
-        connection.execute("DELETE FROM next_vectors WHERE id NOT IN (SELECT vector_id FROM next_memories_vec)")
-    before = len(service.requests)
-    memory = open_memory(path, embedder=None, embedding_model=FORMER)
     memory.flush()
-    assert len(service.requests) == before + 1  # it is asked for a vector when it is opened
-    assert numbers(path, "vectors", "next_vectors") == [200, 0]
+    assert (memory.status().model_of_vectors, memory.status().pending_vectors) == ("new", 0)
     assert memory.recall("thing 7", n=1).mode is Mode.HYBRID
+    check_file(path)
 
 
 def test_a_text_that_the_new_model_refuses_does_not_keep_the_others_waiting(
@@ -210,8 +195,6 @@ class Changes(RuleBasedStateMachine):
         self.ids: list[int] = []
         self.backfill: Backfill | None = None
         self.embedder: BackgroundEmbedder | None = None
-        self.model: str | None = None
-        self.were_linked: set[int] = set()
 
     @initialize(name=st.sampled_from([*MODELS]))
     def begin(self, name: str) -> None:
@@ -227,21 +210,19 @@ class Changes(RuleBasedStateMachine):
         if self.ids:
             memory_id = self.ids[number % len(self.ids)]
             self.database.write(lambda transaction: rows.update(transaction, memory_id, {"content": text})).result()
-            self.were_linked.discard(memory_id)
 
     @rule(number=NUMBERS)
     def delete(self, number: int) -> None:
         if self.ids:
             memory_id = self.ids.pop(number % len(self.ids))
             self.database.write(lambda transaction: rows.delete(transaction, [memory_id])).result()
-            self.were_linked.discard(memory_id)
 
     @rule(name=st.sampled_from([*MODELS]))
     def start(self, name: str) -> None:
         self.stop()
         self.embedder = BackgroundEmbedder(name, lambda: MODELS[name], patience=60)
         self.embedder.wait()
-        self.backfill = Backfill(self.database, self.embedder, lambda: None)
+        self.backfill = Backfill(self.database, self.embedder)
 
     @rule(steps=st.integers(1, 4))
     def work(self, steps: int) -> None:
@@ -256,9 +237,7 @@ class Changes(RuleBasedStateMachine):
                 pass
             with self.database.snapshot() as snapshot:
                 assert model_rows.model(snapshot) == self.embedder.name
-                assert model_rows.next_model(snapshot) is None
                 assert not vector_rows.lacking(snapshot)
-                assert not snapshot.rows("SELECT 1 FROM next_vectors")
 
     @rule()
     def stop(self) -> None:
@@ -269,23 +248,13 @@ class Changes(RuleBasedStateMachine):
     @invariant()
     def vectors_are_those_of_their_model(self) -> None:
         with self.database.snapshot() as snapshot:
-            model, following = overview(snapshot).model, model_rows.next_model(snapshot)
-            assert model is None or model != following
-            for name, tables in ((model, vector_rows.CURRENT), (following, vector_rows.NEXT)):
-                if name is not None:
-                    self.check_vectors(
-                        MODELS[name],
-                        snapshot.rows(
-                            f"SELECT m.content, v.embedding FROM {tables.links} AS l "
-                            f"JOIN {tables.vectors} AS v ON v.id = l.vector_id JOIN memories AS m ON m.id = l.memory_id"
-                        ),
-                    )
-            linked = {memory_id for (memory_id,) in snapshot.rows("SELECT memory_id FROM memories_vec")}
-        if self.model in (None, model):
-            assert self.were_linked <= linked, "a memory lost its vector before the new ones were complete"
-        else:
-            assert linked == {*self.ids}, "the file changed over before the new vectors were complete"
-        self.model, self.were_linked = model, linked
+            name = overview(snapshot).model
+            pairs = snapshot.rows(
+                "SELECT m.content, v.embedding FROM memories_vec AS l "
+                "JOIN vectors AS v ON v.id = l.vector_id JOIN memories AS m ON m.id = l.memory_id"
+            )
+        if name is not None:
+            self.check_vectors(MODELS[name], pairs)
         self.database.write(check).result()
 
     @staticmethod

@@ -70,7 +70,7 @@ def test_texts_in_latin_script_and_others_lose_the_mean_of_their_own() -> None:
 
 
 def test_a_model_of_another_dimension_than_its_profile_says_is_told(open_memory: OpenMemory) -> None:
-    embedder = open_memory(embedder=WordVectors(dim=8, name="multilingual-e5-small")).parts.embedders.current
+    embedder = open_memory(embedder=WordVectors(dim=8, name="multilingual-e5-small")).parts.embedder
     assert embedder.wait()
     with pytest.raises(ModelUnavailableError, match="gave vectors of 8 numbers instead of 384"):
         embedder.embed_one("red mug")
@@ -115,7 +115,7 @@ def test_a_query_and_a_memory_are_embedded_in_their_roles(open_memory: OpenMemor
 
 def test_a_text_is_remembered_for_each_role(open_memory: OpenMemory) -> None:
     model = WordVectors(dim=384, name="multilingual-e5-small")
-    embedder = open_memory(embedder=model).parts.embedders.current
+    embedder = open_memory(embedder=model).parts.embedder
     assert embedder.wait()
     assert embedder.embed_one("red mug") != pytest.approx(embedder.embed_query("red mug"))
     before = len(model.embedded)

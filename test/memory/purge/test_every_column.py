@@ -42,7 +42,6 @@ NO_TEXT = {
     "doubtful_times": {"of_table", "key", "boot"},
     "contradictions": {"reason"},
     "vectors": {"embedding"},
-    "next_vectors": {"embedding"},
     "note_folders": {"name", "path", "collection", "error"},
     "path_points": {"session_id"},
     "areas": {"map_id", "frame_id", "polygons", "updated_at", "uuid", "origin"},

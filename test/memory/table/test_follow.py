@@ -102,7 +102,7 @@ class Program:
                 model_rows.adopt(transaction, MODELS[0])
             pending = vector_rows.without_vector(transaction, 0, count)
             kept = codec.encode(clustered(len(pending) + 1, seed, dim=vector_rows.dimension(transaction) or DIM))
-            known = vector_rows.known_texts(transaction, (text for _, text in pending), vector_rows.CURRENT)
+            known = vector_rows.known_texts(transaction, (text for _, text in pending))
             vector_rows.store(
                 transaction,
                 [
@@ -120,14 +120,16 @@ class Program:
             name = MODELS[model_rows.model(transaction) == MODELS[0]]
             while not model_rows.adopt(transaction, name):
                 pass
-            if tables := model_rows.tables_of(transaction, name):
-                pending = vector_rows.without_vector(transaction, 0, 10_000, tables)
-                kept = codec.encode(clustered(len(pending) + 1, seed, dim=DIM + 8 * (name == MODELS[1])))
-                entries = [(key, text, blob) for (key, text), blob in zip(pending, kept, strict=False)]
-                vector_rows.store(transaction, entries, tables)
-                model_rows.replace(transaction, name, ())
+            pending = vector_rows.without_vector(transaction, 0, 10_000)
+            kept = codec.encode(clustered(len(pending) + 1, seed, dim=DIM + 8 * (name == MODELS[1])))
+            entries = [(key, text, blob) for (key, text), blob in zip(pending, kept, strict=False)]
+            vector_rows.store(transaction, entries)
 
         self.database.write(work).result()
+
+    def lose_vectors(self, count: int) -> None:
+        """Delete the first vectors, as a change of the model begins."""
+        self.database.write(lambda transaction: vector_rows.delete_some(transaction, count)).result()
 
     def check(self) -> None:
         """Assert that the table has what one has that is read anew on the same snapshot, from blocks or from rows."""
@@ -196,6 +198,10 @@ class Life(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), seed=st.integers(0, 1000))
     def exchange_model(self, which: int, seed: int) -> None:
         self.programs[which].exchange_model(seed)
+
+    @rule(which=st.integers(0, 1), count=st.integers(1, 20))
+    def lose_vectors(self, which: int, count: int) -> None:
+        self.programs[which].lose_vectors(count)
 
     @rule(seed=st.integers(0, 1000))
     def restore_a_copy(self, seed: int) -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what is derived from the requests of verbs: the verbs with their arguments written out, for people and tools.
+"""Write what is derived from the requests of verbs: written signatures, comments of services, and tables in docs/.
 
 python3 scripts/render_arguments.py
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from textwrap import fill, indent
@@ -31,9 +31,12 @@ class _Unwritten(ModuleType):
 
 sys.modules[WRITTEN] = _Unwritten(WRITTEN)
 
+from render_parameters import with_table  # noqa: E402
+
 from robotmem_ros.memory import argument, times  # noqa: E402
-from robotmem_ros.memory.argument import is_time  # noqa: E402
+from robotmem_ros.memory.argument import arguments_of, is_time  # noqa: E402
 from robotmem_ros.memory.robot_memory import RobotMemory  # noqa: E402
+from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest  # noqa: E402
 from robotmem_ros.memory.verbs.sessions import Sessions  # noqa: E402
 from robotmem_ros.memory.verbs.tags import Tags  # noqa: E402
 
@@ -161,9 +164,62 @@ def _line(entry: Field[Any]) -> str:
     return fill(text, _WIDTH - 8, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)
 
 
+_SERVICES = {"Recall": RecallRequest, "Timeline": TimelineRequest}
+"""Services whose comments are those of a request."""
+_EMPTY = {"builtin_interfaces/Time": " Zero means no bound."}
+"""What it means that a field of a type is not set."""
+
+
+def commented(service: str, request: Any) -> str:
+    """Return the file of a service, with the comments of the fields that are arguments of a request."""
+    asked, line, answered = (ROOT / "srv" / f"{service}.srv").read_text().partition("---\n")
+    entries = {entry.name: entry for entry in fields(request)}
+    blocks = [_commented(block, entries) for block in asked.rstrip("\n").split("\n\n")]
+    return "\n\n".join(blocks) + "\n" + line + answered
+
+
+def _commented(block: str, entries: Mapping[str, Field[Any]]) -> str:
+    # Of fields alone: what stands before and between them is written by hand.
+    lines = [line for line in block.split("\n") if not line.startswith("#")]
+    if not lines or any(line.split()[1] not in entries for line in lines):
+        return block
+    return "\n\n".join(f"{_comment(entries[line.split()[1]], line.split()[0])}\n{line}" for line in lines)
+
+
+def _comment(entry: Field[Any], kind: str) -> str:
+    text = sentences(entry) + _EMPTY.get(kind, "")
+    return fill(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+
+
+def sentences(entry: Field[Any]) -> str:
+    """Return what is told about an argument where there is room, without the forms of values at other doors."""
+    about = entry.metadata["about"].partition(", such as")[0].partition(", as in")[0]
+    lead = "Only " if about.split()[0] in {"memories", "facts", "perceptions", "these"} else ""
+    return f"{lead}{about if lead else about[:1].upper() + about[1:]}. {entry.metadata['more']}".rstrip()
+
+
+def as_markdown(request: type) -> str:
+    """Return the arguments of a request as a table."""
+    rows = ["| argument | default | range | meaning |", "|---|---|---|---|"]
+    for entry in arguments_of(request):
+        value = " " if entry.default in {None, ()} else f"`{entry.default!r}`".replace("'", '"')
+        limits = entry.metadata["range"]
+        span = f"{limits.low:g} to {limits.high:g}" if limits else " "
+        page, _, section = entry.metadata["see"].partition("#")
+        target = f"{'' if page == 'recall.md' else page}#{section}"
+        link = f" See [{section.replace('-', ' ').capitalize()}]({target})." if page else ""
+        rows.append(f"| `{entry.name}` | {value} | {span} | {sentences(entry)}{link} |")
+    return "\n".join(rows)
+
+
 def main() -> int:
     """Write the files, or with --check report those that are stale."""
-    texts = {ROOT.joinpath(*WRITTEN.split(".")).with_suffix(".py"): written_verbs()}
+    recall = ROOT / "docs" / "recall.md"
+    texts = {
+        ROOT.joinpath(*WRITTEN.split(".")).with_suffix(".py"): written_verbs(),
+        **{ROOT / "srv" / f"{name}.srv": commented(name, request) for name, request in _SERVICES.items()},
+        recall: with_table(recall.read_text(), "arguments", as_markdown(RecallRequest)),
+    }
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:
         for path in stale:

@@ -208,7 +208,7 @@ def option_of(entry: Field[Any], name: str) -> Option:
         about += "; may be given several times"
     elif not is_required:
         settings["default"] = entry.default
-        about += "" if entry.default in {None, ""} or entry.default == () else "; default: %(default)s"
+        about += "; default: %(default)s" if entry.default not in {None, "", ()} else ""
     if name.startswith("-"):
         return option(name, dest=entry.name, required=is_required, **settings, help=about)
     settings = {"nargs": None if is_required else "?", **settings, "metavar": name}

@@ -19,8 +19,6 @@ Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 Where = Mapping[str, object] | Iterable[float] | str | None
 """A place as an object with a `target`, or the two or three numbers of the target alone; both also as a text."""
-
-
 Schema = Mapping[str, Any]
 """JSON Schema of a value."""
 
@@ -88,9 +86,9 @@ class Range(NamedTuple):
 
 def argument(
     default: object, about: str, example: str = "", *, within: tuple[float, float] | None = None, limit: str | int = "",
-    entries: int = 0, only_python: bool = False, in_repr: bool = True,
-    choices: type[Enum] | None = None, shape: Schema | None = None,
-    condition: Callable[[Any, str], object] | None = None,
+    entries: int = 0, only_python: bool = False, in_repr: bool = True, choices: type[Enum] | None = None,
+    shape: Schema | None = None, condition: Callable[[Any, str], object] | None = None,
+    more: str = "", see: str = "",
 ) -> Any:  # fmt: skip
     """Declare an argument with what is told about it; the default `MISSING` makes it a required one.
 
@@ -98,18 +96,18 @@ def argument(
     largest length of a text or the parameter that has it, `entries` is the largest number of entries of a list. The
     room that checks the argument knows them as well: here they are for the doors to describe. What is `only_python` is
     offered by no door. `choices` are the values of a text or of a list, `shape` is the JSON Schema of a value if its
-    type says too little. `condition` reads a condition of a query from the request and the name of the field.
+    type says too little. `condition` reads a condition of a query from the request and the name of the field. `more`
+    are sentences for pages and messages, which have room for them, and `see` is where a page has the rest.
     """
     told = {"about": about, "example": example, "only_python": only_python, "condition": condition, "shape": shape}
+    pages = {"more": more, "see": see}
     bounds = {"range": within and Range(*within), "limit": limit, "entries": entries, "choices": choices}
-    return field(default=default, repr=in_repr, metadata={**told, **bounds})
+    return field(default=default, repr=in_repr, metadata={**told, **bounds, **pages})
 
 
-def names(
-    about: str, example: str, *, condition: Callable[[Any, str], object], choices: type[Enum] | None = None
-) -> Any:  # fmt: skip
-    """Declare a condition of several names, none by default."""
-    return argument((), about, example, entries=MAX_NAMES, condition=condition, choices=choices)
+def names(about: str, example: str = "", **told: Any) -> Any:
+    """Declare a condition of several names, none by default, as `argument` does."""
+    return argument((), about, example, entries=MAX_NAMES, **told)
 
 
 def arguments_of(request: type) -> list[Field[Any]]:
@@ -141,9 +139,7 @@ def is_time(entry: Field[Any]) -> bool:
     return str(entry.type).startswith("Time")
 
 
-def read_times(
-    request: type, values: Mapping[str, object], moment: Callable[[str, object], int]
-) -> dict[str, Any]:  # fmt: skip
+def read_times(request: type, values: Mapping[str, object], moment: Callable[[str, object], int]) -> dict[str, Any]:
     """Return arguments of a request with each time as `moment` reads it, in nanoseconds since the epoch."""
     names = [entry.name for entry in fields(request) if is_time(entry)]
     return {**values, **{name: moment(name, values[name]) for name in names if values.get(name) is not None}}

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import Field, create_model
 
 from ..memory import Finding, RobotMemory, Status
 from ..memory.doctor import worst
 from ..memory.intake_report import Intake, IntakeReport, TopicReport
 from ..memory.search.counts import MAX_BINS, Count
-from ..memory.search.request import DEADLINE, MAX_N, CountField
+from ..memory.search.request import MAX_N, CountField
 from ..memory.search.timeline import entry_of
 from ..memory.storage.recall_rows import LoggedRecall, UsedMemory
-from .requests import AS_WHOLE, MAX_ENTRIES, Deadline, Limit, OfCollection, OfScope, Time
+from .requests import AS_WHOLE, MAX_ENTRIES, CountParameters, Limit, OfCollection, Time
 from .responses import responses
 from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
 
@@ -118,24 +119,6 @@ class Counted(Value):
     reason: str = Field(description="Why the fleet did not answer; empty if it did, or was not asked.")
 
 
-class Collections(Counted):
-    """Collections, largest first."""
-
-    collections: list[CountOut]
-
-
-class Categories(Counted):
-    """Categories, largest first."""
-
-    categories: list[CountOut]
-
-
-class Labels(Counted):
-    """Labels, largest first."""
-
-    labels: list[CountOut]
-
-
 class MainTimesOut(Value):
     """The times in which all was observed but a few outliers: much older memories, and some from the future."""
 
@@ -231,32 +214,13 @@ def count_routes(memory: RobotMemory) -> APIRouter:
     """Make the paths of the counts."""
     router = APIRouter(prefix="/api", tags=["overview"])
 
-    def counted(field: CountField, **arguments: Any) -> dict[str, object]:
-        counts = memory.counts(field, **arguments)
-        return {field.value: counts, "reason": counts.reason}
-
-    @router.get("/collections", responses=responses())
-    def collections(n: Limit = MAX_ENTRIES, scope: OfScope = "robot", deadline: Deadline = DEADLINE) -> Collections:
-        """Count the memories of each collection."""
-        return Collections.model_validate(counted(CountField.COLLECTIONS, n=n, scope=scope, deadline=deadline))
-
-    @router.get("/categories", responses=responses())
-    def categories(
-        collection: OfCollection = None, n: Limit = MAX_ENTRIES, scope: OfScope = "robot", deadline: Deadline = DEADLINE
-    ) -> Categories:
-        """Count the memories of each category."""
-        return Categories.model_validate(
-            counted(CountField.CATEGORIES, collection=collection, n=n, scope=scope, deadline=deadline)
-        )
-
-    @router.get("/labels", responses=responses())
-    def labels(
-        collection: OfCollection = None, n: Limit = MAX_ENTRIES, scope: OfScope = "robot", deadline: Deadline = DEADLINE
-    ) -> Labels:
-        """Count the memories of each label."""
-        return Labels.model_validate(
-            counted(CountField.LABELS, collection=collection, n=n, scope=scope, deadline=deadline)
-        )
+    for field, noun in (
+        (CountField.COLLECTIONS, "collection"), (CountField.CATEGORIES, "category"), (CountField.LABELS, "label"),
+    ):  # fmt: skip
+        name, counts = field.value, (list[CountOut], ...)
+        model: Any = create_model(name.capitalize(), __base__=Counted, **{name: counts})  # type: ignore[call-overload]
+        endpoint = _counting(memory, field, f"Count the memories of each {noun}.")
+        router.add_api_route(f"/{name}", endpoint, responses=responses(), response_model=model)
 
     @router.get("/density", responses=responses())
     def density(
@@ -269,3 +233,12 @@ def count_routes(memory: RobotMemory) -> APIRouter:
         return DensityOut.model_validate(memory.density(bins=bins, after=after, before=before, collection=collection))
 
     return router
+
+
+def _counting(memory: RobotMemory, field: CountField, about: str) -> Callable[..., Any]:
+    def counted(parameters: Annotated[CountParameters, Query()]) -> Any:
+        counts = memory.counts(field, **{name: getattr(parameters, name) for name in parameters.model_fields_set})
+        return {field.value: counts, "reason": counts.reason}
+
+    counted.__name__, counted.__doc__ = field.value, about
+    return counted

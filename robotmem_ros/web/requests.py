@@ -15,12 +15,14 @@ from ..memory.argument import Schema, arguments_of, schema_of
 from ..memory.bounds import MAX_NAME, MAX_QUERY
 from ..memory.config.parameters import Parameters
 from ..memory.models import Kind, MemoryUpdate
-from ..memory.search.request import RecallRequest, TimelineRequest
+from ..memory.search.request import CountsRequest, RecallRequest, TimelineRequest
 from ..memory.times import MAX_TIME
 from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE, numbers_in
 
 MAX_ENTRIES = 1000
 """Entries of a list."""
+CONDITION = "x-condition"
+"""Marks a parameter of a search that is a condition, for the page, which shows those that it does not know."""
 SPELLING = "spelling"
 """The type of an error that says itself how a value is to be written."""
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -61,12 +63,9 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Numbers = Annotated[
     list[Finite], BeforeValidator(lambda value: (numbers_in(value) or value) if isinstance(value, str) else value)
 ]
-Number = Annotated[float, Field(allow_inf_nan=False), AS_NUMBER]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), AS_NUMBER]
 Limit = Annotated[int, Query(ge=1, le=MAX_ENTRIES, description="Largest number of entries."), AS_WHOLE]
 OfCollection = Annotated[Name | None, Query(description="Only of this collection; by default of all.")]
-OfScope = Annotated[str, Query(description="Whose memories: `robot` (its own), `fleet` or `both`.")]
-Deadline = Annotated[float, Query(ge=0.0, le=60.0, description="Seconds to wait for the fleet."), AS_NUMBER]
 SYNONYMS = {
     "type": "kinds", "kind": "kinds", "category": "categories", "session": "session_ids",
     "confidence": "min_confidence",
@@ -96,6 +95,8 @@ def _model(request: type, name: str, *, base: type[BaseModel] = _InQuery, **extr
         # Described alone: the memory checks these, and its error says what is right.
         bounds = {"maxItems": entry.metadata["entries"], "maxLength": entry.metadata["limit"]}
         told: Any = {name: bound for name, bound in bounds.items() if bound and isinstance(bound, int)}
+        if entry.metadata["condition"]:
+            told[CONDITION] = True
         default = {"default_factory": list} if entry.default == () else {"default": entry.default}
         shapes[entry.name] = (
             _kind(schema, is_optional=entry.default is None, in_body=base is Strict),
@@ -148,6 +149,7 @@ def _synonym(name: str, full: str) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     SearchParameters = BaseModel
     TimelineParameters = BaseModel
+    CountParameters = BaseModel
     UpdateIn = BaseModel
 else:
     SearchParameters = _model(
@@ -172,6 +174,7 @@ else:
         ),
         **{name: _synonym(name, full) for name, full in SYNONYMS.items()},
     )
+    CountParameters = _model(CountsRequest, "CountParameters")
     UpdateIn = _model(MemoryUpdate, "UpdateIn", base=Strict)
 
 

@@ -60,8 +60,15 @@ class Scope(str, Enum):
 class Scoped:
     """Whose memories to look at."""
 
-    scope: str = argument("robot", "whose memories: `robot` (its own), `fleet` or `both`", '"both"')
-    deadline: float = argument(DEADLINE, "seconds to wait for the fleet", "0.5", within=(0.0, MAX_DEADLINE))
+    scope: str = argument(
+        "robot", "whose memories: `robot` (its own), `fleet` or `both`", '"both"',
+        more="See the parameter `fleet_url`; empty means `robot`.",
+        see="recall.md#the-memories-of-a-fleet",
+    )  # fmt: skip
+    deadline: float = argument(
+        DEADLINE, "seconds to wait for the fleet", "0.5", within=(0.0, MAX_DEADLINE),
+        more="If it does not answer in time, the robot answers with its own, and `reason` says why.",
+    )  # fmt: skip
 
 
 _session_id = partial(OneOf, "session_id")
@@ -71,7 +78,12 @@ _session_id = partial(OneOf, "session_id")
 class _Conditions(Scoped):
     """The conditions that a recall and a timeline have in common."""
 
-    collections: Names = names("memories of these collections", '["kitchen", "hall"]', condition=reader.collections)
+    collections: Names = names(
+        "memories of these collections", '["kitchen", "hall"]', condition=reader.collections,
+        more="Without both, those of the parameter `collection`, and notes. A collection includes what other "
+        "robots of the fleet know in it; `@NAME` is all that one robot knows.",
+        see="interfaces.md#collections",
+    )  # fmt: skip
     session_ids: Names = names(
         "memories of these sessions", '"4e1f02c2"', condition=by_names(_session_id, has_single=True)
     )
@@ -79,27 +91,42 @@ class _Conditions(Scoped):
         "no memories of these sessions", '["4e1f02c2"]', condition=by_names(lambda names: Not(_session_id(names)))
     )
     kinds: Names = names(
-        "memories of these kinds: facts, perceptions, notes", '"fact"', condition=reader.kinds, choices=Kind
-    )
+        "memories of these kinds: facts, perceptions, notes", '"fact"', condition=reader.kinds, choices=Kind,
+        more="Each may stand in the plural as well; without it, those of the parameter `recall_kinds`.",
+    )  # fmt: skip
     categories: Names = names(
         "facts of these categories", '["constraint"]', condition=by_names(partial(OneOf, "category"))
     )
     labels: Names = names(
-        "perceptions with these labels", '"mug"', condition=by_names(partial(OneOf, "label"), label_key)
-    )
-    tags: Names = names("memories with all of these tags", '["dock", "night"]', condition=by_names(Tags, tag_key))
+        "perceptions with these labels", '"mug"', condition=by_names(partial(OneOf, "label"), label_key),
+        more="Case and spaces do not matter.",
+    )  # fmt: skip
+    tags: Names = names(
+        "memories with all of these tags", '["dock", "night"]', condition=by_names(Tags, tag_key),
+        more="A tag under one of them counts, too.",
+        see="learning.md#tags",
+    )  # fmt: skip
     any_tags: Names = names(
         "memories with at least one of these tags", '["dock", "night"]',
-        condition=by_names(partial(Tags, is_any=True), tag_key),
+        condition=by_names(partial(Tags, is_any=True), tag_key), more="A tag under one of them counts, too.",
+        see="learning.md#tags",
     )  # fmt: skip
-    areas: Names = names("memories in these areas", '"kitchen"', condition=reader.areas)
+    areas: Names = names(
+        "memories in these areas", '"kitchen"', condition=reader.areas, see="objects.md#areas",
+        more="They are named by `spatial.area` in the context, or the pose lies in the polygon of the area in "
+        "the parameter `areas_file`. The name of no area is an error.",
+    )  # fmt: skip
     include_unconfirmed: bool = argument(
-        False, "also objects that are not confirmed", "True", condition=reader.confirmed_objects
-    )
+        False, "also objects that are not confirmed", "True", condition=reader.confirmed_objects,
+        more="Without it they are left out, see Memory.msg, and `reason` says how many, unless "
+        "`context_filter` has a condition on `confirmed`.",
+        see="objects.md#existence",
+    )  # fmt: skip
 
 
 _AFTER = "memories observed at or after this time, as in 2026-01-31T12:00"
 _BEFORE = "memories observed before this time"
+_WINDOW = "The window `[after, before)` is half-open; an object counts when it was seen last."
 _COLLECTION = "memories of this collection; `*` is all"
 
 
@@ -111,46 +138,63 @@ class RecallRequest(_Conditions):
     one more.
     """
 
-    query: str = argument("", "words, or a question", '"where is the red mug?"', limit=MAX_QUERY)
-    n: int = argument(5, "largest number of memories", "10", within=(1, MAX_N))
+    query: str = argument(
+        "", "words, or a question", '"where is the red mug?"', limit=MAX_QUERY,
+        more=f"It has up to {MAX_QUERY:,} characters with a letter or a digit among them. It may be empty if "
+        "there is a condition or a spatial sort: then the order is distance, else most recent first.",
+        see="recall.md#without-a-query",
+    )  # fmt: skip
+    n: int = argument(
+        5, "largest number of memories", "10", within=(1, MAX_N),
+        more="0 of the service means 5. Python and the service cut more than 100 to 100, and `reason` says so.",
+    )  # fmt: skip
     min_confidence: float | None = argument(
         None, "smallest confidence of a memory now, in [0, 1]; default: 0.3, and less if only faded memories match",
-        "0.5", within=(0.0, 1.0), condition=reader.confidence,
+        "0.5", within=(0.0, 1.0), condition=reader.confidence, see="recall.md#time-decay",
+        more="0 means no limit. Without it, memories that have faded, see Memory.msg, are left out if anything "
+        "fresh matches, and `reason` says how many; if nothing fresh does, they are the result.",
     )  # fmt: skip
-    """None leaves out what was not as sure as 0.3 when it was stored, and faded memories if anything fresh matches."""
     session_id: str | None = argument(None, "memories of this session", '"4e1f02c2"')
     context_filter: Json = argument(
         None,
         "conditions on the context, such as '{\"task.success\": true}'; a key with a dot stands in quotes, as in "
         """'{"params.\\"max.speed\\"": 1}'""",
         '{"task.success": True, "params.force": {"$lt": 15}}',
-        shape=FILTER,
-        condition=reader.context_filter,
-    )
+        shape=FILTER, condition=reader.context_filter, see="recall.md#paths",
+        more='A JSON object of dot paths, such as {"task.success": true, "params.force.value": {"$lt": 15.0}}. '
+        "A key that is empty, has a dot, or begins with a double quote stands in double quotes, as a JSON "
+        'string: {"params.\\"controller.max_speed\\"": 0.5}. Operators: equality, $lt $lte $gt $gte $ne $in '
+        "$exists $prefix $contains; $and $or $not join filters, up to 8 within each other, with 100 "
+        "comparisons in all and 1,000 values in a list.",
+    )  # fmt: skip
     spatial_sort: Where = argument(
         None,
         'nearest first, such as 1.0,2.0 or \'{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}\'',
-        "(1.0, 2.0, 0.0)",
-    )
+        "(1.0, 2.0, 0.0)", see="recall.md#distance",
+        more="With a query, among the memories that match it. Without it, the order is by relevance.",
+    )  # fmt: skip
     """`field` (default `position`), `target` in metres, `frame_id` if it is not the memory frame, `max_distance`."""
     after: Time | None = argument(None, _AFTER, '"2 hours ago"', condition=reader.window)
-    before: Time | None = argument(None, _BEFORE, "datetime(2026, 1, 31, 12)")
+    before: Time | None = argument(None, _BEFORE, "datetime(2026, 1, 31, 12)", more=_WINDOW)
     collection: str | None = argument(None, _COLLECTION, '"kitchen"')
     _: KW_ONLY
     min_relevance: float | None = argument(
         None,
         "nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter",
-        "0.4",
-        within=(0.0, 1.0),
-    )
+        "0.4", within=(0.0, 1.0), see="recall.md#relevance",
+        more="0 means no limit; `reason` tells how near the best one comes. Without it, the parameter "
+        "`min_relevance` holds, and of what a condition on what, where or when leaves, the best is "
+        "returned all the same, with `relevant` false. The conditions that are none of these are "
+        "collection, collections, excluded_session_ids, kinds, representatives_only and the smallest "
+        "confidence, nor is spatial_sort one.",
+    )  # fmt: skip
     ids: Iterable[int] | int | None = argument((), "these memories", "[3, 7]", entries=MAX_IDS, condition=reader.ids)
     near: Where = argument(
         None,
         'memories near a place, such as 1.0,2.0 (within 5 m) or \'{"target": [1.0, 2.0], "max_distance": 5.0}\'',
         '{"target": (1.0, 2.0), "max_distance": 3.0}',
-        shape=NEAR,
-        condition=reader.circle,
-    )
+        shape=NEAR, condition=reader.circle, more="Unlike spatial_sort, this does not change their order.",
+    )  # fmt: skip
     """As `spatial_sort`, with a `max_distance`, which is 5 m for numbers alone."""
     within: Json = argument(
         None,
@@ -162,15 +206,29 @@ class RecallRequest(_Conditions):
     """`field` and `frame_id` as in `spatial_sort`, and corners of two or three numbers in metres."""
     since_last_visit: Where = argument(
         None, "memories observed since the robot's last visit to a place, given as `near` is", "(1.0, 2.0)",
-        shape=NEAR, condition=reader.since_last_visit,
+        shape=NEAR, condition=reader.since_last_visit, see="recall.md#distance",
+        more="The robot is there when it observes something there; after a time without, see the parameter "
+        "`visit_gap`, the next observation is another visit. The visit that still goes on does not count. "
+        "If there was none before, the time is not limited, and `reason` says so.",
     )  # fmt: skip
     representatives_only: bool = argument(
-        False, "of similar facts, only the representative", "True", condition=reader.if_set(Representatives())
+        False, "of similar facts, only the representative", "True", condition=reader.if_set(Representatives()),
+        more="The facts that another one of their group represents are left out, see Consolidate.srv.",
+        see="learning.md#sessions",
+    )  # fmt: skip
+    explain: bool = argument(
+        False,
+        "how each score came about",
+        "True",
+        more="See ScoreExplanation.msg.",
+        see="recall.md#relevance",
     )
-    explain: bool = argument(False, "how each score came about", "True")
     fold: bool = argument(
-        True, "one memory stands for all of the same text; with a place, or without words, for those nearby", "False"
-    )
+        True, "one memory stands for all of the same text; with a place, or without words, for those nearby", "False",
+        see="recall.md#folding",
+        more="The newest stands for the others and says for how many. With a place, or without a query, only "
+        "what is at the same place is folded, so that each mug stays. False lists all one by one.",
+    )  # fmt: skip
     count_usage: bool = argument(
         True, "whether the results count as used, by retention and by the session, and the log has it", "False",
         only_python=True,
@@ -185,11 +243,17 @@ class TimelineRequest(_Conditions):
     The conditions are those of a recall, and mean the same.
     """
 
-    n: int = argument(50, "largest number of memories", "100", within=(1, MAX_ENTRIES))
-    cursor: str = argument("", "the cursor of the page before", "page.cursor")
-    oldest_first: bool = argument(False, "the oldest memories first", "True")
+    n: int = argument(
+        50, "largest number of memories", "100", within=(1, MAX_ENTRIES),
+        more=f"0 of the service means 50; more than {MAX_ENTRIES} means {MAX_ENTRIES}.",
+    )  # fmt: skip
+    cursor: str = argument(
+        "", "the cursor of the page before", "page.cursor",
+        more="It gives the next page under the same conditions. Empty for the first page.",
+    )  # fmt: skip
+    oldest_first: bool = argument(False, "the oldest memories first", "True", more="By default the newest come first.")
     after: Time | None = argument(None, _AFTER, '"yesterday"', condition=reader.window)
-    before: Time | None = argument(None, _BEFORE, "datetime(2026, 1, 31, 12)")
+    before: Time | None = argument(None, _BEFORE, "datetime(2026, 1, 31, 12)", more=_WINDOW)
     collection: str | None = argument(None, _COLLECTION, '"kitchen"')
     min_confidence: float = argument(
         0.0, "smallest confidence of a memory now, in [0, 1]", "0.5", within=(0.0, 1.0), condition=reader.confidence

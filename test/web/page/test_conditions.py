@@ -15,25 +15,28 @@ _WITH_MORE = """
 from __future__ import annotations
 import sys
 from dataclasses import dataclass
-from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.argument import argument
+from functools import partial
+from robotmem_ros.memory import Kind, RobotMemory
+from robotmem_ros.memory.argument import Names, argument, names
+from robotmem_ros.memory.conditions.attributes import Confidence, Kinds, OneOf
 from robotmem_ros.memory.search import request
-from robotmem_ros.memory.search.request import Names
+from robotmem_ros.memory.search.reader import by_names, if_set
+
+def sureness(reader, field):
+    value = reader.value(field)
+    return Confidence(value, reader.decay) if value else None
 
 @dataclass
 class Request(request.RecallRequest):
-    objects: Names = argument((), "perceptions of these objects", entries=9)
-    only_facts: bool = argument(False, "facts alone")
+    objects: Names = names("perceptions of these objects", condition=by_names(partial(OneOf, "label")))
+    only_facts: bool = argument(False, "facts alone", condition=if_set(Kinds((Kind.FACT,), suffices=True)))
+    sureness: float | None = argument(None, "least sureness", within=(0.0, 1.0), condition=sureness)
 
-recall = RobotMemory.recall
-def recalling(memory, *, objects=(), only_facts=False, **others):
-    return recall(memory, **{**others, "labels": objects, **({"kinds": "fact"} if only_facts else {})})
-
-request.RecallRequest, RobotMemory.recall = Request, recalling
+request.RecallRequest, RobotMemory.recall = Request, lambda memory, **values: memory._recall(Request(**values))
 from robotmem_ros.cli.main import main
 sys.exit(main())
 """
-"""The command with two conditions more, which mean what others do."""
+"""The command with three conditions more, each declared by its field alone."""
 
 
 def test_conditions_that_the_server_describes_appear_by_themselves(open_page: OpenPage, own_db: Path) -> None:
@@ -47,6 +50,8 @@ def test_conditions_that_the_server_describes_appear_by_themselves(open_page: Op
         box.fill("glass")
         box.press("Enter")
         expect(page.locator("#summary")).to_contain_text(re.compile("^3 results"))
+        page.get_by_label("Least sureness").fill("1")
+        page.get_by_role("button", name="Remove the condition Least sureness 1").click()
         page.get_by_label("Facts alone").check()
         expect(page.get_by_role("button", name="Remove the condition Facts alone")).to_be_visible()
         assert conditions(page)["objects"] == ["glass"]

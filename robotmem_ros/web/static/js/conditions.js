@@ -7,7 +7,7 @@ import { scopeButtons, scopeOf } from "./fleet.js";
 import { metres } from "./marks.js";
 import { namesInput } from "./names_input.js";
 import { countConditions } from "./question.js";
-import { change, CONDITIONS, FLAGS, LISTS, onChange, state } from "./state.js";
+import { BOUNDS, change, CONDITIONS, FLAGS, LISTS, onChange, state } from "./state.js";
 import { brief, fromInput, toInput, toNs } from "./time.js";
 import { named, number, onLanguage, t } from "./words.js";
 
@@ -94,8 +94,7 @@ function controls() {
       }).element,
     ),
     timeWindow(now),
-    bound("min_confidence", now),
-    bound("min_relevance", now),
+    BOUNDS.map((row) => bound(row, now)),
     place(now),
     text("context_filter", now, '{"task.success": true}', "filter_hint"),
     text("ids", now, "12, 15"),
@@ -124,7 +123,8 @@ function timeWindow(now) {
   );
 }
 
-function bound(name, now) {
+function bound(row, now) {
+  const { name } = row;
   const output = h("output", {}, now[name] ? number(Number(now[name])) : t("any"));
   const control = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: now[name] || 0 });
   const tell = debounced(200, () => change({ [name]: Number(control.value) ? control.value : "" }));
@@ -132,7 +132,7 @@ function bound(name, now) {
     output.textContent = Number(control.value) ? number(Number(control.value)) : t("any");
     tell();
   });
-  const element = field(t(name), control);
+  const element = field(label(row), control);
   element.classList.add("bound");
   element.append(output);
   return element;
@@ -178,7 +178,7 @@ function chips() {
   }
   if (now.after) chip(t("from_time", { time: brief(now.after) }), { after: "" });
   if (now.before) chip(t("until_time", { time: brief(now.before) }), { before: "" });
-  for (const name of ["min_confidence", "min_relevance"]) if (now[name]) chip(`${t(name)} ${number(Number(now[name]))}`, { [name]: "" });
+  for (const row of BOUNDS) if (now[row.name]) chip(`${label(row)} ${number(Number(now[row.name]))}`, { [row.name]: "" });
   if (now.target) chip(t("near_place", { place: now.target.map((value) => number(value, 2)).join(", ") }), { target: null, since_visit: false });
   if (now.radius) chip(`≤ ${metres(Number(now.radius))}`, { radius: "" });
   if (now.context_filter) chip(now.context_filter, { context_filter: "" });

@@ -3,6 +3,7 @@
 const list = (name, source = name, sign = "") => ({ name, source, sign, isList: true, empty: [] });
 const flag = (name, needsSearch = false) => ({ name, needsSearch, isFlag: true, empty: false });
 const text = (name, needsSearch = false) => ({ name, needsSearch, empty: "" });
+const bound = (name, needsSearch = false) => ({ name, needsSearch, isBound: true, empty: "" });
 
 /**
  * The conditions, one row each: where the names of a list come from, the sign before them, what only a search can do.
@@ -11,39 +12,42 @@ const text = (name, needsSearch = false) => ({ name, needsSearch, empty: "" });
 export const CONDITIONS = [
   list("kinds"), list("collections"), list("labels"), list("categories"), list("tags", "tags", "#"), list("any_tags", "tags", "# "),
   list("areas"), list("session_ids", "sessions"), list("excluded_session_ids", "sessions", "≠ "),
-  text("after"), text("before"), text("min_confidence"), text("min_relevance", true), text("context_filter", true), text("ids", true),
+  text("after"), text("before"), bound("min_confidence"), bound("min_relevance", true), text("context_filter", true), text("ids", true),
   flag("in_view", true), flag("best_first"), flag("since_visit", true), flag("unfolded"), flag("include_forgotten"),
 ];
 export const LISTS = CONDITIONS.filter((row) => row.isList);
 export const FLAGS = CONDITIONS.filter((row) => row.isFlag);
+export const BOUNDS = CONDITIONS.filter((row) => row.isBound);
 const TEXTS = [
-  ...CONDITIONS.filter((row) => row.empty === ""), ...["q", "n", "radius", "memory", "panel", "at", "view", "scope", "map"].map((name) => text(name)),
+  ...CONDITIONS.filter((row) => row.empty === "" && !row.isBound), ...["q", "n", "radius", "memory", "panel", "at", "view", "scope", "map"].map((name) => text(name)),
 ];
-
-const NO_CONDITIONS = new Set(["explain", "brief"]); // flags of how a search answers
 
 const listeners = [];
 let current = parse(location.search);
 
-/** Adds the other lists of names and flags of a search, as the server describes them. */
+/** Adds the other conditions of a search that are lists of names, flags or bounds, as the server describes them. */
 export function addDescribed({ paths }) {
   const ofList = new Set(paths["/api/memories"].get.parameters.map(({ name }) => name));
   for (const { name, description, schema } of paths["/api/search"].get.parameters) {
-    const isList = schema.type === "array" && schema.items.type === "string";
-    const isFlag = schema.type === "boolean" && !schema.default && !NO_CONDITIONS.has(name);
-    if (!(isList || isFlag) || LISTS.some((row) => row.name === name)) continue;
-    const row = isList ? list(name, `/api/${name}` in paths ? name : "") : flag(name);
+    const row = schema["x-condition"] && !CONDITIONS.some((known) => known.name === name) && described(name, schema, paths);
+    if (!row) continue;
     Object.assign(row, { isDescribed: true, needsSearch: !ofList.has(name), about: description.replace(/\.$/, "") });
-    for (const rows of [CONDITIONS, isList ? LISTS : FLAGS]) rows.push(row);
+    for (const rows of [CONDITIONS, row.isList ? LISTS : row.isFlag ? FLAGS : BOUNDS]) rows.push(row);
   }
   current = parse(location.search);
+}
+
+function described(name, schema, paths) {
+  if (schema.type === "array" && schema.items.type === "string") return list(name, `/api/${name}` in paths ? name : "");
+  if (schema.type === "boolean" && !schema.default) return flag(name);
+  return [schema, ...(schema.anyOf ?? [])].some((one) => one.type === "number" && one.maximum === 1) && bound(name);
 }
 
 /** Returns the state that an address holds. `target` is [x, y] in metres, or null. */
 export function parse(search) {
   const query = new URLSearchParams(search);
   const state = { target: null };
-  for (const { name } of TEXTS) state[name] = query.get(name) ?? "";
+  for (const { name } of [...TEXTS, ...BOUNDS]) state[name] = query.get(name) ?? "";
   for (const { name } of LISTS) state[name] = query.getAll(name).filter(Boolean);
   for (const { name } of FLAGS) state[name] = query.get(name) === "1";
   for (const name of ["after", "before", "at"]) if (!/^-?\d{1,19}$/.test(state[name])) state[name] = "";
@@ -55,7 +59,7 @@ export function parse(search) {
 
 function address(state) {
   const query = new URLSearchParams();
-  for (const { name } of TEXTS) if (state[name]) query.set(name, state[name]);
+  for (const { name } of [...TEXTS, ...BOUNDS]) if (state[name]) query.set(name, state[name]);
   for (const { name } of LISTS) for (const value of state[name]) query.append(name, value);
   for (const { name } of FLAGS) if (state[name]) query.set(name, "1");
   if (state.target) query.set("target", state.target.map((metres) => metres.toFixed(2)).join(","));

@@ -246,7 +246,7 @@ class Ranking:
     def _in_session(self) -> bool:
         weights = self.parameters
         is_wanted = weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight
-        return bool(is_wanted) and not self._is_rrf and self.view.overview.has_sessions
+        return bool(is_wanted) and not self._is_rrf and self.view.has_sessions
 
     @cached_property
     def _vectors(self) -> VectorSearch:

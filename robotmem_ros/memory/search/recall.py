@@ -144,7 +144,7 @@ class _Recall:
         result, reasons = self._fresh_or_faded()
         reasons = [self.query.cut, result.reason, *reasons]
         reasons += notes(self.view, self.query.conditions)
-        if self.view.overview.has_unconfirmed:
+        if self.view.has_unconfirmed:
             reasons += self._sentences(unconfirmed(self.view, self.query, self.texts))
         if not result:
             reasons += why_nothing(self.view, self.query, result.mode)

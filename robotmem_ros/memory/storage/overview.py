@@ -17,9 +17,7 @@ _IS_OTHER = OF_OTHERS.format(column="name")
 _READ = f"""
     SELECT (SELECT value FROM settings WHERE name = 'embedding_model'),
     (SELECT coalesce(max(n), 0) FROM lived_days),
-    (SELECT json_group_array(name) FROM collections WHERE {_IS_OTHER}),
-    EXISTS (SELECT 1 FROM memories WHERE session_id <> ''),
-    EXISTS (SELECT 1 FROM objects WHERE confirmed = 0)
+    (SELECT json_group_array(name) FROM collections WHERE {_IS_OTHER})
 """
 
 
@@ -36,10 +34,6 @@ class Overview(NamedTuple):
     """Number of days that the memory has lived."""
     others: tuple[str, ...]
     """Collections of other robots."""
-    has_sessions: bool
-    """Whether any memory belongs to a session."""
-    has_unconfirmed: bool
-    """Whether any object is not confirmed."""
 
     @property
     def memories(self) -> int:
@@ -54,6 +48,6 @@ def overview(snapshot: Snapshot) -> Overview:
 
 def _read(snapshot: Snapshot) -> Overview:
     counts = collection_rows.totals(snapshot)
-    model, lived, others, *has = snapshot.row(_READ)
+    model, lived, others = snapshot.row(_READ)
     kinds = {kind.value: counts[kind.value] for kind in Kind}
-    return Overview(kinds, counts["vector"], model, lived, tuple(json.loads(others)), *map(bool, has))
+    return Overview(kinds, counts["vector"], model, lived, tuple(json.loads(others)))

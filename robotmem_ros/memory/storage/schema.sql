@@ -70,7 +70,6 @@ CREATE TABLE memories (
     perception_metadata TEXT,  -- a JSON object; NULL if there is none
     perception_data BLOB  -- NULL if there is none
 );
-CREATE INDEX idx_mem_observed ON memories (observed_at);
 CREATE INDEX idx_mem_collection ON memories (collection, revision);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
@@ -125,7 +124,6 @@ CREATE TABLE tag_meta (
     revision INTEGER NOT NULL DEFAULT 0,
     origin BLOB
 );
-CREATE INDEX idx_tag_meta_parent ON tag_meta (parent) WHERE parent IS NOT NULL;
 CREATE INDEX idx_tag_meta_revision ON tag_meta (revision);
 
 -- Each collection, and what its memories come to: counting a million rows takes too long. An index of `memories` to count
@@ -223,8 +221,6 @@ CREATE TABLE objects (
     described_in TEXT NOT NULL DEFAULT ''
 );
 
--- Most recalls leave out what is not confirmed.
-CREATE INDEX idx_objects_unconfirmed ON objects (memory_id) WHERE confirmed = 0;
 CREATE TRIGGER objects_insert AFTER INSERT ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
     SELECT 1;
 END;
@@ -298,11 +294,9 @@ CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status 
 CREATE INDEX idx_sessions_unconsolidated ON sessions (id) WHERE status = 'ended' AND superseded IS NULL;
 
 CREATE TABLE session_outcomes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    session_id TEXT NOT NULL,
+    session_id TEXT PRIMARY KEY,
     score REAL NOT NULL  -- 0 to 1
-);
-CREATE UNIQUE INDEX idx_session_outcomes ON session_outcomes (session_id);
+) WITHOUT ROWID;
 
 -- What was recalled in a session. The share is 1 / the best rank at which the memory was returned: a robot acts on the
 -- first result.
@@ -418,7 +412,6 @@ CREATE TABLE occupancy_grids (
     origin BLOB,
     cells BLOB NOT NULL  -- an int8 for each cell, row by row from the origin; compressed by zlib
 );
-CREATE INDEX idx_occupancy_grids_revision ON occupancy_grids (revision);
 
 -- The areas of each map as `areas_file` had them last, for copies, exports and the fleet: queries read that file.
 CREATE TABLE areas (
@@ -431,7 +424,6 @@ CREATE TABLE areas (
     revision INTEGER NOT NULL,
     origin BLOB
 );
-CREATE INDEX idx_areas_revision ON areas (revision);
 
 -- Where the robot was: a row when it had moved or turned. A robot is in one place at a time.
 CREATE TABLE path_points (

@@ -57,6 +57,16 @@ class View:
         held = self.table.vectors
         return VectorsInFile(held, self.snapshot, self.table.vector_ids.all) if held.no_room else held
 
+    @property
+    def has_sessions(self) -> bool:
+        """Tell whether a memory belongs to a session."""
+        return any(self.table.names["session_id"].values)
+
+    @property
+    def has_unconfirmed(self) -> bool:
+        """Tell whether an object is not confirmed."""
+        return bool((self.table.numbers["confirmed"].all == 0).any())
+
     @cached_property
     def overview(self) -> Overview:
         """Return what nearly every query needs to know of the file."""

@@ -80,7 +80,8 @@ def sessions(memory: RobotMemory) -> list[str]:
     """The sessions that are known, which are those with an outcome."""
     with sqlite3.connect(memory.path) as connection:
         found = connection.execute("SELECT external_id FROM sessions ORDER BY id").fetchall()
-        assert connection.execute("SELECT session_id FROM session_outcomes ORDER BY id").fetchall() == found
+        outcomes = connection.execute("SELECT session_id FROM session_outcomes ORDER BY session_id").fetchall()
+        assert outcomes == sorted(found)
     connection.close()
     return [session for (session,) in found]
 

@@ -64,7 +64,7 @@ def test_the_other_index_answers_and_the_status_names_the_damage(tmp_path: Path,
             assert "search failed: database disk image is malformed" in status.reason
 
 
-@pytest.mark.parametrize("table", ["idx_mem_observed", "memories_fts_data", "memories_fts_idx"])
+@pytest.mark.parametrize("table", ["idx_mem_superseded", "memories_fts_data", "memories_fts_idx"])
 def test_a_damaged_page_that_neither_search_reads_changes_no_result(tmp_path: Path, table: str) -> None:
     with RobotMemory(damaged(tmp_path / "memory.db", table), embedder=WordVectors()) as memory:
         result = memory.recall("red box 7", n=5)

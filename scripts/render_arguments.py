@@ -31,7 +31,7 @@ class _Unwritten(ModuleType):
 
 sys.modules[WRITTEN] = _Unwritten(WRITTEN)
 
-from render_parameters import with_table  # noqa: E402
+from render_parameters import with_table, write  # noqa: E402
 
 from robotmem_ros.memory import argument, times  # noqa: E402
 from robotmem_ros.memory.argument import arguments_of, is_time  # noqa: E402
@@ -220,14 +220,7 @@ def main() -> int:
         **{ROOT / "srv" / f"{name}.srv": commented(name, request) for name, request in _SERVICES.items()},
         recall: with_table(recall.read_text(), "arguments", as_markdown(RecallRequest)),
     }
-    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
-    if "--check" in sys.argv[1:]:
-        for path in stale:
-            print(f"{path.relative_to(ROOT)} is stale: run scripts/render_arguments.py", file=sys.stderr)
-        return 1 if stale else 0
-    for path in stale:
-        path.write_text(texts[path])
-    return 0
+    return write(texts)
 
 
 if __name__ == "__main__":

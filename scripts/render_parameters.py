@@ -10,7 +10,7 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
@@ -122,6 +122,18 @@ def _limits(entry: Field[Any]) -> Iterator[str]:
         yield "at start only"
 
 
+def write(texts: Mapping[Path, str]) -> int:
+    """Write files that differ, or with --check report them; return the exit code."""
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv[1:]:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is stale: run scripts/{Path(sys.argv[0]).name}", file=sys.stderr)
+        return 1 if stale else 0
+    for path in stale:
+        path.write_text(texts[path])
+    return 0
+
+
 def main() -> int:
     """Write the files, or with --check report those that are stale."""
     parameters, topics, schema = (ROOT / "docs" / f"{name}.md" for name in ("parameters", "topics", "schema"))
@@ -131,14 +143,7 @@ def main() -> int:
         topics: with_table(topics.read_text(), "topic keys", topic_keys_as_markdown()),
         schema: with_table(schema.read_text(), "tables", schema_as_markdown()),
     }
-    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
-    if "--check" in sys.argv[1:]:
-        for path in stale:
-            print(f"{path.relative_to(ROOT)} is stale: run scripts/render_parameters.py", file=sys.stderr)
-        return 1 if stale else 0
-    for path in stale:
-        path.write_text(texts[path])
-    return 0
+    return write(texts)
 
 
 if __name__ == "__main__":

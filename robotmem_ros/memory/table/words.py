@@ -181,6 +181,8 @@ class Segment:
 
     def _places_of(self, word: str) -> Array:
         # In English, and in each other language of the texts.
+        if not self._languages:
+            return self._places_of_form(word)
         runs = [run for form in forms(word, self._languages) if len(run := self._places_of_form(form))]
         if len(runs) > 1:
             return np.sort(np.concatenate(runs))

@@ -16,7 +16,7 @@ from psycopg import errors
 
 from ..memory.batch import BEGINNING, Batch, Cursor
 from ..memory.robot_memory import RobotMemory
-from ..memory.storage import feed, model_rows, revisions, vector_rows
+from ..memory.storage import feed, revisions, vector_rows
 from ..memory.storage.overview import overview
 from ..memory.storage.snapshot import Snapshot
 from ..memory.threads import MaintenanceLoop, Step, piecewise
@@ -64,7 +64,7 @@ class _File(NamedTuple):
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> _File:
-        model = model_rows.model(snapshot) or ""
+        model = vector_rows.model(snapshot) or ""
         return cls(
             revisions.robot(snapshot),
             revisions.latest(snapshot),
@@ -220,7 +220,7 @@ class Push:
 
     def _store_vectors(self, connection: Connection, values: dict[str, object], uuids: list[str]) -> None:
         with self._database.snapshot() as snapshot:
-            vectors = feed.vectors_of(snapshot, uuids) if model_rows.model(snapshot) == values["model"] else {}
+            vectors = feed.vectors_of(snapshot, uuids) if vector_rows.model(snapshot) == values["model"] else {}
         size = max((len(vector) for vector in vectors.values() if vector is not None), default=0)
         if size:
             connection.execute("SELECT robotmem.add_model(%s, %s)", (values["model"], size))

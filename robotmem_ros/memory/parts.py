@@ -28,7 +28,7 @@ from .search.recall import Recall
 from .search.reranking import Reranker
 from .search.usage import UsageRecorder
 from .sessions.sessions import Episodes
-from .storage import Database, collection_rows, doubtful_times, lived_days, model_rows, text_rows
+from .storage import Database, doubtful_times, lived_days, overview, text_rows, vector_rows
 from .storage.disk import LogWatch
 from .storage.map_rows import AreaKeeper
 from .table.tables import Tables
@@ -159,7 +159,7 @@ class Parts:
         def goes_on() -> bool:
             if progress is not None:
                 with self.database.snapshot() as snapshot:
-                    counts = collection_rows.totals(snapshot)
+                    counts = overview.totals(snapshot)
                 progress(counts["vector"], counts["memory"])
             return time.monotonic() < deadline
 
@@ -271,4 +271,4 @@ def _in_background(
 
 def _stored_model(database: Database) -> str | None:
     with database.snapshot() as snapshot:
-        return model_rows.model(snapshot)
+        return vector_rows.model(snapshot)

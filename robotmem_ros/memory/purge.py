@@ -27,14 +27,15 @@ from .storage.disk import is_full, is_read_elsewhere
 from .storage.purge_rows import (
     Purged,
     Selection,
+    check_pages,
     delete_batch,
     delete_maps,
     delete_path,
     delete_sessions,
     preview,
+    secure_erase,
     unfinished,
 )
-from .storage.secure_erase import check_pages, secure_erase
 from .storage.snapshot import Transaction
 from .table.facts import FactFeed
 from .table.tables import Tables

@@ -9,7 +9,7 @@ from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .intake_report import Intake
 from .parts import Parts
 from .search.result import Mode
-from .storage import collection_rows, imports, lived_days, model_rows, note_rows
+from .storage import imports, lived_days, note_rows, overview, vector_rows
 from .storage.connection import exposure
 from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
@@ -67,10 +67,10 @@ def status(parts: Parts, *trouble: str) -> Status:
     """
     database, embedder = parts.database, parts.embedder
     with database.snapshot() as snapshot:
-        counts = collection_rows.totals(snapshot)
+        counts = overview.totals(snapshot)
         counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
-        model = model_rows.model(snapshot) or ""
+        model = vector_rows.model(snapshot) or ""
         intake = imports.read_intake(snapshot)
         foreign = _of_another_model(snapshot, embedder)
         doubt = lived_days.doubt(snapshot, parts.now())

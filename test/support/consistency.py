@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from robotmem_ros.memory.storage import collection_rows, text_rows, vector_rows
+from robotmem_ros.memory.storage import overview, text_rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.fact_rows import encoded_terms
 from robotmem_ros.memory.storage.snapshot import Transaction
@@ -65,7 +65,7 @@ def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> Non
 def _check_vectors(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
     embedded = _check_links(transaction, memories)
     types = [row["type"] for row in memories if row["status"] == "active"]
-    assert collection_rows.totals(transaction) == {
+    assert overview.totals(transaction) == {
         "fact": types.count("fact"),
         "perception": types.count("perception"),
         "note": types.count("note"),

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from ..storage import Database, codec, model_rows, vector_rows
+from ..storage import Database, codec, vector_rows
 from ..storage.rows import last_id
 from ..storage.snapshot import Transaction
 from ..storage.vector_rows import text_digest
@@ -69,7 +69,7 @@ class Backfill:
                 yield from self._embed_after(0)  # an older one has lost its vector, or was refused
 
     def _adopt(self, transaction: Transaction) -> bool:
-        return model_rows.adopt(transaction, self._embedder.name)
+        return vector_rows.adopt_model(transaction, self._embedder.name)
 
     def _embed_after(self, position: int) -> Generator[None, None, bool]:
         """Embed what has no vector behind an id; return whether something before it has none either."""
@@ -95,7 +95,7 @@ class Backfill:
     def _next(self, after: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
         # Memories without a vector, with their texts and whether these have one; and whether any memory has none.
         with self._database.snapshot() as snapshot:
-            if model_rows.model(snapshot) != self._embedder.name:
+            if vector_rows.model(snapshot) != self._embedder.name:
                 return [], False
             is_complete = not vector_rows.lacking(snapshot)
             rows = [] if is_complete else vector_rows.without_vector(snapshot, after, _BATCH)
@@ -123,7 +123,7 @@ class Backfill:
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
 
         def store(transaction: Transaction) -> None:
-            if model_rows.model(transaction) == self._embedder.name:
+            if vector_rows.model(transaction) == self._embedder.name:
                 vector_rows.store(transaction, rows)
 
         return self._database.write(store)

@@ -17,7 +17,7 @@ from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
 from ..models import NewMemory, Similarity, Stored
 from ..new_memory import Progress
-from ..storage import Database, fact_rows, model_rows, object_rows, rows, tag_rows
+from ..storage import Database, fact_rows, object_rows, rows, tag_rows, vector_rows
 from ..storage.snapshot import Transaction
 from ..table.tables import Tables
 from ..text.statement import statement
@@ -192,7 +192,7 @@ def store_or_merge(
     memory_id = rows.insert(transaction, new)
     facts.add(memory_id, new.collection, new.content)
     if near.vector is not None:
-        model_rows.add(transaction, memory_id, new.content, vector=near.vector, of=near.model)
+        vector_rows.add_vector(transaction, memory_id, new.content, vector=near.vector, of=near.model)
     similar = alike[:_MAX_LINKS]
     fact_rows.link_similar(transaction, memory_id, similar)
     contradicts = contradicted_among(memory_id, new, candidates, parameters.similar_jaccard)

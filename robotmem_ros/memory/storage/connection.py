@@ -200,7 +200,7 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
         # Cuts the log back to its ordinary size after a large write.
         connection.execute(f"PRAGMA journal_size_limit = {LOG_LIMIT}")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
-        # Deleted rows are overwritten at once, whatever the defaults of this SQLite: see secure_erase.py.
+        # Deleted rows are overwritten at once, whatever the defaults of this SQLite: see purge_rows.py.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA foreign_keys = ON")
         # A reader drops its cache whenever another connection has written, and the kernel keeps the file: 8 MiB are as

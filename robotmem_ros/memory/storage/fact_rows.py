@@ -1,4 +1,4 @@
-"""Store what is known of facts: decisions, links, what each learning contributed, and the terms that compare them.
+"""Store what is known of facts: decisions, links, groups, what each learning contributed, and terms to compare them.
 
 A program reads the text itself where another one, with other packages, has read it otherwise.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -83,7 +83,7 @@ def similar_to(snapshot: Snapshot, memory_id: int) -> tuple[Similarity, ...]:
     return tuple(Similarity(*row) for row in rows)
 
 
-def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
+def unlink_deleted(transaction: Transaction, old: Rows, new: Rows) -> None:
     """Remove the links of facts that are deleted."""
     if facts := {row.id for row in old if row.type == Kind.FACT.value} - {row.id for row in new}:
         unlink_contradictions(transaction, facts)
@@ -377,3 +377,29 @@ def _numbers(terms: Iterable[str]) -> Terms:
 @lru_cache(maxsize=16_384)
 def _number(term: str) -> int:
     return text_digest(term) & 0xFFFF_FFFF
+
+
+_LEAVE = """
+    DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1))
+    OR representative_id IN (SELECT value FROM json_each(?1)) RETURNING memory_id
+"""
+_REPRESENTED = """
+    SELECT m.id FROM memories AS r CROSS JOIN memories AS m ON m.superseded_by = r.id
+    WHERE r.id = ?1 AND r.status = 'active' AND (?2 = 'invalidated' OR r.content <> ?3)
+    AND m.status = 'superseded' AND m.status_reason = 'consolidated'
+"""
+
+
+def leave_groups(transaction: Transaction, old: Rows, new: Rows) -> None:
+    """Remove memories that are gone, or have another status or text, from their groups."""
+    ids = {row.id for row in old}
+    if ids and (left := {memory_id for (memory_id,) in transaction.execute(_LEAVE, (json_array(ids),)).fetchall()}):
+        revisions.touch(transaction, left - ids)  # nothing represents them any more
+
+
+def represented(snapshot: Snapshot, memory_id: int, columns: Mapping[str, object]) -> list[int]:
+    """Return the facts that a memory superseded when they were consolidated, if these columns change what it says."""
+    status, content = columns.get("status"), columns.get("content")
+    if status != "invalidated" and content is None:
+        return []
+    return [fact_id for (fact_id,) in snapshot.rows(_REPRESENTED, (memory_id, status, content))]

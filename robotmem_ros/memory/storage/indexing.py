@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from operator import attrgetter
 from typing import NamedTuple
 
-from . import box_rows, collection_rows, fact_rows, group_rows, indexed_row, text_rows, vector_rows
+from . import box_rows, fact_rows, indexed_row, overview, text_rows, vector_rows
 from .indexed_row import IndexedRow, Rows
 from .snapshot import Transaction
 
@@ -78,7 +78,7 @@ def rebuild_all(transaction: Transaction) -> None:
 
 INDEXES = (
     # First, because it adds new collections.
-    Index("counts", attrgetter("type", "collection", "status"), collection_rows.exchange, collection_rows.clear),
+    Index("counts", attrgetter("type", "collection", "status"), overview.exchange_counts, overview.clear_counts),
     Index(
         "vectors", attrgetter("type", "collection", "status", "content", "human_summary"), vector_rows.exchange,
         vector_rows.clear_links, vector_rows.ENTRIES,
@@ -87,7 +87,7 @@ INDEXES = (
         "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), box_rows.exchange, box_rows.clear,
         box_rows.ENTRIES,
     ),
-    Index("links", attrgetter("id"), fact_rows.exchange),
-    Index("groups", attrgetter("status", "content"), group_rows.exchange),
+    Index("links", attrgetter("id"), fact_rows.unlink_deleted),
+    Index("groups", attrgetter("status", "content"), fact_rows.leave_groups),
 )  # fmt: skip
 """Everything derived from memories at once: indexes, links of facts, and groups of consolidated facts."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ..errors import MemoryNotFoundError, NoteError
 from ..models import NewMemory
-from . import collection_rows, rows
-from .collection_rows import OF_OTHERS
+from . import overview, rows
+from .overview import OF_OTHERS
 from .snapshot import Snapshot, Transaction
 
 _NOTES = """
@@ -230,4 +230,4 @@ def files(snapshot: Snapshot) -> tuple[FileState, ...]:
 
 def _has_orphans(snapshot: Snapshot) -> bool:
     (parts,) = snapshot.row("SELECT count(*) FROM note_chunks")
-    return int(parts) != collection_rows.totals(snapshot)["note"]
+    return int(parts) != overview.totals(snapshot)["note"]

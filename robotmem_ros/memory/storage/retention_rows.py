@@ -40,8 +40,8 @@ from ..conditions.decay import IS_UNFADING
 from ..config.budgets import Budget, Measure
 from ..models import Kind
 from . import lived_days, rows
-from .collection_rows import OF_OTHERS
 from .disk import pages_limit
+from .overview import OF_OTHERS
 from .snapshot import Snapshot, Transaction
 
 _AGE_PROTECTED = 2

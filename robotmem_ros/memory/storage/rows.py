@@ -14,10 +14,10 @@ from ..conditions.decay import Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import fact_rows, group_rows, indexed_row, indexing, lived_days, revisions, text_rows
-from .collection_rows import OF_OTHERS
+from . import fact_rows, indexed_row, indexing, lived_days, revisions, text_rows
 from .fact_rows import encoded_terms
 from .indexed_row import IndexedRow
+from .overview import OF_OTHERS
 from .snapshot import Snapshot, Transaction, json_array
 
 # Few contexts have the name, and to look for it is quicker than to read JSON, which a damaged row may lack.
@@ -238,7 +238,7 @@ def update(transaction: Transaction, memory_id: int, columns: Mapping[str, objec
     `received_at` only grows. Return whether facts that the memory had superseded became active again: it represents
     them only while its text stays the same. To be called in a transaction.
     """
-    represented = group_rows.represented(transaction, memory_id, columns)
+    represented = fact_rows.represented(transaction, memory_id, columns)
     write(transaction, memory_id, columns, revisions.SET_REVISION)
     if columns.keys() & {"observed_at", "received_at"}:
         lived_days.renew(transaction, memory_id)

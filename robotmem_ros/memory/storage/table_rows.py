@@ -21,8 +21,8 @@ from ..conditions.condition import ABSENT, value_at
 from ..context_path import split
 from ..errors import StorageError
 from ..models import Kind
-from . import collection_rows, revisions, vector_rows
-from .overview import overview
+from . import revisions, vector_rows
+from .overview import count_memories, overview
 from .snapshot import Snapshot, Transaction, json_array
 
 Ids = npt.NDArray[np.int64]
@@ -95,7 +95,7 @@ def place(snapshot: Snapshot) -> Place:
 
 def _place(snapshot: Snapshot) -> Place:
     summary, revision = overview(snapshot), snapshot.read_once(revisions.latest)
-    memories = collection_rows.count(snapshot)
+    memories = count_memories(snapshot)
     epoch = revisions.epoch_of(snapshot, revision)
     return Place(revision, epoch, memories, summary.model, vector_rows.newest(snapshot), summary.vectors)
 

@@ -1,4 +1,4 @@
-"""Write vectors to their tables and read them back."""
+"""Write vectors to their tables and read them back, and know of which model they are."""
 
 from __future__ import annotations
 
@@ -203,3 +203,38 @@ def dimension(snapshot: Snapshot) -> int:
     """Return the length of the newest vector; 0 if there is none."""
     row = snapshot.row("SELECT embedding FROM vectors WHERE length(embedding) > 0 ORDER BY id DESC LIMIT 1")
     return codec.dimension(row[0]) if row else 0
+
+
+_MODEL = "embedding_model"
+_PIECE = 4096
+"""Vectors of an earlier model that are deleted at once."""
+
+
+def model(snapshot: Snapshot) -> str | None:
+    """Return the model of the vectors; None if there never was a vector."""
+    row = snapshot.row("SELECT value FROM settings WHERE name = ?", (_MODEL,))
+    return str(row[0]) if row else None
+
+
+def adopt_model(transaction: Transaction, name: str) -> bool:
+    """Note the model that the vectors shall be of; return whether its vectors may be made, else adopt it again.
+
+    Vectors of two models cannot be compared: those of another one are deleted before, piece by piece.
+    """
+    before = model(transaction)
+    if before == name:
+        return True
+    if before is not None and delete_some(transaction, _PIECE):
+        return False
+    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_MODEL, name))
+    return True
+
+
+def add_vector(transaction: Transaction, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
+    """Store the float32 vector of a new memory, if the vectors of the database are of this model, or may become so."""
+    # The first vector may come before maintenance has noted the model.
+    if model(transaction) is None:
+        adopt_model(transaction, of)
+    if model(transaction) == of:
+        (code,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
+        store(transaction, [(memory_id, text, code)])

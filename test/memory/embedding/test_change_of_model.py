@@ -19,7 +19,7 @@ from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
 from robotmem_ros.memory.embedding.backfill import Backfill
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.storage import Database, codec, model_rows, rows, vector_rows
+from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.overview import overview
 from robotmem_ros.replay import load_config
 
@@ -236,7 +236,7 @@ class Changes(RuleBasedStateMachine):
             while self.backfill.update():
                 pass
             with self.database.snapshot() as snapshot:
-                assert model_rows.model(snapshot) == self.embedder.name
+                assert vector_rows.model(snapshot) == self.embedder.name
                 assert not vector_rows.lacking(snapshot)
 
     @rule()

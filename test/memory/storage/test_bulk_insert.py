@@ -12,7 +12,7 @@ import pytest
 
 from robotmem_ros.memory import Kind, Parameters, StorageError, Stored
 from robotmem_ros.memory.models import ImportKey, NewMemory, Recording
-from robotmem_ros.memory.storage import Database, collection_rows, imports
+from robotmem_ros.memory.storage import Database, imports, overview
 from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.consistency import check
@@ -87,7 +87,7 @@ def test_a_memory_that_was_cancelled_is_not_stored(database: Database) -> None:
 
 def test_other_jobs_see_what_was_given_before_them_and_nothing_later(database: Database) -> None:
     def count(transaction: Transaction) -> int:
-        return collection_rows.totals(transaction)["perception"]
+        return overview.totals(transaction)["perception"]
 
     with held(database):
         database.insert(MUG)

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from robotmem_ros.memory import Parameters, RobotMemory, StorageError
 from robotmem_ros.memory.conditions.attributes import Ids
 from robotmem_ros.memory.models import Pose
-from robotmem_ros.memory.storage import Database, codec, model_rows, revisions, rows, table_rows, tag_rows, vector_rows
+from robotmem_ros.memory.storage import Database, codec, revisions, rows, table_rows, tag_rows, vector_rows
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.table import table, vectors
 from robotmem_ros.memory.table.table import Table
@@ -98,8 +98,8 @@ class Program:
         """Give memories that have no vector one, and memories with the text of another one its vector."""
 
         def work(transaction: Transaction) -> None:
-            if model_rows.model(transaction) is None:
-                model_rows.adopt(transaction, MODELS[0])
+            if vector_rows.model(transaction) is None:
+                vector_rows.adopt_model(transaction, MODELS[0])
             pending = vector_rows.without_vector(transaction, 0, count)
             kept = codec.encode(clustered(len(pending) + 1, seed, dim=vector_rows.dimension(transaction) or DIM))
             known = vector_rows.known_texts(transaction, (text for _, text in pending))
@@ -117,8 +117,8 @@ class Program:
         """Give all memories vectors of another model, of another length."""
 
         def work(transaction: Transaction) -> None:
-            name = MODELS[model_rows.model(transaction) == MODELS[0]]
-            while not model_rows.adopt(transaction, name):
+            name = MODELS[vector_rows.model(transaction) == MODELS[0]]
+            while not vector_rows.adopt_model(transaction, name):
                 pass
             pending = vector_rows.without_vector(transaction, 0, 10_000)
             kept = codec.encode(clustered(len(pending) + 1, seed, dim=DIM + 8 * (name == MODELS[1])))

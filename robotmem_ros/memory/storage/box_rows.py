@@ -19,12 +19,6 @@ _UNUSED_SPACES = """
         SELECT m.frame_id, m.map_id FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
     )
 """
-ENTRIES = """
-    SELECT r.id, s.frame_id, s.map_id, m.x BETWEEN x0 AND x1 AND m.y BETWEEN y0 AND y1 AND m.z BETWEEN z0 AND z1
-    FROM objects_rtree AS r LEFT JOIN memories AS m ON m.id = r.id
-    LEFT JOIN spaces AS s ON s.id BETWEEN r.space0 AND r.space1 WHERE r.id {ids}
-"""
-"""The boxes of objects, see `indexing.Index`; a box stays while its object is in it."""
 
 
 def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:

@@ -1,30 +1,28 @@
-"""Look for damage in the file, and for entries of indexes that are not what their memories say; reads only.
-
-The entries of a sample of memories are compared with those that the same memories get in an empty database beside it.
-"""
+"""Look for damage in the file, and for what does not follow from its memories: vectors, boxes, counts; reads only."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from ..clocks import DAY, nanoseconds
-from . import indexed_row, vector_rows
-from .connection import IN_MEMORY, connect
-from .indexing import INDEXES, exchange
-from .migrations import migrate
-from .snapshot import Snapshot, Transaction, json_array
+from . import vector_rows
+from .snapshot import Snapshot, json_array
 
 _MOST = 5
 """Problems of one kind that are told."""
-_LARGE = ("perception_metadata", "perception_data")
-"""Columns on which no index depends."""
-_IN_SAMPLE = "IN (SELECT value FROM json_each(?))"
-_STRAY = "NOT IN (SELECT id FROM memories)"
-_COUNTS = (("boxes", "count(*) FROM objects_rtree", "count(*) FROM objects"),)
-"""Names of indexes, and what is counted in each and in the table from which it follows."""
+_DIGESTS = """
+    SELECT m.type, m.human_summary, m.content, v.digest FROM json_each(?) AS j
+    CROSS JOIN memories_vec AS l ON l.memory_id = j.value CROSS JOIN memories AS m ON m.id = l.memory_id
+    CROSS JOIN vectors AS v ON v.id = l.vector_id
+"""
+_BOXES = """
+    SELECT (SELECT count(*) FROM objects), (SELECT count(*) FROM objects_rtree), (
+        SELECT count(*) FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
+        JOIN spaces AS s ON (s.frame_id, s.map_id) = (m.frame_id, m.map_id)
+        JOIN objects_rtree AS r ON r.id = m.id AND s.id BETWEEN r.space0 AND r.space1
+        AND m.x BETWEEN r.x0 AND r.x1 AND m.y BETWEEN r.y0 AND r.y1 AND m.z BETWEEN r.z0 AND r.z1
+    )
+"""
 _WRONG_COUNTS = """
     WITH actual AS (
         SELECT collection, sum(status = 'active' AND type = 'fact') AS facts,
@@ -67,58 +65,27 @@ def sample(snapshot: Snapshot, n: int) -> tuple[list[int], int]:
 
 
 def out_of_step(snapshot: Snapshot, ids: Sequence[int]) -> list[str]:
-    """Return which indexes differ from memories, by their entries for some memories and by all counts."""
-    rows = indexed_row.read(snapshot, ids)
-    problems = []
-    with _scratch() as scratch:
-        _copy(snapshot, scratch, "memories", "id", ids)
-        texts = (vector_rows.embedded_text(row.type, row.human_summary, row.content) for row in rows.values())
-        _copy(snapshot, scratch, "vectors", "digest", {vector_rows.text_digest(text) for text in texts})
-        exchange(scratch, {}, rows)
-        for index in INDEXES:
-            if index.entries:
-                there, expected = (_entries(file, index.entries, ids) for file in (snapshot, scratch))
-                wrong = sum(there.get(memory_id) != expected.get(memory_id) for memory_id in {*there, *expected})
-                strays = len(snapshot.rows(index.entries.format(ids=_STRAY)))
-                if wrong:
-                    problems.append(f"{index.name}: {wrong:,} of {len(rows):,} memories have other entries")
-                if strays:
-                    problems.append(f"{index.name}: {strays:,} entries are of memories that are not there")
-    return [*problems, *_wrong_counts(snapshot)]
+    """Return what does not follow from memories: vectors of some of them, all boxes and all counts."""
+    return [*_wrong_vectors(snapshot, ids), *_wrong_boxes(snapshot), *_wrong_counts(snapshot)]
+
+
+def _wrong_vectors(snapshot: Snapshot, ids: Sequence[int]) -> Iterator[str]:
+    rows = snapshot.rows(_DIGESTS, (json_array(ids),))
+    digests = (vector_rows.text_digest(vector_rows.embedded_text(*texts)) for *texts, _ in rows)
+    if wrong := sum(digest != row[-1] for digest, row in zip(digests, rows, strict=True)):
+        yield f"vectors: {wrong:,} of {len(rows):,} memories have that of another text"
+
+
+def _wrong_boxes(snapshot: Snapshot) -> Iterator[str]:
+    objects, boxes, inside = snapshot.row(_BOXES)
+    if not objects == boxes == inside:
+        yield f"boxes: of {objects:,} objects {inside:,} lie in theirs, and there are {boxes:,}"
 
 
 def _wrong_counts(snapshot: Snapshot) -> Iterator[str]:
-    for name, entries, rows in _COUNTS:
-        (there,), (expected,) = snapshot.row(f"SELECT {entries}"), snapshot.row(f"SELECT {rows}")
-        if there != expected:
-            yield f"{name}: there are {there:,} entries for {expected:,} rows"
     names = [name for (name,) in snapshot.rows(_WRONG_COUNTS)]
     if names:
         yield f"counts: those of {', '.join(map(repr, names[:_MOST]))} are wrong"
-
-
-@contextmanager
-def _scratch() -> Iterator[Transaction]:
-    path = Path(IN_MEMORY)
-    with closing(connect(path, busy_timeout=0.0, synchronous="normal", read_only=False)) as connection:
-        migrate(connection, path)
-        connection.execute("PRAGMA foreign_keys = OFF")
-        connection.execute("BEGIN")
-        yield Transaction(connection)
-
-
-def _copy(snapshot: Snapshot, scratch: Transaction, table: str, column: str, values: Iterable[int]) -> None:
-    names = [name for _, name, *_ in snapshot.rows(f"PRAGMA table_info({table})") if name not in _LARGE]
-    columns = ", ".join(names)
-    rows = snapshot.rows(f"SELECT {columns} FROM {table} WHERE {column} {_IN_SAMPLE}", (json_array(values),))
-    scratch.insert(f"{table} ({columns})", f"({', '.join('?' * len(names))})", rows)
-
-
-def _entries(file: Snapshot, entries: str, ids: Sequence[int]) -> dict[int, list[str]]:
-    by_memory = defaultdict(list)
-    for memory_id, *entry in file.rows(entries.format(ids=_IN_SAMPLE), (json_array(ids),)):
-        by_memory[memory_id].append(repr(entry))  # 1, 1.0 and true are equal in Python
-    return {memory_id: sorted(of_memory) for memory_id, of_memory in by_memory.items()}
 
 
 def lacking_since(snapshot: Snapshot) -> int | None:

@@ -29,9 +29,6 @@ class Index(NamedTuple):
     """Replaces the entries of old rows by those of new rows."""
     clear: Callable[[Transaction], None] | None = None
     """Empties the index; None if it is never rebuilt."""
-    entries: str = ""
-    """Query of its entries, the memory first, of which `{ids}` is the condition; the same in each file with the same
-    memories. Empty if they do not follow from memories alone, or if there is a number for many memories."""
 
 
 def unindex(transaction: Transaction, memory_ids: Iterable[int]) -> None:
@@ -81,11 +78,10 @@ INDEXES = (
     Index("counts", attrgetter("type", "collection", "status"), overview.exchange_counts, overview.clear_counts),
     Index(
         "vectors", attrgetter("type", "collection", "status", "content", "human_summary"), vector_rows.exchange,
-        vector_rows.clear_links, vector_rows.ENTRIES,
+        vector_rows.clear_links,
     ),
     Index(
         "boxes", attrgetter("is_object", "frame_id", "map_id", "x", "y", "z"), box_rows.exchange, box_rows.clear,
-        box_rows.ENTRIES,
     ),
     Index("links", attrgetter("id"), fact_rows.unlink_deleted),
     Index("groups", attrgetter("status", "content"), fact_rows.leave_groups),

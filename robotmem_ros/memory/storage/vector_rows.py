@@ -21,10 +21,6 @@ UNREAD = b""
 """Vector of a text that the model does not read: such a memory lacks none, and no search by meaning finds it."""
 _TEXT = "SELECT type, human_summary, content, collection FROM memories WHERE id = ? AND status = 'active'"
 _VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
-ENTRIES = """
-    SELECT v.memory_id, t.digest FROM memories_vec AS v JOIN vectors AS t ON t.id = v.vector_id WHERE v.memory_id {ids}
-"""
-"""The vectors of memories, see `indexing.Index`."""
 _BY_COLLECTION = """
     SELECT collection, count(*) FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1
 """

@@ -7,6 +7,7 @@ that got the vector of another one.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -49,6 +50,8 @@ _IN_PIECE = 1 << 14
 """Vectors in a piece of more."""
 _SPARE = 4096
 """Rows, or vectors, without use beside as many that are in use, from which on they are thrown away."""
+_LATE_KEPT = 3600.0
+"""Seconds after which a column that nobody asked for any more is dropped, at the next change."""
 _NONE = np.empty(0, np.int64)
 
 
@@ -83,6 +86,8 @@ class Table:
     """Rows with a vector."""
     late: dict[str, Column] = field(default_factory=dict)
     """Columns that were asked for, see `table_rows.values`."""
+    asked: dict[str, float] = field(default_factory=dict)
+    """When each of them was asked for last, by the monotonic clock."""
     vectors_error: StorageError | VectorsUnreadError | None = None
     """Why the vectors are not all there; None if they are."""
     derived: dict[object, Any] = field(default_factory=dict)
@@ -275,7 +280,7 @@ class Table:
             late={
                 name: column.put(rows, table_rows.values(snapshot, name, piece.ids), size, shared=shared)
                 for name, column in [*self.late.items()]
-                if name != table_rows.COUNTED
+                if time.monotonic() - self.asked.get(name, 0.0) < _LATE_KEPT
             },
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import TypeVar
@@ -108,6 +109,7 @@ class View:
     def late(self, name: str) -> Column:
         """Return a field that few queries ask for, or with a dot at its beginning the values at a path of contexts."""
         held = self._counted if name == table_rows.COUNTED else self.table.late
+        self.table.asked[name] = time.monotonic()
         if name not in held:
             values = np.full(len(self.ids), ABSENT, object)
             rows = np.flatnonzero(self.table.present.all)

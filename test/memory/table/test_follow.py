@@ -375,6 +375,19 @@ def test_what_was_asked_for_once_follows_too(tmp_path: Path) -> None:
             assert view.late(".task.success").one_of([True]).tolist() == [False, True, True, False]
 
 
+def test_a_column_that_nobody_asked_for_during_an_hour_is_dropped(tmp_path: Path) -> None:
+    with opened(tmp_path / "memory.db") as (memory, tables):
+        memory.save_perception("mug 1", context={"task": {"success": True}})
+        with tables.reading() as view:
+            for name in (".task.success", "label"):
+                view.late(name)
+            view.table.asked[".task.success"] -= 3600.0
+        memory.save_perception("mug 2", context={"task": {"success": False}})
+        with tables.reading() as view:
+            assert view.table.late.keys() == {"label"}
+            assert [view.late(".task.success").value(row) for row in range(2)] == [True, False]
+
+
 def test_a_change_that_breaks_off_half_way_is_made_whole_by_the_next_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,8 @@ _REPORTED, _WINDOWS = 28, 100
 
 def rows(days: int, seed: int) -> Iterator[tuple[str, ...]]:
     """Yield a row every four weeks and at the end: what is kept, what a message costs, and what a window takes."""
-    dice, settings = random.Random(f"windows {seed}"), Settings()
+    # Sees farther than in the weeks, so that a year has a million detections.
+    dice, settings = random.Random(f"windows {seed}"), Settings(reach=5.2)
     count = messages = 0
     with tempfile.TemporaryDirectory(prefix="robotmem-week-") as folder:
         answers = MemoryAnswers(settings, Path(folder) / "memory.db")

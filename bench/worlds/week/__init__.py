@@ -29,6 +29,7 @@ __all__ = [
     "Stay",
     "World",
     "make_week",
+    "stream",
 ]
 
 

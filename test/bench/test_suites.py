@@ -114,7 +114,7 @@ def test_notes_are_read_and_questions_find_them() -> None:
 
 @pytest.mark.rare
 def test_days_are_lived_within_a_budget_and_reported(tmp_path: Path) -> None:
-    lived = bench("year", "--days", "2", "--megabytes", "1", "--no-reference", "--results", str(tmp_path))
+    lived = bench("year", "--days", "3", "--megabytes", "1", "--no-reference", "--results", str(tmp_path))
     assert lived.returncode == 0, lived.stderr
     (report,) = tmp_path.glob("*.md")
     assert report.read_text().startswith("# A simulated year within 1 MB\n")

@@ -21,7 +21,7 @@ from ..new_file import new_file
 from ..validation import expanded_path
 from ..yaml_file import yaml_text
 from .embedder import Embedder
-from .profile import OWN_PROFILES, Curve, Profile, Role, profile_of, unit
+from .profile import OWN_PROFILES, Curve, Profile, profile_of, unit
 
 MAX_TEXTS = 2000
 MIN_TEXTS = 100
@@ -48,30 +48,25 @@ def calibrate(embedder: Embedder, texts: Sequence[str]) -> Profile:
     if len(read) < MIN_TEXTS:
         msg = f"{len(read)} different texts are read by {embedder.name!r}; at least {MIN_TEXTS} are needed"
         raise CalibrationError(msg)
-    passage = _measured(embedder, known.passage, read)
-    query = passage if known.query.prefix == known.passage.prefix else _measured(embedder, known.query, read)
-    vectors = passage.centred(embedder.embed_batch([passage.prefix + text for text in read]), read)
+    given = unit(embedder.embed_batch([known.passage_prefix + text for text in read]))
+    mean = given.mean(axis=0)
+    centred = replace(known, mean=mean if float(np.linalg.norm(mean)) >= _CONE else None, latin_mean=None)
+    vectors = centred.centred(given, read)
     cosines = (vectors @ vectors.T)[np.triu_indices(len(read), 1)]
-    stretch, mean = UNRELATED_SPREAD / float(cosines.std()), float(cosines.mean())
+    stretch, middle = UNRELATED_SPREAD / float(cosines.std()), float(cosines.mean())
     reference = Profile()
     slope = reference.curve.cosine * stretch
     curve = Curve(
         cosine=slope,
         share=reference.curve.share,
-        bias=reference.curve.bias + reference.curve.cosine * UNRELATED_MEAN - slope * mean,
+        bias=reference.curve.bias + reference.curve.cosine * UNRELATED_MEAN - slope * middle,
         unknown_discount=reference.curve.unknown_discount / stretch,
     )
     by_spread = 1.0 - (1.0 - reference.similar_cosine) / stretch
     similar = min(max(by_spread, reference.similar_cosine), _MAX_SIMILAR)  # a wrong link is worse than none
     return replace(
-        known, query=query, passage=passage, dimension=vectors.shape[1], curve=curve, similar_cosine=similar,
-        min_relevance=reference.min_relevance,
-    )  # fmt: skip
-
-
-def _measured(embedder: Embedder, role: Role, texts: Sequence[str]) -> Role:
-    mean = unit(embedder.embed_batch([role.prefix + text for text in texts])).mean(axis=0)
-    return Role(role.prefix, mean if float(np.linalg.norm(mean)) >= _CONE else None)
+        centred, dimension=vectors.shape[1], curve=curve, similar_cosine=similar, min_relevance=reference.min_relevance
+    )
 
 
 def save(profile: Profile, model: str) -> str:
@@ -92,17 +87,11 @@ def save(profile: Profile, model: str) -> str:
 
 
 def _content(profile: Profile) -> dict[str, Any]:
-    roles = {
-        name: {
-            **({"prefix": role.prefix.strip()} if role.prefix else {}),
-            **({"mean": " ".join(f"{number:.5f}" for number in role.mean)} if role.mean is not None else {}),
-        }
-        for name, role in (("query", profile.query), ("passage", profile.passage))
-    }
     return {
         **{name: [*values] for name in ("languages", "scripts") if (values := getattr(profile, name))},
         "dimension": profile.dimension,
-        **roles,
+        **{name: prefix.strip() for name in ("query_prefix", "passage_prefix") if (prefix := getattr(profile, name))},
+        **({} if profile.mean is None else {"mean": " ".join(f"{number:.5f}" for number in profile.mean)}),
         "curve": {name: round(value, 4) for name, value in vars(profile.curve).items()},
         "similar_cosine": round(profile.similar_cosine, 4),
         "min_relevance": profile.min_relevance,

@@ -22,7 +22,7 @@ from ..storage.overview import overview
 from ..storage.snapshot import Snapshot
 from ..threads import Calls, Condition, Event
 from .cooldown import Cooldown
-from .profile import Profile, Role, profile_of
+from .profile import Profile, profile_of
 
 NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
 QUERY_TIMEOUT = 2.0
@@ -34,9 +34,9 @@ MODEL_THREAD = "robotmem-model"
 _CACHE_SIZE = 4096
 _PATIENCE = 2.0
 """Seconds that closing waits for a model that is being loaded, and for calls."""
-_RoleOf = Callable[[Profile], Role]
-_AS_QUERY: _RoleOf = attrgetter("query")
-_AS_PASSAGE: _RoleOf = attrgetter("passage")
+_PrefixOf = Callable[[Profile], str]
+_AS_QUERY: _PrefixOf = attrgetter("query_prefix")
+_AS_PASSAGE: _PrefixOf = attrgetter("passage_prefix")
 _LOG = logging.getLogger(__name__)
 
 
@@ -138,7 +138,7 @@ class BackgroundEmbedder:
         """Notified when calls have ended, which may begin a pause, and when the embedder is closed."""
         self._calls = Calls(self._condition)
         self._is_closed = self._has_warned = False
-        self._cache: OrderedDict[tuple[Role, str], Vector] = OrderedDict()
+        self._cache: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=MODEL_THREAD, daemon=True)
         self._thread.start()
@@ -261,48 +261,48 @@ class BackgroundEmbedder:
             else:
                 self._model = model
 
-    def _start(self, role_of: _RoleOf, text: str, threads: Executor) -> Future[Vector]:
-        if not self._is_at_hand(role_of, text):
+    def _start(self, prefix_of: _PrefixOf, text: str, threads: Executor) -> Future[Vector]:
+        if not self._is_at_hand(prefix_of, text):
             with suppress(RuntimeError):  # the memory may be closed, which the database knows
-                return threads.submit(self._embed_one, role_of, text)
+                return threads.submit(self._embed_one, prefix_of, text)
         embedding: Future[Vector] = Future()
         try:
-            embedding.set_result(self._embed_one(role_of, text))
+            embedding.set_result(self._embed_one(prefix_of, text))
         except Exception as error:
             embedding.set_exception(error)
         return embedding
 
-    def _is_at_hand(self, role_of: _RoleOf, text: str) -> bool:
+    def _is_at_hand(self, prefix_of: _PrefixOf, text: str) -> bool:
         # Whether nothing need be computed: the vector is remembered, or there will be none.
         profile = self.profile
         if self.is_settled and not (self.available and profile.reads(text)):
             return True
-        return self._recollect(role_of(profile), text) is not None
+        return self._recollect(prefix_of(profile) + text) is not None
 
-    def _embed_one(self, role_of: _RoleOf, text: str) -> Vector:
-        (vector,) = self._embed(role_of, [text], lambda model, inputs: [model.embed_one(inputs[0])])
+    def _embed_one(self, prefix_of: _PrefixOf, text: str) -> Vector:
+        (vector,) = self._embed(prefix_of, [text], lambda model, inputs: [model.embed_one(inputs[0])])
         return vector
 
     def _embed(
         self,
-        role_of: _RoleOf,
+        prefix_of: _PrefixOf,
         texts: Sequence[str],
         embed: Callable[[Embedder, list[str]], npt.ArrayLike | list[Vector]],
     ) -> list[Vector]:
         self._wait_for_load()  # whose profile it is depends on which model of a chain can be loaded
         profile = self.profile
-        role = role_of(profile)
-        vectors = {text: vector for text in texts if (vector := self._recollect(role, text)) is not None}
+        prefix = prefix_of(profile)
+        vectors = {text: vector for text in texts if (vector := self._recollect(prefix + text)) is not None}
         if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
             with self._in_use() as model:
                 if not all(map(profile.reads, new)):
                     raise UnreadTextError(model.name)
-                rows = usable_vectors(embed(model, [role.prefix + text for text in new]), len(new), model.dim)
-                if role.mean is not None and role.mean.shape != rows.shape[1:]:
-                    raise UnusableVectorError(f"vectors of {rows.shape[1]} numbers instead of {len(role.mean)}")
-                new_vectors = dict(zip(new, role.centred(rows, new), strict=True))
+                rows = usable_vectors(embed(model, [prefix + text for text in new]), len(new), model.dim)
+                if profile.mean is not None and profile.mean.shape != rows.shape[1:]:
+                    raise UnusableVectorError(f"vectors of {rows.shape[1]} numbers instead of {len(profile.mean)}")
+                new_vectors = dict(zip(new, profile.centred(rows, new), strict=True))
             self._cooldown.succeed()
-            self._remember(role, new_vectors)
+            self._remember({prefix + text: vector for text, vector in new_vectors.items()})
             vectors |= new_vectors
         return [vectors[text] for text in texts]
 
@@ -335,15 +335,16 @@ class BackgroundEmbedder:
             self._has_warned = True
             _LOG.warning("recall finds words only: %s", self.why_not)
 
-    def _recollect(self, role: Role, text: str) -> Vector | None:
+    def _recollect(self, text: str) -> Vector | None:
+        # Of a text as the model gets it, with its prefix.
         with self._lock:
-            if (role, text) in self._cache:
-                self._cache.move_to_end((role, text))
-            return self._cache.get((role, text))
+            if text in self._cache:
+                self._cache.move_to_end(text)
+            return self._cache.get(text)
 
-    def _remember(self, role: Role, vectors: dict[str, Vector]) -> None:
+    def _remember(self, vectors: dict[str, Vector]) -> None:
         with self._lock:
-            self._cache.update({(role, text): vector for text, vector in vectors.items()})
+            self._cache.update(vectors)
             while len(self._cache) > _CACHE_SIZE:
                 self._cache.popitem(last=False)
 

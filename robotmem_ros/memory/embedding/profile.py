@@ -76,36 +76,6 @@ def unit(vectors: Vectors) -> Vectors:
     return rows
 
 
-@dataclass(frozen=True, eq=False)
-class Role:
-    """How a model embeds a text in a role: as a query, or as a passage that a query may find.
-
-    A model that makes no difference has one role for both.
-    """
-
-    prefix: str = ""
-    """What stands before each text, with the space behind it."""
-    mean: Vector | None = None
-    """Mean of the vectors of many texts, of shape (dimension,), which is subtracted from each; None if that is zero."""
-    latin_mean: Vector | None = None
-    """Mean of those in Latin script, if it is another one: `mean` is that of all other texts then."""
-
-    def centred(self, vectors: Vectors, texts: Sequence[str]) -> Vectors:
-        """Return what the model gave for texts, of shape (n, dimension), less the mean, as vectors are compared.
-
-        The vectors of some models lie in a narrow cone: all their cosines are nearly 1, until what all texts have in
-        common is taken from them. Those of one script have more in common, so that without means of their own texts
-        in another language would be the farthest, whatever they say.
-        """
-        if self.mean is None:
-            return vectors
-        means = [self.mean if self.latin_mean is None or not is_latin(text) else self.latin_mean for text in texts]
-        return unit(unit(vectors) - np.stack(means)) if means else vectors
-
-
-_PLAIN = Role()
-
-
 @dataclass(frozen=True)
 class Profile:
     """All that depends on an embedding model."""
@@ -130,9 +100,14 @@ class Profile:
     """Number of tokens of a text that it reads; 0 if unknown."""
     pooling: str = "mean"
     """`mean` of the vectors of all tokens, or `cls`, that of the first one."""
-    query: Role = _PLAIN
-    passage: Role = _PLAIN
-    """The role of a text that a query may find."""
+    query_prefix: str = ""
+    """What stands before each query, with the space behind it."""
+    passage_prefix: str = ""
+    """What stands before each text that a query may find."""
+    mean: Vector | None = field(default=None, compare=False)
+    """What the vectors of all texts have in common, of shape (dimension,), which is subtracted; None if nothing is."""
+    latin_mean: Vector | None = field(default=None, compare=False)
+    """That of texts in Latin script, if it is another one: `mean` is that of all other texts then."""
     recipe: Recipe | None = field(default=None, compare=False)
 
     def reads(self, text: str) -> bool:
@@ -141,6 +116,18 @@ class Profile:
         Any two texts that a model cannot read are nearly the same to it, so that a cosine with one means nothing.
         """
         return "latin" not in self.scripts or is_latin(text)
+
+    def centred(self, vectors: Vectors, texts: Sequence[str]) -> Vectors:
+        """Return what the model gave for texts, of shape (n, dimension), less the mean, as vectors are compared.
+
+        The vectors of some models lie in a narrow cone: all their cosines are nearly 1, until what all texts have in
+        common is taken from them. Those of one script have more in common, so that texts in another language would be
+        far, whatever they say. Queries and passages lose the same: what is common to queries alone moves no passage.
+        """
+        if self.mean is None:
+            return vectors
+        means = [self.mean if self.latin_mean is None or not is_latin(text) else self.latin_mean for text in texts]
+        return unit(unit(vectors) - np.stack(means)) if means else vectors
 
 
 @cache
@@ -178,11 +165,9 @@ def read_profile(file: Path) -> Profile:
     """
     entries = read_yaml("profile", file).parts(frozenset(_READERS))
     profile = Profile(file.stem, **{name: _READERS[name](entry) for name, entry in entries.items()})
-    for name, role in (("query", profile.query), ("passage", profile.passage)):
-        for kind in _MEANS:
-            mean = getattr(role, kind)
-            if mean is not None and mean.shape != (profile.dimension,):
-                raise entries[name].parts()[kind].wrong(f"must be {profile.dimension} numbers, as the dimension says")
+    for name in _MEANS:
+        if name in entries and getattr(profile, name).shape != (profile.dimension,):
+            raise entries[name].wrong(f"must be {profile.dimension} numbers, as the dimension says")
     return profile
 
 
@@ -197,10 +182,8 @@ def _names(entry: Entry) -> tuple[str, ...]:
     return tuple(element.text() for element in entry.elements())
 
 
-def _role(entry: Entry) -> Role:
-    parts = entry.parts(frozenset({"prefix", *_MEANS}))
-    prefix = f"{parts['prefix'].text()} " if "prefix" in parts else ""
-    return Role(prefix, **{name: _mean(parts[name]) for name in _MEANS if name in parts})
+def _prefix(entry: Entry) -> str:
+    return f"{entry.text()} "
 
 
 def _mean(entry: Entry) -> Vector:
@@ -239,8 +222,10 @@ _READERS: Mapping[str, Callable[[Entry], Any]] = {
     "dimension": lambda entry: int(entry.number(1, _MAX_DIMENSION)),
     "max_tokens": lambda entry: int(entry.number(1, _MAX_TOKENS)),
     "pooling": _pooling,
-    "query": _role,
-    "passage": _role,
+    "query_prefix": _prefix,
+    "passage_prefix": _prefix,
+    "mean": _mean,
+    "latin_mean": _mean,
     "curve": _curve,
     "similar_cosine": lambda entry: entry.number(0.0, 1.0),
     "min_relevance": lambda entry: entry.number(0.0, 1.0),

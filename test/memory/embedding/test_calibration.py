@@ -38,7 +38,7 @@ class NarrowCone(WordVectors):
 
 def relevance_of_chance(model: WordVectors, profile: Profile) -> float:
     """Return how relevant texts are to each other that have nothing to do with each other."""
-    vectors = profile.passage.centred(model.embed_batch(TEXTS), TEXTS)
+    vectors = profile.centred(model.embed_batch(TEXTS), TEXTS)
     cosine = float((vectors @ vectors.T)[np.triu_indices(len(TEXTS), 1)].mean())
     return 1 / (1 + math.exp(-(profile.curve.cosine * cosine + profile.curve.bias)))
 
@@ -46,8 +46,7 @@ def relevance_of_chance(model: WordVectors, profile: Profile) -> float:
 def test_what_all_vectors_have_in_common_is_taken_from_them_and_chance_is_as_relevant_as_by_the_default() -> None:
     model = NarrowCone(name="narrow")
     measured = calibrate(model, TEXTS)
-    assert measured.passage.mean is not None
-    assert measured.query is measured.passage
+    assert measured.mean is not None
     assert measured.dimension == model.dim
     curve = Profile().curve
     expected = 1 / (1 + math.exp(-(curve.cosine * calibration.UNRELATED_MEAN + curve.bias)))
@@ -63,7 +62,7 @@ def test_vectors_in_all_directions_keep_their_mean() -> None:
         def embed_batch(self, texts: Sequence[str]) -> Vectors:
             return rng.standard_normal((len(texts), self.dim)).astype(np.float32)
 
-    assert calibrate(Random(), TEXTS).passage.mean is None
+    assert calibrate(Random(), TEXTS).mean is None
 
 
 def test_a_model_is_not_measured_on_texts_that_it_does_not_read() -> None:
@@ -80,10 +79,10 @@ def test_a_measured_profile_is_kept_under_a_name_of_its_own(tmp_path: Path, monk
     assert calibration.save(measured, "ollama:narrow") == name
     kept = profile_of(name)
     assert kept.curve.cosine == pytest.approx(measured.curve.cosine, abs=1e-3)
-    assert kept.passage.mean == pytest.approx(measured.passage.mean, abs=1e-4)
+    assert kept.mean == pytest.approx(measured.mean, abs=1e-4)
     (choice,) = choices(Parameters().changed(embedding_model=name))
     assert choice.name == name
-    assert profile_of("ollama:narrow").passage.mean is None
+    assert profile_of("ollama:narrow").mean is None
 
 
 def test_a_model_is_measured_and_used_by_the_command_line(

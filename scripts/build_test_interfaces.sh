@@ -1,5 +1,5 @@
 #!/bin/sh
-# Build the interface packages that only tests need (test/interfaces) where they are not installed: some 45 s once, then
+# Build the interface packages that only tests need (test/interfaces) where they are not installed: some 30 s once, then
 # nothing. They go into .build/test_interfaces/install and never into the package; scripts/env.sh puts them into a shell.
 set -eu
 robotmem_root=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,7 +20,7 @@ if [ -f "$stamp" ] && [ -z "$(find test/interfaces -type f -newer "$stamp" | hea
     exit 0
 fi
 
-echo "build: the interfaces for tests,$wanted; about 45 seconds, once"
+echo "build: the interfaces for tests,$wanted; about 30 seconds, once"
 rm -rf "$base"
 mkdir -p "$base"
 unset MAKELEVEL

@@ -36,7 +36,6 @@ ROS = [
 FLOORS = (
     {
         "argument",
-        "bounds",
         "clocks",
         "display",
         "errors",

@@ -13,8 +13,7 @@ pytest.importorskip("fastapi", reason="the web server is optional: `make test` b
 from robotmem_ros.agents.tool import json_schema
 from robotmem_ros.agents.tools import TOOLS
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.argument import arguments_of
-from robotmem_ros.memory.bounds import MAX_DETAILS, MAX_IDS, MAX_NAMES, MAX_QUERY, MAX_TAGS
+from robotmem_ros.memory.argument import MAX_DETAILS, MAX_IDS, MAX_NAMES, MAX_QUERY, MAX_TAGS, arguments_of
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.models import MemoryUpdate, NewFact
 from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest

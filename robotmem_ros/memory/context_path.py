@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from .bounds import MAX_DEPTH
+from .argument import MAX_DEPTH
 from .errors import InvalidFieldError
 from .validation import MAX_COORDINATE
 

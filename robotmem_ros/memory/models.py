@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .argument import ID, Json, argument
-from .bounds import MAX_SUMMARY, MAX_TAGS
+from .argument import ID, MAX_SUMMARY, MAX_TAGS, Json, argument
 from .clocks import utc
 from .display import json_values, place_text, time_text
 from .errors import MALFORMED, StorageError, shown

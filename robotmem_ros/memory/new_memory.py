@@ -7,8 +7,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from . import validation
-from .argument import read_times
-from .bounds import MAX_CONTEXT, MAX_NAME, MAX_SUMMARY, MAX_TAGS
+from .argument import MAX_CONTEXT, MAX_NAME, MAX_SUMMARY, MAX_TAGS, read_times
 from .config.parameters import Parameters
 from .errors import InvalidFieldError, did_you_mean
 from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType, Pose

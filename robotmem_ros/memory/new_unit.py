@@ -16,7 +16,7 @@ from typing import Any
 
 from . import validation
 from .areas import checked_area
-from .bounds import MAX_CONTEXT, MAX_NAME, MAX_SUMMARY, MAX_TAGS
+from .argument import MAX_CONTEXT, MAX_NAME, MAX_SUMMARY, MAX_TAGS
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .geometry import Covariance, checked_covariance

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .bounds import MAX_DEPTH, MAX_IDS, MAX_NAME, MAX_NAMES, MAX_QUERY
+from .argument import MAX_DEPTH, MAX_IDS, MAX_NAME, MAX_NAMES, MAX_QUERY
 from .errors import InvalidFieldError, did_you_mean
 from .models import Kind, Pose
 

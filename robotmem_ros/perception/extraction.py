@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..frames import Matrix, Transform
 from ..memory import Kind, PerceptionType, Pose, validation
-from ..memory.bounds import MAX_CONTEXT
+from ..memory.argument import MAX_CONTEXT
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import ImportKey, NewMemory

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ..fleet.scope import FleetMemory
 from ..memory import RobotMemory
-from ..memory.bounds import MAX_NAME
+from ..memory.argument import MAX_NAME
 from ..memory.errors import RobotMemoryError
 from ..memory.search.request import Scope
 from ..memory.storage import revisions

@@ -11,8 +11,7 @@ from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
-from ..memory.argument import Schema, arguments_of, schema_of
-from ..memory.bounds import MAX_NAME, MAX_QUERY
+from ..memory.argument import MAX_NAME, MAX_QUERY, Schema, arguments_of, schema_of
 from ..memory.config.parameters import Parameters
 from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import CountsRequest, RecallRequest, TimelineRequest

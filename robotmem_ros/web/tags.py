@@ -9,7 +9,7 @@ from fastapi import Path as InPath
 from pydantic import Field
 
 from ..memory import RobotMemory
-from ..memory.bounds import MAX_NAME
+from ..memory.argument import MAX_NAME
 from ..memory.learning.vocabulary import Retagged
 from ..memory.storage.tag_rows import Tag
 from .memories import writable

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .. import validation
-from ..bounds import MAX_DETAILS
+from ..argument import MAX_DETAILS
 from ..conditions.decay import Decay
 from ..models import Change, Memory, PerceptionData, Sighting
 from ..storage import changes, recall_rows, rows, sighting_rows

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import NoneType
 
 from .. import validation
-from ..bounds import MAX_CONTEXT
+from ..argument import MAX_CONTEXT
 from ..conditions.attributes import Collections, Confidence, Ids, OneOf, Tags
 from ..conditions.comparison import OWN_FIELDS, Compare, filter_name
 from ..conditions.condition import ABSENT, And, Condition

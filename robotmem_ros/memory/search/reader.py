@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 from .. import validation
 from ..areas import Area
-from ..argument import Names
-from ..bounds import MAX_CONTEXT
+from ..argument import MAX_CONTEXT, Names
 from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Ids, Kinds, Window
 from ..conditions.comparison import Compare, parse_filter
 from ..conditions.condition import And, Condition

@@ -10,8 +10,7 @@ from dataclasses import KW_ONLY, MISSING, dataclass
 from enum import Enum
 from functools import partial
 
-from ..argument import BOX, FILTER, NEAR, Json, Names, Where, argument, names
-from ..bounds import MAX_IDS, MAX_QUERY
+from ..argument import BOX, FILTER, MAX_IDS, MAX_QUERY, NEAR, Json, Names, Where, argument, names
 from ..conditions.attributes import OneOf, Representatives, Tags
 from ..conditions.condition import Not
 from ..models import Kind

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, MISSING, dataclass
 
-from ..argument import ID, IDS, Json, argument
-from ..bounds import MAX_DETAILS, MAX_IDS, MAX_NAME
+from ..argument import ID, IDS, MAX_DETAILS, MAX_IDS, MAX_NAME, Json, argument
 from ..sessions.sessions import LONGEST
 from ..times import Time
 

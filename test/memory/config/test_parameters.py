@@ -9,7 +9,7 @@ from dataclasses import fields
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, Parameters, RobotMemory
-from robotmem_ros.memory.bounds import MAX_CONTEXT, MAX_SUMMARY
+from robotmem_ros.memory.argument import MAX_CONTEXT, MAX_SUMMARY
 
 from ..conftest import OpenMemory
 

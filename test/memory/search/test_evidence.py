@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
-from robotmem_ros.memory.bounds import MAX_NAMES, MAX_QUERY, MAX_TAGS
+from robotmem_ros.memory.argument import MAX_NAMES, MAX_QUERY, MAX_TAGS
 from robotmem_ros.memory.conditions.comparison import MAX_COMPARISONS, MAX_DEPTH
 
 from ...support.embedders import WordVectors

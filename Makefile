@@ -7,6 +7,7 @@ SHELL := /bin/bash
 
 DISTRO ?= kilted
 export DISTRO
+export MODEL
 
 # Nothing that runs here is for other machines to see. Without compiled modules, which containers often forbid, each
 # process compiles the package again. MAKEFLAGS is no concern of a make that a test starts.
@@ -24,6 +25,7 @@ help: ## show this list
 	@echo "make <target>, where target is one of"
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 	@echo "DISTRO=kilted (default) or jazzy chooses the ROS 2 wheels; they are not used where ROS 2 is sourced."
+	@echo "MODEL=small sets up the embedding model of a weak computer alone, which reads English."
 
 setup: ## virtual environment, ROS 2, requirements and the embedding model
 	@scripts/setup.sh
@@ -44,8 +46,9 @@ lint: setup ## ruff, its format, spelling and mypy
 	@$(TOOLS) codespell
 	@$(TOOLS) mypy
 
-interfaces: setup # that only tests need
+interfaces: setup # and the model that only tests need: most ask whether there are vectors, not how good they are
 	@scripts/build_test_interfaces.sh
+	@MODEL=small scripts/setup.sh
 
 test: build interfaces lint ## lint, then the tests, those on the real ROS graph included (PYTEST="-k recall" for some)
 	@echo "test: pytest, with real processes and real DDS; some minutes"

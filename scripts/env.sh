@@ -42,7 +42,14 @@ else
     else
         echo "env.sh: robotmem_ros is not built yet: run 'make build', then source this file again" >&2
     fi
-    export ROBOTMEM_MODEL="${ROBOTMEM_MODEL:-$HOME/.robotmem/models/all-MiniLM-L6-v2-int7}"
+    # The default model, or the small one if the set-up was told to fetch that alone.
+    if [ -z "${ROBOTMEM_MODEL:-}" ]; then
+        robotmem_value=$HOME/.robotmem/models
+        ROBOTMEM_MODEL=$robotmem_value/multilingual-e5-small-int7
+        [ -d "$ROBOTMEM_MODEL" ] || [ ! -d "$robotmem_value/all-MiniLM-L6-v2-int7" ] ||
+            ROBOTMEM_MODEL=$robotmem_value/all-MiniLM-L6-v2-int7
+    fi
+    export ROBOTMEM_MODEL
     unset -f robotmem_prepend robotmem_failed
 fi
 unset robotmem_root robotmem_ros robotmem_distro robotmem_python robotmem_suffix robotmem_venv robotmem_build

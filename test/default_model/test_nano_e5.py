@@ -148,7 +148,7 @@ def test_texts_are_cut_into_the_most_probable_pieces_with_their_ids(tmp_path: Pa
 
 def test_the_multilingual_model_knows_one_thing_in_two_languages() -> None:
     pytest.importorskip("sentencepiece")
-    folder = find_folder("multilingual-e5-small")
+    folder = find_folder(profile_of("multilingual-e5-small").folder)
     if folder is None:
         pytest.skip("`robotmem model fetch multilingual-e5-small` fetches it")
     profile, model = profile_of(folder.name), FastEmbedEmbedder(str(folder))

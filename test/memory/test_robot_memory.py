@@ -19,6 +19,7 @@ from robotmem_ros.memory import (
     RobotMemory,
 )
 from robotmem_ros.memory.embedding import Embedder
+from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 
 from ..support.clock import Clock
 from ..support.embedders import Borrowed
@@ -180,7 +181,12 @@ def test_a_memory_with_no_argument_but_its_path_uses_the_default_model(tmp_path:
         memory.learn("red mug")
         memory.flush()
         assert memory.recall("mug").mode is Mode.HYBRID
-        assert memory.status().embedding_model == Parameters().embedding_model
+        folder = find_folder(Parameters().embedding_model)
+        assert folder is not None
+        assert memory.status().embedding_model == folder.name
+    with RobotMemory(tmp_path / "memory.db") as memory:
+        # Also until it is loaded: else the file would seem to have vectors of another model.
+        assert memory.parts.embedder.name == folder.name
 
 
 def test_the_default_place_is_in_the_home_folder(

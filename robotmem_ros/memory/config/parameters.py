@@ -36,10 +36,11 @@ class Parameters:
     )
     collection: str = parameter("default", "Namespace of memories that do not name one.")
     embedding_model: str = parameter(
-        "all-MiniLM-L6-v2-int7",
-        "Folder of an ONNX model, a name in `~/.robotmem/models`, a model that FastEmbed knows, or one of a service: "
-        "`ollama:NAME`, `openai:NAME`, `gemini:NAME`. Of several, separated by commas, the first that answers is used; "
-        "`auto` stands for the default model and then the three services. Empty or `none` disables.",
+        "multilingual-e5-small",
+        "`multilingual-e5-small`, or `small` for a weak computer and English alone. Or a folder of an ONNX model, one "
+        "of `~/.robotmem/models` by name, a model that FastEmbed knows, or one of a service: `ollama:NAME`, "
+        "`openai:NAME`, `gemini:NAME`. Of several, separated by commas, the first that answers is used; `auto` stands "
+        "for the default model and then the three services. Empty or `none` disables.",
         read_only=True,
     )
     embedding_url: str = parameter(

@@ -113,7 +113,8 @@ def find_folder(model: str) -> Path | None:
             fix = "name the folder of the model, which `robotmem model fetch` fetches, or unset the variable"
             raise ModelUnavailableError(f"{MODEL_VARIABLE}: {location!r} is no folder; {fix}")
         return folder
-    names = (model, *(profile.folder for profile in profiles() if profile.folder and profile.name == model))
+    fetched = (profile for profile in profiles() if profile.folder and model in {profile.name, profile.alias})
+    names = (model, *(profile.folder for profile in fetched))
     return next((folder for name in names if (folder := _expanded(MODELS_FOLDER / name)).is_dir()), None)
 
 
@@ -153,7 +154,7 @@ def _load(folder: Path | None, model: str, threads: int) -> Any:
     if not any(model.lower() == description["model"].lower() for description in descriptions):
         raise ModelUnavailableError(
             f"embedding_model: {model!r} is neither a folder, nor one in ~/.robotmem/models, nor known to FastEmbed; "
-            "`robotmem model list` shows those that can be fetched"
+            "`robotmem model list` shows those that `robotmem model fetch` fetches"
         )
     return fastembed.TextEmbedding(model, threads=threads)
 

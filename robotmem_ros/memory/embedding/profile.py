@@ -90,6 +90,8 @@ class Profile:
     """Relevance that the best result must reach, unless a request or the parameter says otherwise."""
     folder: str = ""
     """Its name in the folder of models, if it can be fetched without a hub."""
+    alias: str = ""
+    """Another name by which it is chosen, if that can be fetched."""
     languages: tuple[str, ...] = ()
     """Codes of the languages that it reads well; empty if it is one of many languages."""
     scripts: tuple[str, ...] = ()
@@ -109,6 +111,11 @@ class Profile:
     latin_mean: Vector | None = field(default=None, compare=False)
     """That of texts in Latin script, if it is another one: `mean` is that of all other texts then."""
     recipe: Recipe | None = field(default=None, compare=False)
+
+    @property
+    def short_name(self) -> str:
+        """Return the name by which it is chosen."""
+        return self.alias or self.name
 
     def reads(self, text: str) -> bool:
         """Tell whether the model reads a text: half of its letters or more, if it has any.
@@ -217,6 +224,7 @@ _FACTORS = ("cosine", "share", "bias", "unknown_discount")
 _READERS: Mapping[str, Callable[[Entry], Any]] = {
     "names": _pattern,
     "folder": Entry.text,
+    "alias": Entry.text,
     "languages": _names,
     "scripts": _names,
     "dimension": lambda entry: int(entry.number(1, _MAX_DIMENSION)),

@@ -29,7 +29,11 @@ class Choice(NamedTuple):
     def name(self) -> str:
         """Return the name of the model, as the database keeps it beside its vectors."""
         if self.provider == "fastembed":
-            return Path(self.model).name if find_folder(without_profile(self.model)) else self.model
+            model = without_profile(self.model)
+            folder = find_folder(model)
+            if folder is None:
+                return self.model
+            return folder.name if model == self.model else Path(self.model).name
         return f"{self.provider}:{self.model or APIS[self.provider].model}"
 
     def load(self, threads: int, closing: Event) -> Embedder:

@@ -99,7 +99,7 @@ def test_a_model_is_measured_and_used_by_the_command_line(
     assert main(["model", "calibrate", "--db", str(path)]) == 0
     (file,) = folder.glob("*.yaml")
     name = file.stem
-    assert name.startswith(f"{model}@")
+    assert name.startswith(f"{Parameters().embedding_model}@")
     assert f"robotmem model use {name}" in capsys.readouterr().out
     assert main(["model", "use", name, "--db", str(path)]) == 0
     with RobotMemory(path) as memory:

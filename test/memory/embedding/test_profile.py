@@ -19,7 +19,9 @@ from ..conftest import OpenMemory
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (Parameters().embedding_model, "all-MiniLM-L6-v2"),
+        (Parameters().embedding_model, "multilingual-e5-small"),
+        ("small", "all-MiniLM-L6-v2"),
+        ("all-MiniLM-L6-v2-int7", "all-MiniLM-L6-v2"),
         ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
         ("ollama:all-minilm", "all-MiniLM-L6-v2"),
         ("intfloat/multilingual-e5-small", "multilingual-e5-small"),

@@ -17,6 +17,7 @@ from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding import ModelUnavailableError
 from robotmem_ros.memory.embedding.cooldown import Cooldown
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder, ServiceFailedError
+from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 from robotmem_ros.memory.embedding.http_provider import HttpEmbedder, RefusedTextError
 from robotmem_ros.memory.embedding.providers import choices, load_first
 from robotmem_ros.memory.threads import Event
@@ -24,6 +25,8 @@ from robotmem_ros.memory.threads import Event
 from ...support.embedding_service import DIM, EmbeddingService, embedding_service
 from ...support.waiting import until
 from ..conftest import OpenMemory
+
+DEFAULT = Path(find_folder(Parameters().embedding_model) or "").name
 
 PROVIDERS = ("ollama", "openai", "gemini")
 FAILURES = {
@@ -271,7 +274,7 @@ def test_closing_does_not_wait_for_the_end_of_a_pause(service: EmbeddingService)
         ("/models/none,BAAI/bge-small-en-v1.5", ["/models/none", "BAAI/bge-small-en-v1.5"]),
         (
             "auto",
-            [Parameters().embedding_model, "ollama:nomic-embed-text", "openai:text-embedding-3-small",
+            [DEFAULT, "ollama:nomic-embed-text", "openai:text-embedding-3-small",
              "gemini:gemini-embedding-001"],
         ),
     ],

@@ -138,6 +138,10 @@ class FactFeed:
                 self.release()
             elif place.revision < (last := transaction.revision - 1):
                 changed = fact_rows.changed_facts(transaction, place.revision, last)
+                # What the transaction itself has changed is not among them, and would come later, before others.
+                ahead = np.array([row.id for row in fact_rows.changed_facts(transaction, last)], np.int64)
+                if changed and not are_among(ahead[ahead < changed[-1].id], facts.ids.all).all():
+                    return self._known
                 self._known = KnownFacts(facts.put(changed), Place(last, revisions.epoch_of(transaction, last)))
             return self._known
 

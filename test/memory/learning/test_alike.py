@@ -170,6 +170,18 @@ def test_a_fact_is_compared_with_all_others_whoever_wrote_them_and_when(open_mem
             memory.flush()  # a new text gets its vector later
 
 
+def test_a_correction_of_what_another_program_learned_hides_no_other_fact(open_memory: OpenMemory) -> None:
+    first = open_memory(embedder=None, embedding_model="", deduplication="off")
+    other = open_memory(first.path, embedder=None, embedding_model="", deduplication="off")
+    first.learn_many(["a bell rings", "a cat sleeps"])
+    first.learn("a window is open")
+    corrected = other.learn("the lamp is on").memory_id
+    against = other.learn("hold the red mug with 12 N").memory_id
+    first.update(corrected, "the lamp hangs low")
+    first.learn("a door slams")
+    assert first.learn("hold the red mug with 15 N").contradicts == (against,)
+
+
 @pytest.mark.parametrize("perceptions", [0, 60])
 def test_facts_of_similar_meaning_are_found_among_perceptions(memory: RobotMemory, perceptions: int) -> None:
     memory.save_many([f"saw mug mug mug {number}" for number in range(perceptions)])

@@ -69,10 +69,10 @@ def _fetch(arguments: argparse.Namespace) -> None:
 
 
 def _folder_of(profile: Profile) -> Path:
-    named = os.environ.get(MODEL_VARIABLE)
+    location = os.environ.get(MODEL_VARIABLE)
     # One that is named after another model is that of the other one.
-    if named and profile.short_name == _DEFAULT and profile_of(Path(named).name).folder in {"", profile.folder}:
-        return Path(named)
+    if location and profile.short_name == _DEFAULT and profile_of(Path(location).name).folder in {"", profile.folder}:
+        return Path(location)
     return MODELS_FOLDER / profile.folder
 
 

@@ -393,8 +393,8 @@ class _Recall:
     @cached_property
     def _languages(self) -> Sequence[str]:
         # Of the texts of the fleet.
-        known = {*ask(self.connection, Sql("SELECT word FROM robotmem.words WHERE word = ANY (%s)", ([*MARKERS],)))}
-        return [language for marker, language in MARKERS.items() if (marker,) in known]
+        markers = {*ask(self.connection, Sql("SELECT word FROM robotmem.words WHERE word = ANY (%s)", ([*MARKERS],)))}
+        return [language for marker, language in MARKERS.items() if (marker,) in markers]
 
     @property
     def _rarities(self) -> Mapping[str, float]:

@@ -121,15 +121,15 @@ def argument(
     type says too little. `condition` reads a condition of a query from the request and the name of the field. `more`
     are sentences for pages and messages, which have room for them, and `see` is where a page has the rest.
     """
-    told = {"about": about, "example": example, "only_python": only_python, "condition": condition, "shape": shape}
+    metadata = {"about": about, "example": example, "only_python": only_python, "condition": condition, "shape": shape}
     pages = {"more": more, "see": see}
     bounds = {"range": within and Range(*within), "limit": limit, "entries": entries, "choices": choices}
-    return field(default=default, repr=in_repr, metadata={**told, **bounds, **pages})
+    return field(default=default, repr=in_repr, metadata={**metadata, **bounds, **pages})
 
 
-def names(about: str, example: str = "", **told: Any) -> Any:
+def names(about: str, example: str = "", **metadata: Any) -> Any:
     """Declare a condition of several names, none by default, as `argument` does."""
-    return argument((), about, example, entries=MAX_NAMES, **told)
+    return argument((), about, example, entries=MAX_NAMES, **metadata)
 
 
 def arguments_of(request: type) -> list[Field[Any]]:
@@ -140,20 +140,20 @@ def arguments_of(request: type) -> list[Field[Any]]:
 
 def schema_of(entry: Field[Any], longest: Callable[[str], int], default: object = None) -> dict[str, Any]:
     """Return the JSON Schema of an argument; `longest` gives the length of a text that a parameter limits."""
-    told = entry.metadata
-    schema: dict[str, Any] = dict(told["shape"] or _SHAPES[str(entry.type)])
-    if told["choices"]:
-        values = {"type": "string", "enum": [choice.value for choice in told["choices"]]}
+    metadata = entry.metadata
+    schema: dict[str, Any] = dict(metadata["shape"] or _SHAPES[str(entry.type)])
+    if metadata["choices"]:
+        values = {"type": "string", "enum": [choice.value for choice in metadata["choices"]]}
         schema = {"type": "array", "items": values} if "items" in schema else values
-    if limits := told["range"]:
+    if limits := metadata["range"]:
         schema |= {"minimum": limits.low, "maximum": limits.high}
-    if limit := told["limit"]:
+    if limit := metadata["limit"]:
         schema["maxLength"] = limit if isinstance(limit, int) else longest(limit)
-    if entries := told["entries"]:
+    if entries := metadata["entries"]:
         schema["maxItems"] = entries
     if default is not MISSING and default not in (None, (), ""):
         schema["default"] = default
-    return {**schema, "description": told["about"]}
+    return {**schema, "description": metadata["about"]}
 
 
 def is_time(entry: Field[Any]) -> bool:

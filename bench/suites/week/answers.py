@@ -37,7 +37,7 @@ class Belief(NamedTuple):
 
 
 class Answers(Protocol):
-    """What answers questions about the messages that it was told."""
+    """Answers questions about the messages that it was given."""
 
     def tell(self, messages: Sequence[Message], now: int) -> None:
         """Take messages in the order in which they arrive; then it is `now`."""
@@ -69,7 +69,7 @@ class Answers(Protocol):
 
 
 class MemoryAnswers:
-    """A memory that is asked by the public interface; its clock is that of the messages."""
+    """Asks a memory by its public interface; the clock of the memory is that of the messages."""
 
     def __init__(self, settings: Settings, path: str | Path = ":memory:") -> None:
         self.now = MONDAY
@@ -146,7 +146,7 @@ class MemoryAnswers:
 
 
 class LastSightings:
-    """The reference: the last sighting of each label, and one thing for all sightings of a label within a metre."""
+    """Answers by the last sighting of each label; all sightings of a label within a metre are of one thing."""
 
     _RADIUS = 1.0
 

@@ -48,10 +48,10 @@ def calibrate(embedder: Embedder, texts: Sequence[str]) -> Profile:
     if len(read) < MIN_TEXTS:
         msg = f"{len(read)} different texts are read by {embedder.name!r}; at least {MIN_TEXTS} are needed"
         raise CalibrationError(msg)
-    given = unit(embedder.embed_batch([known.passage_prefix + text for text in read]))
-    mean = given.mean(axis=0)
+    raw_vectors = unit(embedder.embed_batch([known.passage_prefix + text for text in read]))
+    mean = raw_vectors.mean(axis=0)
     centred = replace(known, mean=mean if float(np.linalg.norm(mean)) >= _CONE else None, latin_mean=None)
-    vectors = centred.centred(given, read)
+    vectors = centred.centred(raw_vectors, read)
     cosines = (vectors @ vectors.T)[np.triu_indices(len(read), 1)]
     stretch, middle = UNRELATED_SPREAD / float(cosines.std()), float(cosines.mean())
     reference = Profile()

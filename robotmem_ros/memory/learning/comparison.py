@@ -77,14 +77,14 @@ class AlikeFacts:
         At most 64, those that lack the fewest terms; of equal ones the newest. `but` is the id of a fact to leave out.
         """
         terms = fact_terms(content)
-        found = np.concatenate(
+        candidates = np.concatenate(
             (
                 self._facts.alike(terms, collection, similarity, _LOOKED_AT, self._tail.ids.all),
                 self._tail.alike(terms, collection, similarity, _LOOKED_AT, _NONE),
                 self._added_ones(collection, statement(content), similarity),
             )
         )
-        ids = [key for key in ranked(found) if key != but]
+        ids = [key for key in ranked(candidates) if key != but]
         return first_active(self._snapshot, collection, ids)
 
     def _added_ones(self, collection: str, stated: Statement, similarity: float) -> Ids:

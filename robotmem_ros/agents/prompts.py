@@ -119,7 +119,7 @@ _TABLE: Mapping[str, _Prompt] = {
     "today": _Prompt(
         "What happened today",
         "Report what the robot did, saw and learned on a day.",
-        {"day": "the day, such as yesterday, monday or 2026-01-31; today if left out"},
+        {"day": "the day, such as yesterday or 2026-01-31; today if left out"},
         _today,
     ),
     "before_acting": _Prompt(

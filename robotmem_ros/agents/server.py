@@ -36,7 +36,7 @@ After each step that taught something, call learn: what worked, with the numbers
 with save_perception. Put a task of several steps between start_session and end_session with its outcome.
 If a memory proves wrong, update or forget it.
 Positions are metres in the memory frame. Times may be ISO 8601 or relative (`3 minutes ago`, `yesterday 14:00`,
-`last hour`, `3 分钟前`), by the robot's clock; without a zone they are in the zone of this machine.
+`3 分钟前`), by the robot's clock; without a zone they are in the zone of this machine.
 {prompts.NO_ORDERS}"""
 T = TypeVar("T")
 

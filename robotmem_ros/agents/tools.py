@@ -216,7 +216,7 @@ TOOLS = (
         _timeline,
         (
             {"after": "yesterday", "before": "today", "n": 10},
-            {"after": "last hour", "kinds": ["fact"], "oldest_first": True},
+            {"after": "1 hour ago", "kinds": ["fact"], "oldest_first": True},
         ),
         left_out=frozenset({
             "collections", "excluded_session_ids", "any_tags", "min_confidence", "include_unconfirmed",

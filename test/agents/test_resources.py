@@ -71,7 +71,7 @@ def test_a_day_is_told_in_order_with_its_episodes(house: Toolbox) -> None:
     assert told.startswith("What happened today?")
     assert "outcome 0.2" in told
     assert told.index("fact: a grip force of 12.5 N") < told.index("fact: hold the glass with 15 N")
-    assert prompts.write(house.desk(), "today", {"day": "前天"}).endswith("(nothing)")
+    assert prompts.write(house.desk(), "today", {"day": "昨天"}).endswith("(nothing)")
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ class Reader:
         return condition if condition and condition.conditions else None
 
     def value(self, field: str) -> Any:
-        """Return the value of a field; None if the request has no such field."""
-        return getattr(self.request, field, None)
+        """Return the value of a field, which every request that is read here has."""
+        return getattr(self.request, field)
 
     def names(self, field: str, single: object = None) -> tuple[str, ...]:
         """Return the names in a field, and that in the field of its singular, in alphabetical order."""

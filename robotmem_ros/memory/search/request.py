@@ -242,6 +242,7 @@ class TimelineRequest(_Conditions):
     The conditions are those of a recall, and mean the same.
     """
 
+    query, session_id, context_filter = "", None, None  # what a recall alone has, for the conditions that look at it
     n: int = argument(
         50, "largest number of memories", "100", within=(1, MAX_ENTRIES),
         more=f"0 of the service means 50; more than {MAX_ENTRIES} means {MAX_ENTRIES}.",

@@ -32,6 +32,7 @@ _AHEAD = (0.0, 3600.0, -3600.0)
 """Seconds that the clocks of robots are ahead, in turn."""
 _TABLES = ("robots", "memories", "words", "units", "deleted", "requests", "grants", "models")
 _PATIENCE = 1800.0
+"""Seconds that each step of a storm may take."""
 Say = Callable[[str], None]
 
 
@@ -44,7 +45,7 @@ class _Unit(NamedTuple):
 
 @dataclass
 class Robot:
-    """One process that remembers, and its last report."""
+    """One process that remembers, and its last report: a kill takes nothing of what it has made."""
 
     name: str
     path: Path
@@ -60,7 +61,6 @@ class Robot:
 
     def start(self) -> None:
         """Start the process."""
-        self.made = 0
         command = [sys.executable, "-m", "bench.internals.fleet_robot", self.path, self.url]
         with self.path.with_suffix(".log").open("a") as log:
             self._process = subprocess.Popen(
@@ -77,6 +77,11 @@ class Robot:
             assert self._process.stdin is not None
             self._process.stdin.close()
             self._process = None
+
+    def check(self) -> None:
+        """Raise ChildProcessError if the process has ended by itself, with what it wrote last."""
+        if self._process is not None and self._process.poll() is not None:
+            raise ChildProcessError(f"{self.name} has ended: {self.path.with_suffix('.log').read_text()[-2000:]}")
 
     def purge(self) -> None:
         """Let it delete what was told in confidence."""
@@ -131,10 +136,14 @@ class Storm:
         robots: Their number.
         memories: How many each makes.
         seed: Of all chance.
+        patience: Seconds that each step may take.
     """
 
-    def __init__(self, folder: Path, servers: tuple[Server, Server], robots: int, memories: int, seed: int) -> None:
+    def __init__(
+        self, folder: Path, servers: tuple[Server, Server], robots: int, memories: int, seed: int, *, patience: float
+    ) -> None:
         self.primary, self.copy = primary, copy = servers
+        self.patience = patience
         self.chance = random.Random(seed)
         self.result = Result(seed)
         self.proxies = [Proxy(running.port) for running in (primary, copy)]
@@ -176,10 +185,7 @@ class Storm:
 
     def until(self, holds: Callable[[], bool], what: str, period: float = 1.0) -> None:
         """Hurt them until something holds."""
-        deadline = time.monotonic() + _PATIENCE
-        while not holds():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"no {what} within {_PATIENCE:.0f} s: {self.robots}")
+        for _ in self._waiting(holds, what):
             self.hurt()
             time.sleep(self.chance.uniform(0, period))
 
@@ -210,6 +216,7 @@ class Storm:
         for suffix in ("", "-wal", "-shm"):
             robot.path.with_name(robot.path.name + suffix).unlink(missing_ok=True)
         shutil.copy(backup, robot.path)
+        robot.made = 0
         robot.start()
 
     def is_in_step(self, robot: Robot) -> bool:
@@ -231,17 +238,25 @@ class Storm:
         for proxy in self.proxies:
             proxy.delay = 0.0
             proxy.mend()
-        deadline = time.monotonic() + _PATIENCE
-        while not all(map(holds, self.robots)):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not {what} within {_PATIENCE:.0f} s: {self.robots}")
+        for _ in self._waiting(lambda: all(map(holds, self.robots)), what):
             time.sleep(0.5)
 
+    def _waiting(self, holds: Callable[[], bool], what: str) -> Iterator[None]:
+        deadline = time.monotonic() + self.patience
+        while not holds():
+            for robot in self.robots:
+                robot.check()
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not {what} within {self.patience:.0f} s: {self.robots}")
+            yield
 
-def weather(folder: Path, robots: int, memories: int, seed: int, say: Say = lambda text: None) -> Result:
+
+def weather(
+    folder: Path, robots: int, memories: int, seed: int, say: Say = lambda text: None, *, patience: float = _PATIENCE
+) -> Result:
     """Let robots make so many memories each while everything happens to them, and compare what is there in the end."""
     begin = time.monotonic()
-    with _storm(folder, robots, memories, seed) as storm:
+    with _storm(folder, robots, memories, seed, patience) as storm:
         say(f"seed {seed}: {robots} robots make {memories:,} memories each")
         for robot in storm.robots:
             robot.start()
@@ -276,9 +291,9 @@ def weather(folder: Path, robots: int, memories: int, seed: int, say: Say = lamb
 
 
 @contextmanager
-def _storm(folder: Path, robots: int, memories: int, seed: int) -> Iterator[Storm]:
+def _storm(folder: Path, robots: int, memories: int, seed: int, patience: float) -> Iterator[Storm]:
     with server(**_SETTINGS) as primary, standby(primary, **_SETTINGS) as copy:
-        storm = Storm(folder, (primary, copy), robots, memories, seed)
+        storm = Storm(folder, (primary, copy), robots, memories, seed, patience=patience)
         try:
             yield storm
         finally:

@@ -1,15 +1,15 @@
 """A robot of a fleet that is hurt: it remembers, corrects, withdraws and purges until it has enough.
 
-It takes lines: `purge` deletes what was told in confidence, and the end of the input ends it. It prints up to where the
-fleet has acknowledged its file, and how many memories it has made.
+Then it takes lines: `purge` deletes what was told in confidence, and the end of the input ends it. It prints up to
+where the fleet has acknowledged its file, and how many memories it has made.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import select
 import sys
-import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -30,7 +30,10 @@ _ROOMS = 400
 
 
 def live(memory: FleetMemory, memories: int, draw: random.Random) -> None:
-    """Remember so many memories, and report after each step."""
+    """Remember so many memories, report after each step, and purge when told to."""
+    # The fleet waits for something new of a file that was put back from a backup.
+    memory.save_perception("started")
+    memory.follow()
     while (made := _made(memory)) < memories:
         count = min(_AT_ONCE, memories - made)
         memory.save_many([_perception(memory.path.stem, made + number, draw) for number in range(count)])
@@ -38,7 +41,11 @@ def live(memory: FleetMemory, memories: int, draw: random.Random) -> None:
         _report(memory)
     while True:
         _report(memory)
-        time.sleep(_PERIOD)
+        if select.select([sys.stdin], [], [], _PERIOD)[0]:
+            if not sys.stdin.readline():
+                return
+            memory.purge(collection=CONFIDENCE)
+            print("purged", flush=True)
 
 
 def _change(memory: RobotMemory, made: int, draw: random.Random) -> None:
@@ -79,13 +86,6 @@ def _report(memory: FleetMemory) -> None:
     print(cursor.epoch or "-", cursor.revision, _made(memory), flush=True)
 
 
-def _obey(memory: RobotMemory) -> None:
-    for _ in sys.stdin:
-        memory.purge(collection=CONFIDENCE)
-        print("purged", flush=True)
-    os._exit(0)
-
-
 def main(path: str, url: str, memories: int, seed: str, ahead: float) -> None:
     """Be a robot whose clock is so many seconds ahead."""
     now = time.time_ns
@@ -93,8 +93,6 @@ def main(path: str, url: str, memories: int, seed: str, ahead: float) -> None:
     options: dict[str, Any] = {"embedding_model": "", "fleet_url": url, "clock": time.time_ns, "max_memories": 0}
     with open_memory(path, **options) as memory:
         assert isinstance(memory, FleetMemory)
-        memory.follow()
-        threading.Thread(target=_obey, args=(memory,), daemon=True).start()
         live(memory, memories, random.Random(f"{seed} {os.getpid()}"))
 
 

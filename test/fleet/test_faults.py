@@ -67,7 +67,7 @@ with server(fsync="off", shared_buffers="32MB", wal_init_zero="off") as running:
 def test_what_is_hurt_loses_doubles_and_revives_nothing(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
-    result = weather(tmp_path, robots=3, memories=1500, seed=seed)
+    result = weather(tmp_path, robots=3, memories=1500, seed=seed, patience=240.0)
     assert result.memories >= 4500
     assert (result.unacknowledged, result.lost, result.extra, result.twice) == ([], 0, 0, 0)
     assert (result.revived, result.traces) == (0, [])

@@ -24,16 +24,7 @@ evidence, it falls below a limit on one lived day and stays below.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
-
-
-class Sql(NamedTuple):
-    """An expression over the alias `m` of memories, and the arguments of its placeholders."""
-
-    sql: str
-    arguments: tuple[object, ...] = ()
-
 
 LATEST_DAY = "(SELECT coalesce(max(n), 0) FROM lived_days)"
 """The number of the latest lived day in SQL; 0 if there is none. A statement reads it once."""
@@ -44,37 +35,35 @@ UNFADING = ("constraint", "hazard", "preference")
 IS_UNFADING = f"m.category IN {UNFADING}"
 IS_PROTECTED = f"coalesce(m.decay_rate = 0, {IS_UNFADING})"
 """Whether a memory does not decay: an SQL expression over the alias `m` of memories."""
-_RECENT = 30
-_CONFIDENCE = (
-    f"m.confidence * CASE WHEN {IS_PROTECTED} THEN 1.0 "
-    f"ELSE pow(1.0 - coalesce(m.decay_rate, ?), {LATEST_DAY} - m.evidence_day) END"
-)
+
+
+def share_left(own: float | None, category: str, days: int, rate: float) -> float:
+    """Return the share of its confidence that a memory has left, in [0, 1]; a function of SQL too.
+
+    Args:
+        own: the memory's own rate a day, or None.
+        category: its category.
+        days: days lived since its evidence.
+        rate: the rate of memories without one of their own.
+    """
+    if own is None:
+        own = 0.0 if category in UNFADING else rate
+    return 1.0 if days <= 0 else (1.0 - own) ** days
 
 
 class Decay(NamedTuple):
-    """The decay of memories, seen from one moment."""
+    """The decay of memories, seen from one moment; expressions in SQL are over the alias `m` of memories."""
 
     rate: float
     """Share of the confidence that is lost per day, in [0, 1], by memories without a rate of their own."""
     now: int
     """Nanoseconds since the epoch, by the robot's clock."""
 
-    def confidence(self) -> Sql:
-        """Return the confidence that a memory has now."""
-        sql = _CONFIDENCE
-        if self.rate <= 0.0:
-            sql = f"CASE WHEN m.decay_rate IS NULL THEN m.confidence ELSE {sql} END"
-        return Sql(f"({sql})", (self.rate,))
+    def confidence(self) -> str:
+        """Return the confidence that a memory has now, in SQL."""
+        days = f"{LATEST_DAY} - m.evidence_day"
+        return f"(m.confidence * share_left(m.decay_rate, m.category, {days}, {float(self.rate)!r}))"
 
-    def at_least(self, limit: float) -> Sql:
-        """Tell whether a memory has at least this confidence now; most rows are decided without the formula."""
-        sql, arguments, *_ = self.confidence()
-        # With evidence less than 30 days old, at least the share after 30 days remains.
-        share = math.pow(1.0 - self.rate, _RECENT)
-        surely = f"m.evidence_day > {LATEST_DAY} - {_RECENT} AND m.confidence * ? >= ? AND m.decay_rate IS NULL"
-        return Sql(f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, share, limit, *arguments, limit))
-
-    def has_faded(self) -> Sql:
-        """Tell whether a memory has faded: its confidence fell below the default minimum of recall."""
-        sure = self.at_least(DEFAULT_CONFIDENCE)
-        return Sql(f"(m.confidence >= {DEFAULT_CONFIDENCE} AND NOT {sure.sql})", sure.arguments)
+    def has_faded(self) -> str:
+        """Tell in SQL whether a memory has faded: its confidence fell below the default minimum of recall."""
+        return f"(m.confidence >= {DEFAULT_CONFIDENCE} AND {self.confidence()} < {DEFAULT_CONFIDENCE})"

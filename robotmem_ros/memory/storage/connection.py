@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..conditions.decay import share_left
 from ..errors import DatabaseUnusableError
 from ..text.normal_form import digest
 
@@ -28,6 +29,7 @@ _INSTEAD = "without room in RAM, numpy compares vectors"
 def register_functions(connection: sqlite3.Connection) -> None:
     """Register the functions on a connection, and those of sqlite-vec if it can be loaded."""
     connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1, deterministic=True)
+    connection.create_function("share_left", 4, share_left, deterministic=True)
     connection.create_function("content_digest", 1, digest, deterministic=True)
     if _lacks_mathematics(connection):
         connection.create_function("pow", 2, math.pow, deterministic=True)

@@ -168,13 +168,12 @@ def seen_last(
     snapshot: Snapshot, map_id: str, limit: int, *, decay: Decay, include_unconfirmed: bool
 ) -> tuple[SeenObject, ...]:
     """Return the active objects of a map, those seen last first, with decayed confidence."""
-    confidence = decay.confidence()
     records = snapshot.rows(
-        f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
-        "o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id FROM objects AS o "
+        f"SELECT m.id, m.label, m.x, m.y, m.z, {decay.confidence()}, m.frame_id, o.first_seen, o.last_seen, "
+        "o.times_seen, o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id FROM objects AS o "
         "JOIN memories AS m ON m.id = o.memory_id WHERE m.status = 'active' AND m.map_id = ? "
         "AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
-        (*confidence.arguments, map_id, not include_unconfirmed, limit),
+        (map_id, not include_unconfirmed, limit),
     )
     return tuple(
         SeenObject(

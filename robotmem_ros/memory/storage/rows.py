@@ -112,11 +112,10 @@ def read_sighted(snapshot: Snapshot, after: int, before: int, n: int) -> tuple[S
 
 def timeline_entries(snapshot: Snapshot, ids: Sequence[int], decay: Decay, *, length: int) -> list[tuple[Any, ...]]:
     """Return what a timeline tells of some memories, in their order. Of a content so many characters are read."""
-    confidence = decay.confidence()
     return snapshot.rows(
-        f"SELECT {_ENTRY.format(confidence=confidence.sql, length=length)} FROM json_each(?) AS j "
+        f"SELECT {_ENTRY.format(confidence=decay.confidence(), length=length)} FROM json_each(?) AS j "
         "CROSS JOIN memories AS m ON m.id = j.value ORDER BY j.key",
-        (*confidence.arguments, json_array(ids)),
+        (json_array(ids),),
     )
 
 
@@ -296,12 +295,11 @@ def read(
     include_inactive: bool = False,
 ) -> dict[int, Memory]:
     """Read the active memories with these ids and their decayed confidence, in one query whatever their number."""
-    confidence, faded = decay.confidence(), decay.has_faded()
     rows = snapshot.rows(
-        f"SELECT {_MEMORY_COLUMNS.format(confidence=confidence.sql, faded=faded.sql)} FROM memories AS m "
+        f"SELECT {_MEMORY_COLUMNS.format(confidence=decay.confidence(), faded=decay.has_faded())} FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
-        (*confidence.arguments, *faded.arguments, json.dumps(list(memory_ids)), include_inactive),
+        (json.dumps(list(memory_ids)), include_inactive),
     )
     return {row[0]: _memory(row) for row in rows}
 

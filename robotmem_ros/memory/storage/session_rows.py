@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..conditions.decay import IS_PROTECTED, Decay
+from ..conditions.decay import DEFAULT_CONFIDENCE, IS_PROTECTED, Decay
 from ..models import ENDED, EXPIRED, Session
 from . import doubtful_times, revisions
 from .revisions import SET_REVISION
@@ -201,12 +201,11 @@ def surest_facts(
     snapshot: Snapshot, session_id: str, collection: str, decay: Decay, *, threshold: float, n: int
 ) -> list[SureFact]:
     """Return the `n` active facts of a session with the highest confidence, at least `threshold`; surest first."""
-    confidence, sure = decay.confidence(), decay.at_least(threshold)
     rows = snapshot.rows(
-        f"SELECT m.id, {confidence.sql} AS now FROM memories AS m INDEXED BY idx_mem_session "
+        f"SELECT m.id, {decay.confidence()} AS now FROM memories AS m INDEXED BY idx_mem_session "
         "WHERE m.session_id = ? AND m.session_id <> '' AND m.collection = ? AND m.type = 'fact' "
-        f"AND m.status = 'active' AND {sure.sql} ORDER BY now DESC, m.id DESC LIMIT ?",
-        (*confidence.arguments, session_id, collection, *sure.arguments, n),
+        "AND m.status = 'active' AND now >= ? ORDER BY now DESC, m.id DESC LIMIT ?",
+        (session_id, collection, threshold, n),
     )
     return [SureFact(*row) for row in rows]
 
@@ -355,13 +354,13 @@ def objects_seen(snapshot: Snapshot, session: Session) -> dict[str, int]:
 
 def decay_report(snapshot: Snapshot, collection: str, decay: Decay) -> DecayReport:
     """Compute how far the active memories of a collection have decayed."""
-    now, faded = decay.confidence(), decay.has_faded()
     row = snapshot.row(
         "SELECT count(*), coalesce(sum(is_protected), 0), coalesce(sum(now < stored), 0), "
-        "coalesce(sum(faded), 0), coalesce(avg(stored), 0.0), coalesce(avg(now), 0.0) FROM ("
-        f"SELECT m.confidence AS stored, {now.sql} AS now, {faded.sql} AS faded, {IS_PROTECTED} AS is_protected "
+        f"coalesce(sum(stored >= {DEFAULT_CONFIDENCE} AND now < {DEFAULT_CONFIDENCE}), 0), "
+        "coalesce(avg(stored), 0.0), coalesce(avg(now), 0.0) FROM ("
+        f"SELECT m.confidence AS stored, {decay.confidence()} AS now, {IS_PROTECTED} AS is_protected "
         "FROM memories AS m WHERE m.collection = ? AND m.status = 'active' AND m.type <> 'note')",
-        (*now.arguments, *faded.arguments, collection),
+        (collection,),
     )
     return DecayReport(*row)
 

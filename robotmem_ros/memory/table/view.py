@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Kinds
 from ..conditions.condition import ABSENT, Condition, Points
-from ..conditions.decay import UNFADING
+from ..conditions.decay import share_left
 from ..conditions.places import POSITION, Field
 from ..storage import table_rows, tag_rows
 from ..storage.overview import Overview, overview
@@ -77,7 +76,7 @@ class View:
         """Return the confidence of each now, with the rate of the parameter: each rate and age is computed once."""
         if rate not in self._confidences:
             decay, days = self.table.names["decay"], self.overview.lived_days
-            factors = [_factor(rate, own, day, category, days) for own, day, category in decay.values]
+            factors = [share_left(own, category, days - day, rate) for own, day, category in decay.values]
             self._confidences[rate] = self.stored_confidence * np.array([*factors, 1.0]).take(decay.codes)
         return self._confidences[rate]
 
@@ -144,11 +143,3 @@ class View:
     def _part_of_space(self, name: str) -> Column:
         space, at = self.table.names["space"], 0 if name == "frame_id" else 1
         return space.mapped(lambda value: value[at])
-
-
-def _factor(rate: float, own: float | None, day: int, category: str, days: int) -> float:
-    # The share of its confidence that a memory has left, see decay.py.
-    if own == 0 or (own is None and (category in UNFADING or rate <= 0)):
-        return 1.0
-    left = 1.0 - (rate if own is None else own)
-    return math.pow(left, days - day) if left > 0 or days >= day else math.inf

@@ -66,10 +66,9 @@ def test_confidence_is_its_formula(
     now = confidence * (1.0 - own) ** days
     for expression, expected in (
         (decay.confidence(), now),
-        (decay.at_least(0.3), now >= 0.3),
         (decay.has_faded(), now < 0.3 <= confidence),
     ):
-        found = connection.execute(f"SELECT {expression[0]} FROM memories AS m", expression[1]).fetchone()
+        found = connection.execute(f"SELECT {expression} FROM memories AS m").fetchone()
         assert found == (expected,)
     connection.close()
 

@@ -18,13 +18,12 @@ from robotmem_ros.memory.embedding.profile import profile_of
 from robotmem_ros.memory.search import scoring
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.search.selection import Chosen, select
 from robotmem_ros.memory.search.text_search import Statistics, TextSearch
 from robotmem_ros.memory.search.vector_search import VectorSearch
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.table.column import Floats, bound
 from robotmem_ros.memory.table.tables import Tables
-from robotmem_ros.memory.table.view import View
+from robotmem_ros.memory.table.view import Chosen, View, select
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
 from robotmem_ros.memory.text.tokens import analyse
 

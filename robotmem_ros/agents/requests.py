@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 
-from ..memory.argument import MAX_NAMES, MAX_QUERY, NUMBERS, Where, argument
-from ..memory.search.request import MAX_N
+from ..memory.argument import MAX_N, MAX_NAMES, MAX_QUERY, NUMBERS, Where, argument
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from ..memory.areas import Area
 from ..memory.conditions.attributes import Collections
 from ..memory.conditions.spatial import InAreas
 from ..memory.search.counts import Count, CountQuery
-from ..memory.search.names import pose_field
+from ..memory.search.query import pose_field
 from ..memory.search.request import CountField
 from .ask import FROM, Asker, ask
 from .connection import Connection

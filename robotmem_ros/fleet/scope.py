@@ -30,11 +30,11 @@ from ..memory.search.request import (
     TimelineRequest,
 )
 from ..memory.search.result import Mode, RecallResult
-from ..memory.search.selection import complete
 from ..memory.search.timeline import Position, Timeline, TimelineEntry, parse_timeline
 from ..memory.status import Status
 from ..memory.storage import revisions, tag_rows
 from ..memory.storage.overview import overview
+from ..memory.table.view import complete
 from ..memory.text.normal_form import label_key
 from .client import FleetClient
 

@@ -25,6 +25,8 @@ MAX_CONTEXT = 65_536
 """Bytes of a context, of metadata or of a filter as JSON; larger data belongs into `data`."""
 MAX_DEPTH = 64
 """Objects and lists of a context within each other."""
+MAX_N = 100
+"""Memories that a recall returns at most."""
 MAX_QUERY = 2000
 """Characters of the text of a query; what is longer is a document, of which the model reads the beginning only."""
 MAX_TAGS = 100

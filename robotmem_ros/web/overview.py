@@ -10,10 +10,11 @@ from fastapi import APIRouter, Query
 from pydantic import Field, create_model
 
 from ..memory import Finding, RobotMemory, Status
+from ..memory.argument import MAX_N
 from ..memory.doctor import worst
 from ..memory.intake_report import Intake, IntakeReport, TopicReport
 from ..memory.search.counts import MAX_BINS, Count
-from ..memory.search.request import MAX_N, CountField
+from ..memory.search.request import CountField
 from ..memory.search.timeline import entry_of
 from ..memory.storage.recall_rows import LoggedRecall, UsedMemory
 from .requests import AS_WHOLE, MAX_ENTRIES, CountParameters, Limit, OfCollection, Time

@@ -23,7 +23,7 @@ from robotmem_ros.memory.conditions.spatial import distance
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.search.query import Query
 from robotmem_ros.memory.search.reasons import of_faded
-from robotmem_ros.memory.search.selection import complete
+from robotmem_ros.memory.table.view import complete
 
 from ..support.clock import Clock
 from ..support.embedders import WordVectors

@@ -15,7 +15,7 @@ from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.conditions.comparison import OWN_FIELDS, filter_name
 from robotmem_ros.memory.conditions.condition import value_at
 from robotmem_ros.memory.context_path import join, split
-from robotmem_ros.memory.search.names import known_paths
+from robotmem_ros.memory.search.reasons import known_paths
 
 KEYS = st.one_of(
     st.sampled_from(

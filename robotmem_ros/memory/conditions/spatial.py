@@ -99,7 +99,7 @@ class SinceLastVisit(Condition):
     collections: Collections
     """Collections whose memories tell of visits."""
     end: int = NEVER
-    """When the last visit ended: what only the memories together tell, see `search/selection.py`."""
+    """When the last visit ended: what only the memories together tell, see `table/view.py`."""
 
     def matches(self, row: Row) -> bool:
         """Tell whether a memory was observed after it."""

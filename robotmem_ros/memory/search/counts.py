@@ -23,7 +23,7 @@ from ..storage import sighting_rows, table_rows, tag_rows
 from ..storage.tag_rows import Tag, TagMeta
 from ..table.column import Mask
 from ..table.view import View
-from .names import pose_field
+from .query import pose_field
 from .request import DEFAULT_COUNTS, MAX_COUNTS, CountField, CountsRequest
 
 _COLUMNS = {

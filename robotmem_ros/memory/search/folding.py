@@ -25,8 +25,8 @@ from ..context_path import points, values_of
 from ..models import Kind
 from ..storage import table_rows
 from ..table.column import Rows
+from ..table.view import Chosen
 from ..text.normal_form import digest
-from .selection import Chosen
 
 Point = Sequence[float]
 MAX_FOLDED_IDS = 100

@@ -26,7 +26,7 @@ from ..errors import StorageError
 from ..storage.rows import read_traits
 from ..table.column import Floats, Mask, Rows, bound
 from ..table.vectors import Similarities, VectorsUnreadError
-from ..table.view import View
+from ..table.view import Chosen, View
 from .reasons import not_relevant
 from .result import Mode, ScoreExplanation, ScorePart
 from .scoring import (
@@ -47,7 +47,6 @@ from .scoring import (
     rrf_depth,
     scoring_steps,
 )
-from .selection import Chosen
 from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
 from .text_search import TextSearch
 from .vector_search import VectorSearch

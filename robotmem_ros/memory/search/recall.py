@@ -36,17 +36,26 @@ from ..storage import Database
 from ..storage.rows import read
 from ..table.column import Floats
 from ..table.tables import Tables
-from ..table.view import View
+from ..table.view import Chosen, View, in_order, select
 from ..text.tokens import analyse
 from .folding import MAX_FOLDED_IDS, Folding, Group
-from .names import check_names, notes, unknown_positions
 from .query import Query
 from .ranking import RankedMemories, Ranking, VectorFailure
-from .reasons import ALL_FADED, left_out, may_have_faded, of_faded, unconfirmed, why_nothing, without_position
+from .reasons import (
+    ALL_FADED,
+    check_names,
+    left_out,
+    may_have_faded,
+    notes,
+    of_faded,
+    unconfirmed,
+    unknown_positions,
+    why_nothing,
+    without_position,
+)
 from .reranking import CANDIDATES, Reranker
 from .result import Hit, Mode, RecallResult, ScoreExplanation
 from .scoring import normalise
-from .selection import Chosen, in_order, select
 from .text_search import TextSearch
 
 

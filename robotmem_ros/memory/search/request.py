@@ -1,6 +1,6 @@
 """The arguments of a recall, of a timeline and of counts: each field with what is told and checked about it.
 
-A field that is a condition says how it is read, by a function of `reader.py`.
+A field that is a condition says how it is read, by a function of `query.py`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,16 @@ from dataclasses import KW_ONLY, MISSING, dataclass
 from enum import Enum
 from functools import partial
 
-from ..argument import BOX, FILTER, MAX_IDS, MAX_QUERY, NEAR, Json, Names, Where, argument, names
+from ..argument import BOX, FILTER, MAX_IDS, MAX_N, MAX_QUERY, NEAR, Json, Names, Where, argument, names
 from ..conditions.attributes import OneOf, Representatives, Tags
 from ..conditions.condition import Not
 from ..models import Kind
 from ..text.normal_form import label_key, tag_key
 from ..times import Time
 from ..validation import member
-from . import reader
-from .reader import by_names
+from . import query as reading
+from .query import by_names
 
-MAX_N = 100
-"""Memories that a recall returns at most."""
 MAX_ENTRIES = 1000
 """Entries of a page of a timeline."""
 DEFAULT_COUNTS, MAX_COUNTS = 1000, 10_000
@@ -78,7 +76,7 @@ class _Conditions(Scoped):
     """The conditions that a recall and a timeline have in common."""
 
     collections: Names = names(
-        "memories of these collections", '["kitchen", "hall"]', condition=reader.collections,
+        "memories of these collections", '["kitchen", "hall"]', condition=reading.collections,
         more="Without both, those of the parameter `collection`, and notes. A collection includes what other "
         "robots of the fleet know in it; `@NAME` is all that one robot knows.",
         see="interfaces.md#collections",
@@ -90,7 +88,7 @@ class _Conditions(Scoped):
         "no memories of these sessions", '["4e1f02c2"]', condition=by_names(lambda names: Not(_session_id(names)))
     )
     kinds: Names = names(
-        "memories of these kinds: facts, perceptions, notes", '"fact"', condition=reader.kinds, choices=Kind,
+        "memories of these kinds: facts, perceptions, notes", '"fact"', condition=reading.kinds, choices=Kind,
         more="Each may stand in the plural as well; without it, those of the parameter `recall_kinds`.",
     )  # fmt: skip
     categories: Names = names(
@@ -111,12 +109,12 @@ class _Conditions(Scoped):
         see="learning.md#tags",
     )  # fmt: skip
     areas: Names = names(
-        "memories in these areas", '"kitchen"', condition=reader.areas, see="objects.md#areas",
+        "memories in these areas", '"kitchen"', condition=reading.areas, see="objects.md#areas",
         more="They are named by `spatial.area` in the context, or the pose lies in the polygon of the area in "
         "the parameter `areas_file`. The name of no area is an error.",
     )  # fmt: skip
     include_unconfirmed: bool = argument(
-        False, "also objects that are not confirmed", "True", condition=reader.confirmed_objects,
+        False, "also objects that are not confirmed", "True", condition=reading.confirmed_objects,
         more="Without it they are left out, see Memory.msg, and `reason` says how many, unless "
         "`context_filter` has a condition on `confirmed`.",
         see="objects.md#existence",
@@ -149,7 +147,7 @@ class RecallRequest(_Conditions):
     )  # fmt: skip
     min_confidence: float | None = argument(
         None, "smallest confidence of a memory now, in [0, 1]; default: 0.3, and less if only faded memories match",
-        "0.5", within=(0.0, 1.0), condition=reader.confidence, see="recall.md#time-decay",
+        "0.5", within=(0.0, 1.0), condition=reading.confidence, see="recall.md#time-decay",
         more="0 means no limit. Without it, memories that have faded, see Memory.msg, are left out if anything "
         "fresh matches, and `reason` says how many; if nothing fresh does, they are the result.",
     )  # fmt: skip
@@ -159,7 +157,7 @@ class RecallRequest(_Conditions):
         "conditions on the context, such as '{\"task.success\": true}'; a key with a dot stands in quotes, as in "
         """'{"params.\\"max.speed\\"": 1}'""",
         '{"task.success": True, "params.force": {"$lt": 15}}',
-        shape=FILTER, condition=reader.context_filter, see="recall.md#paths",
+        shape=FILTER, condition=reading.context_filter, see="recall.md#paths",
         more='A JSON object of dot paths, such as {"task.success": true, "params.force.value": {"$lt": 15.0}}. '
         "A key that is empty, has a dot, or begins with a double quote stands in double quotes, as a JSON "
         'string: {"params.\\"controller.max_speed\\"": 0.5}. Operators: equality, $lt $lte $gt $gte $ne $in '
@@ -173,7 +171,7 @@ class RecallRequest(_Conditions):
         more="With a query, among the memories that match it. Without it, the order is by relevance.",
     )  # fmt: skip
     """`field` (default `position`), `target` in metres, `frame_id` if it is not the memory frame, `max_distance`."""
-    after: Time | None = argument(None, _AFTER, '"2 hours ago"', condition=reader.window)
+    after: Time | None = argument(None, _AFTER, '"2 hours ago"', condition=reading.window)
     before: Time | None = argument(None, _BEFORE, "datetime(2026, 1, 31, 12)", more=_WINDOW)
     collection: str | None = argument(None, _COLLECTION, '"kitchen"')
     _: KW_ONLY
@@ -187,12 +185,12 @@ class RecallRequest(_Conditions):
         "collection, collections, excluded_session_ids, kinds, representatives_only and the smallest "
         "confidence, nor is spatial_sort one.",
     )  # fmt: skip
-    ids: Iterable[int] | int | None = argument((), "these memories", "[3, 7]", entries=MAX_IDS, condition=reader.ids)
+    ids: Iterable[int] | int | None = argument((), "these memories", "[3, 7]", entries=MAX_IDS, condition=reading.ids)
     near: Where = argument(
         None,
         'memories near a place, such as 1.0,2.0 (within 5 m) or \'{"target": [1.0, 2.0], "max_distance": 5.0}\'',
         '{"target": (1.0, 2.0), "max_distance": 3.0}',
-        shape=NEAR, condition=reader.circle, more="Unlike spatial_sort, this does not change their order.",
+        shape=NEAR, condition=reading.circle, more="Unlike spatial_sort, this does not change their order.",
     )  # fmt: skip
     """As `spatial_sort`, with a `max_distance`, which is 5 m for numbers alone."""
     within: Json = argument(
@@ -200,18 +198,18 @@ class RecallRequest(_Conditions):
         'memories in a box, such as \'{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}\'',
         '{"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}',
         shape=BOX,
-        condition=reader.box,
+        condition=reading.box,
     )
     """`field` and `frame_id` as in `spatial_sort`, and corners of two or three numbers in metres."""
     since_last_visit: Where = argument(
         None, "memories observed since the robot's last visit to a place, given as `near` is", "(1.0, 2.0)",
-        shape=NEAR, condition=reader.since_last_visit, see="recall.md#distance",
+        shape=NEAR, condition=reading.since_last_visit, see="recall.md#distance",
         more="The robot is there when it observes something there; after a time without, see the parameter "
         "`visit_gap`, the next observation is another visit. The visit that still goes on does not count. "
         "If there was none before, the time is not limited, and `reason` says so.",
     )  # fmt: skip
     representatives_only: bool = argument(
-        False, "of similar facts, only the representative", "True", condition=reader.if_set(Representatives()),
+        False, "of similar facts, only the representative", "True", condition=reading.if_set(Representatives()),
         more="The facts that another one of their group represents are left out, see Consolidate.srv.",
         see="learning.md#sessions",
     )  # fmt: skip
@@ -252,11 +250,11 @@ class TimelineRequest(_Conditions):
         more="It gives the next page under the same conditions. Empty for the first page.",
     )  # fmt: skip
     oldest_first: bool = argument(False, "the oldest memories first", "True", more="By default the newest come first.")
-    after: Time | None = argument(None, _AFTER, '"yesterday"', condition=reader.window)
+    after: Time | None = argument(None, _AFTER, '"yesterday"', condition=reading.window)
     before: Time | None = argument(None, _BEFORE, "datetime(2026, 1, 31, 12)", more=_WINDOW)
     collection: str | None = argument(None, _COLLECTION, '"kitchen"')
     min_confidence: float = argument(
-        0.0, "smallest confidence of a memory now, in [0, 1]", "0.5", within=(0.0, 1.0), condition=reader.confidence
+        0.0, "smallest confidence of a memory now, in [0, 1]", "0.5", within=(0.0, 1.0), condition=reading.confidence
     )
     include_forgotten: bool = argument(False, "also memories that were forgotten or superseded", "True")
 

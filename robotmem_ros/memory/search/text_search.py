@@ -24,10 +24,9 @@ import numpy.typing as npt
 from ..conditions.attributes import Collections
 from ..config.parameters import Parameters
 from ..table.column import Floats, Mask, Rows
-from ..table.view import View
+from ..table.view import Chosen, View
 from ..table.words import Found
 from ..text.tokens import Analysis
-from .selection import Chosen
 
 _COMMON = 4.0
 """Rarity of a word that all memories hold: to be about what most memories are about is something, too."""

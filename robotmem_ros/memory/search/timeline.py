@@ -27,13 +27,11 @@ from ..errors import InvalidFieldError
 from ..models import Kind, Memory, Observed, Pose
 from ..storage.rows import timeline_entries
 from ..table.column import Mask
-from ..table.view import View
+from ..table.view import View, in_order, select
 from ..text.letters import beginning
-from .names import check_names, unknown
-from .query import including
-from .reader import Reader
+from .query import Reader, including
+from .reasons import check_names, unknown
 from .request import MAX_ENTRIES, TimelineRequest
-from .selection import in_order, select
 
 DEFAULT_N = 50
 SNIPPET = 100

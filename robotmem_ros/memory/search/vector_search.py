@@ -12,9 +12,8 @@ from ..embedding import Vector, Vectors
 from ..storage import codec, vector_rows
 from ..table.column import Floats, Rows
 from ..table.vectors import Similarities
-from ..table.view import View
+from ..table.view import Chosen, View
 from .scoring import cosines
-from .selection import Chosen
 
 
 class VectorSearch:

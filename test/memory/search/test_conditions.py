@@ -9,7 +9,7 @@ import pytest
 
 from robotmem_ros.memory import InvalidFieldError, Parameters, RecallResult, RobotMemory
 from robotmem_ros.memory.conditions.decay import Decay
-from robotmem_ros.memory.search.reader import Reader
+from robotmem_ros.memory.search.query import Reader
 from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
 
 

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.conditions.attributes import Collections
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.selection import Chosen
 from robotmem_ros.memory.search.text_search import TextSearch
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.table.tables import Tables
-from robotmem_ros.memory.table.view import View
+from robotmem_ros.memory.table.view import Chosen, View
 from robotmem_ros.memory.text.tokens import analyse
 
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")

@@ -14,12 +14,11 @@ import pytest
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.selection import Chosen
 from robotmem_ros.memory.search.vector_search import VectorSearch
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.table.tables import Tables
-from robotmem_ros.memory.table.view import View
+from robotmem_ros.memory.table.view import Chosen, View
 
 from ...support.no_ram import leave_no_ram
 from ...support.vector_corpus import clustered

@@ -17,8 +17,8 @@ from robotmem_ros.memory.conditions.attributes import ConfirmedObjects
 from robotmem_ros.memory.conditions.comparison import Compare, compares, number_compares
 from robotmem_ros.memory.conditions.condition import ABSENT
 from robotmem_ros.memory.conditions.decay import Decay
-from robotmem_ros.memory.search.selection import select
 from robotmem_ros.memory.table.tables import Tables
+from robotmem_ros.memory.table.view import select
 
 from ...support.clock import Clock
 from ...support.embedders import WordVectors

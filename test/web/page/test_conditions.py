@@ -20,7 +20,7 @@ from robotmem_ros.memory import Kind, RobotMemory
 from robotmem_ros.memory.argument import Names, argument, names
 from robotmem_ros.memory.conditions.attributes import Confidence, Kinds, OneOf
 from robotmem_ros.memory.search import request
-from robotmem_ros.memory.search.reader import by_names, if_set
+from robotmem_ros.memory.search.query import by_names, if_set
 
 def sureness(reader, field):
     value = reader.value(field)

@@ -35,12 +35,16 @@ from render_parameters import with_table, write  # noqa: E402
 
 from robotmem_ros.memory import argument, times  # noqa: E402
 from robotmem_ros.memory.argument import arguments_of, is_time  # noqa: E402
+from robotmem_ros.memory.maps.maps import Maps  # noqa: E402
+from robotmem_ros.memory.models import MemoryUpdate, NewFact  # noqa: E402
+from robotmem_ros.memory.notes.notes import Notes  # noqa: E402
 from robotmem_ros.memory.robot_memory import RobotMemory  # noqa: E402
-from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest  # noqa: E402
+from robotmem_ros.memory.search.request import CountsRequest, RecallRequest  # noqa: E402
+from robotmem_ros.memory.verbs.requests import TagsRequest  # noqa: E402
 from robotmem_ros.memory.verbs.sessions import Sessions  # noqa: E402
 from robotmem_ros.memory.verbs.tags import Tags  # noqa: E402
 
-_OWNERS = (RobotMemory, Sessions, Tags)
+_OWNERS = (RobotMemory, Sessions, Tags, Maps, Notes)
 _WIDTH = 120
 _SHAPES = {
     "Time | None": "nanoseconds since the epoch, a datetime, a text, or a timedelta before now",
@@ -164,17 +168,39 @@ def _line(entry: Field[Any]) -> str:
     return fill(text, _WIDTH - 8, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)
 
 
-_SERVICES = {"Recall": RecallRequest, "Timeline": TimelineRequest}
-"""Services whose comments are those of a request."""
-_EMPTY = {"builtin_interfaces/Time": " Zero means no bound."}
-"""What it means that a field of a type is not set."""
+_SERVICES = {"Learn": NewFact, "Update": MemoryUpdate, "List": CountsRequest, "ListTags": TagsRequest}
+"""Requests of the services that have another name than their service."""
+_NAMES = {"observed_at": "stamp"}
+"""Names of fields, by the arguments that have other ones."""
+_KINDS = {
+    "bool": "bool", "int": "uint32", "float": "float32", "float | None": "float32[<=1]", "Names": "string[]",
+    "Iterable[str]": "string[]", "Iterable[str] | None": "string[]", "Iterable[int] | int | None": "int64[]",
+    "Time | None": "builtin_interfaces/Time", "Where": "Place[<=1]",
+}  # fmt: skip
+"""Types of new fields, by those of their arguments; all others are texts. In the file a field may have another one."""
+_PLURALS = {"string": "characters", "string[]": "entries", "int64[]": "ids"}
 
 
-def commented(service: str, request: Any) -> str:
-    """Return the file of a service, with the comments of the fields that are arguments of a request."""
-    asked, line, answered = (ROOT / "srv" / f"{service}.srv").read_text().partition("---\n")
-    entries = {entry.name: entry for entry in fields(request)}
+def services() -> Iterator[tuple[Path, Any]]:
+    """Give the files of the services that have a request, each with it."""
+    requests = {
+        request.__name__.removesuffix("Request"): request for owner in _OWNERS for *_, request in verbs_of(owner)
+    }
+    for file in sorted((ROOT / "srv").glob("*.srv")):
+        if request := _SERVICES.get(file.stem) or requests.get(file.stem):
+            yield file, request
+
+
+def commented(text: str, request: Any) -> str:
+    """Return the text of a service with the fields and comments of the arguments of its request.
+
+    What stands at the beginning, fields that are no argument, and the response are written by hand.
+    """
+    asked, line, answered = text.partition("---\n")
+    entries = {_NAMES.get(entry.name, entry.name): entry for entry in arguments_of(request)}
     blocks = [_commented(block, entries) for block in asked.rstrip("\n").split("\n\n")]
+    known = re.findall(r"^[^#\s]\S* (\w+)", asked, re.MULTILINE)
+    blocks += [_field(entry, _line_of(entry, name)) for name, entry in entries.items() if name not in known]
     return "\n\n".join(blocks) + "\n" + line + answered
 
 
@@ -183,17 +209,35 @@ def _commented(block: str, entries: Mapping[str, Field[Any]]) -> str:
     lines = [line for line in block.split("\n") if not line.startswith("#")]
     if not lines or any(line.split()[1] not in entries for line in lines):
         return block
-    return "\n\n".join(f"{_comment(entries[line.split()[1]], line.split()[0])}\n{line}" for line in lines)
+    return "\n\n".join(_field(entries[line.split()[1]], line) for line in lines)
 
 
-def _comment(entry: Field[Any], kind: str) -> str:
-    text = sentences(entry) + _EMPTY.get(kind, "")
-    return fill(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+def _line_of(entry: Field[Any], name: str) -> str:
+    value = f" {entry.default}".lower() if entry.default and isinstance(entry.default, (int, float)) else ""
+    return f"{_KINDS.get(str(entry.type), 'string')} {name}{value}"
+
+
+def _field(entry: Field[Any], line: str) -> str:
+    kind = line.split(maxsplit=1)[0]
+    text = " ".join(filter(None, (sentences(entry), *_limits(entry, kind))))
+    return fill(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False) + f"\n{line}"
+
+
+def _limits(entry: Field[Any], kind: str) -> Iterator[str]:
+    limit = entry.metadata["limit"] or (0 if entry.metadata["condition"] else entry.metadata["entries"])
+    if limit and kind in _PLURALS:
+        yield f"At most {f'`{limit}`' if isinstance(limit, str) else f'{limit:,}'} {_PLURALS[kind]}."
+    if kind == "uint32" and (limits := entry.metadata["range"]):
+        yield f"0 means {entry.default}; more than {limits.high:,} means {limits.high:,}."
+    if kind == "builtin_interfaces/Time":
+        yield "Zero if it is not given."
+    if entry.default is MISSING:
+        yield "Required."
 
 
 def sentences(entry: Field[Any]) -> str:
     """Return what is told about an argument where there is room, without the forms of values at other doors."""
-    about = entry.metadata["about"].partition(", such as")[0].partition(", as in")[0]
+    about = entry.metadata["about"].partition(", such as")[0].partition(", as in")[0].partition(", or ids")[0]
     lead = "Only " if about.split()[0] in {"memories", "facts", "perceptions", "these"} else ""
     return f"{lead}{about if lead else about[:1].upper() + about[1:]}. {entry.metadata['more']}".rstrip()
 
@@ -217,7 +261,7 @@ def main() -> int:
     recall = ROOT / "docs" / "recall.md"
     texts = {
         ROOT.joinpath(*WRITTEN.split(".")).with_suffix(".py"): written_verbs(),
-        **{ROOT / "srv" / f"{name}.srv": commented(name, request) for name, request in _SERVICES.items()},
+        **{file: commented(file.read_text(), request) for file, request in services()},
         recall: with_table(recall.read_text(), "arguments", as_markdown(RecallRequest)),
     }
     return write(texts)

@@ -41,9 +41,7 @@ class DigestRequest:
         None, "what you are about to do, in words; puts what was learned of it first", limit=MAX_QUERY
     )
     place: Iterable[float] | str | None = argument(
-        None,
-        "where you are: x, y (and z) in metres in the memory frame, or the name of an area",
-        shape=NUMBERS,
+        None, "where you are: x, y (and z) in metres in the memory frame, or the name of an area", shape=NUMBERS
     )
     radius: float = argument(5.0, "metres around the place within which objects count", within=(0.01, 1e6))
     tokens: int = argument(800, "largest length of the digest in tokens, 100 to 8000", within=(100, 8000))

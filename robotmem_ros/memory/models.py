@@ -80,28 +80,37 @@ class NewFact:
     """
 
     insight: str = argument(
-        MISSING,
-        "the fact, in a sentence that stands alone",
-        '"a grip force of 12.5 N holds the red mug"',
+        MISSING, "the fact, in a sentence that stands alone", '"a grip force of 12.5 N holds the red mug"',
         limit="content_limit",
-    )
+    )  # fmt: skip
     context: Json = argument(
         None,
         'what else belongs to it, such as {"task": {"name": "pick", "success": true}, "params": {"force": 12.5}}',
         '{"task": {"success": True}, "params": {"force": 12.5}}',
+        more="It is a JSON object with `params`, `spatial`, `robot`, `task`, `env`, ..., or plain text, which becomes "
+        '{"user_context": text}. Without `params`, the numbers with units in the text become `params`, such as '
+        '{"grip_force": {"value": 12.5, "unit": "N"}}. Its positions are in `spatial.frame_id`.',
     )
-    """A JSON object, or plain text, which becomes `{"user_context": text}`. Its positions are in `spatial.frame_id`."""
-    session_id: str | None = argument(None, "the session that it belongs to", "session.session_id")
-    collection: str | None = argument(None, "its collection, if not the default one", '"kitchen"')
+    session_id: str | None = argument(
+        None, "the session that it belongs to", "session.session_id", more="It may have ended."
+    )
+    collection: str | None = argument(
+        None, "its collection, if not the default one", '"kitchen"', more="That is the parameter `collection`."
+    )
     _: KW_ONLY
     human_summary: str | None = argument(None, "a short text for people", '"mug: 12.5 N"', limit=MAX_SUMMARY)
     category: str | None = argument(None, "its category; left out, rules find it", '"constraint"')
-    tags: Iterable[str] = argument((), "its tags; left out, rules find them", '["gripper"]', entries=MAX_TAGS)
+    tags: Iterable[str] = argument(
+        (), "its tags; left out, rules find them", '["gripper"]', entries=MAX_TAGS,
+        more="`tags` and `any_tags` of Recall filter by them.",
+    )  # fmt: skip
     confidence: float | None = argument(
         None, "how sure it is, in [0, 1]; left out, rules estimate it", "0.8", within=(0.0, 1.0)
     )
-    observed_at: Time | None = argument(None, "when it was observed, if not now", '"3 minutes ago"')
-    """Nanoseconds since the epoch; None for now by the robot's clock."""
+    observed_at: Time | None = argument(
+        None, "when it was observed, if not now", '"3 minutes ago"', more="Now is by the robot's clock."
+    )
+    """Nanoseconds since the epoch."""
     scope_files: Iterable[str] = argument(
         (), "files that it is about; left out, rules find them", '["grasp.yaml"]', entries=MAX_TAGS
     )
@@ -152,23 +161,47 @@ class MemoryUpdate:
     content: str | None = argument(None, "new text", '"a grip force of 11 N holds the red mug"', limit="content_limit")
     _: KW_ONLY
     human_summary: str | None = argument(None, "new short text", '"mug: 11 N"', limit=MAX_SUMMARY)
-    context: Json = argument(None, "new context", '{"params": {"force": 11}}')
+    context: Json = argument(
+        None, "new context", '{"params": {"force": 11}}',
+        more='It is a JSON object, or plain text, which becomes {"user_context": text}, and replaces the old one as a '
+        "whole.",
+    )  # fmt: skip
     category: str | None = argument(None, "new category", '"preference"')
-    tags: Iterable[str] | None = argument(None, "new tags, instead of all old ones", '["gripper"]', entries=MAX_TAGS)
-    """`add_tags` and `remove_tags` leave the others."""
-    add_tags: Iterable[str] | None = argument(None, "tags to add", '["checked"]', entries=MAX_TAGS)
-    remove_tags: Iterable[str] | None = argument(None, "tags to remove", '["guess"]', entries=MAX_TAGS)
+    tags: Iterable[str] | None = argument(
+        None, "new tags, instead of all old ones", '["gripper"]', entries=MAX_TAGS,
+        more="They do not go together with the next two.",
+    )  # fmt: skip
+    add_tags: Iterable[str] | None = argument(
+        None, "tags to add", '["checked"]', entries=MAX_TAGS, more="The others stay; one may be there."
+    )
+    remove_tags: Iterable[str] | None = argument(
+        None, "tags to remove", '["guess"]', entries=MAX_TAGS, more="The others stay; one may not be there."
+    )
     confidence: float | None = argument(None, "new confidence, from 0 to 1", "0.9", within=(0.0, 1.0))
     decay_rate: float | None = argument(
-        None, "share of the confidence that it loses per day", "0.01", within=(0.0, 1.0)
+        None, "share of the confidence that it loses per day", "0.01", within=(0.0, 1.0),
+        more="That is a day on which it is awake and nothing confirms it; the share is taken instead of the parameter "
+        "`decay_rate`, and 0 means that it does not decay.",
+    )  # fmt: skip
+    label: str | None = argument(
+        None, "new label of a perception", '"cup"', more="All sightings of an object so far then count as votes for it."
     )
-    """On which nothing confirms it, instead of the parameter."""
-    label: str | None = argument(None, "new label of a perception", '"cup"')
-    perception_type: str | None = argument(None, "new sense of a perception", '"visual"', choices=PerceptionType)
-    pose: Iterable[float] | None = argument(None, "new x y z, and qx qy qz qw if there is one", "(3.0, 1.0, 0.8)")
-    """In metres in `frame_id`, the quaternion as x, y, z, w."""
-    frame_id: str | None = argument(None, "frame of the pose; by default that of the memory", '"odom"')
-    clear: Iterable[str] = argument((), "fields to empty, by their names", '["category"]')
+    perception_type: str | None = argument(
+        None, "new sense of a perception", '"visual"', choices=PerceptionType, more="See Perception.msg."
+    )
+    pose: Iterable[float] | None = argument(
+        None, "new x y z, and qx qy qz qw if there is one", "(3.0, 1.0, 0.8)",
+        more="It is in metres in `frame_id`, with a unit quaternion.",
+    )  # fmt: skip
+    frame_id: str | None = argument(
+        None, "frame of the pose; by default that of the memory", '"odom"',
+        more="Another one is an error for an object, and while the context has positions in the old frame.",
+    )  # fmt: skip
+    clear: Iterable[str] = argument(
+        (), "fields to empty, by their names", '["category"]',
+        more="They are human_summary, context, category, tags, decay_rate (which is then the parameter's again), label "
+        "and pose. A field that is named here and also set is an error. An object needs its label and pose.",
+    )  # fmt: skip
     reason: str | None = argument(None, "why, for the history", '"measured again"', limit="content_limit")
 
 

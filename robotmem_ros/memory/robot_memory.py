@@ -62,7 +62,16 @@ from .storage.rows import Sighted, read_sighted
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports
-from .verbs.requests import ForgetRequest, GetMemoriesRequest, ObjectHistoryRequest, PurgeRequest, RestoreRequest
+from .verbs.requests import (
+    DensityRequest,
+    ForgetRequest,
+    GetMemoriesRequest,
+    ObjectHistoryRequest,
+    PurgeRequest,
+    RecallsRequest,
+    RestoreRequest,
+    SeenObjectsRequest,
+)
 from .verbs.sessions import Sessions
 from .verbs.tags import Tags
 from .verbs.written import MemoryVerbs
@@ -291,9 +300,9 @@ class RobotMemory(MemoryVerbs):
         """
         return self.parts.objects.history(validation.whole("memory_id", request.memory_id), request.n)
 
-    def objects(self, limit: int = 2000, *, include_unconfirmed: bool = False) -> tuple[SeenObject, ...]:
+    def _objects(self, request: SeenObjectsRequest) -> tuple[SeenObject, ...]:
         """Return the confirmed objects of the current map, or all, in all collections, those seen last first."""
-        return self.parts.objects.seen_last(limit, self.decay(), include_unconfirmed)
+        return self.parts.objects.seen_last(request.limit, self.decay(), request.include_unconfirmed)
 
     def _recall(self, request: RecallRequest) -> RecallResult:
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
@@ -323,7 +332,7 @@ class RobotMemory(MemoryVerbs):
             parts.usage.add(parsed, result, caller, (time.perf_counter() - start) * 1e3, begun)
         return result
 
-    def recalls(self, n: int = 100) -> RecallLog:
+    def _recalls(self, request: RecallsRequest) -> RecallLog:
         """Return the last `n` recalls, and the `n` memories that were recalled most often.
 
         The log has at most as many recalls as the parameter `recall_log` says; those of the last second may be missing.
@@ -331,7 +340,7 @@ class RobotMemory(MemoryVerbs):
         Raises:
             InvalidFieldError: `n` is not in 1 to 1,000.
         """
-        limit = validation.whole("n", n, low=1, high=MAX_ENTRIES)
+        limit = validation.whole("n", request.n, low=1, high=MAX_ENTRIES)
         return self._access.read(lambda snapshot: RecallLog(latest(snapshot, limit), most_used(snapshot, limit)))
 
     def _timeline(self, request: TimelineRequest) -> Timeline:
@@ -351,9 +360,7 @@ class RobotMemory(MemoryVerbs):
         """Read `areas_file` again at once, as after a change by this program; others are seen within a second."""
         self.parts.areas.reload()
 
-    def density(
-        self, *, bins: int = 100, after: Time | None = None, before: Time | None = None, collection: str | None = None
-    ) -> Density:
+    def _density(self, request: DensityRequest) -> Density:
         """Return how many active memories of each kind were observed in each of some equal parts of `[after, before)`.
 
         An object counts whenever it was sighted. Without a window it reaches from the first observation to the last.
@@ -361,10 +368,8 @@ class RobotMemory(MemoryVerbs):
         Raises:
             InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
         """
-        since, until = self._access.window(after, before)
-        return self._access.ask(
-            read_density, self._access.clock(), bins=bins, after=since, before=until, collection=collection
-        )
+        values = {name: getattr(request, name) for name in request.__slots__}
+        return self._access.ask(read_density, self._access.clock(), **values)
 
     def sighted(self, after: Time, before: Time, n: int = 1000) -> tuple[Sighted, ...]:
         """Return at most `n` objects that were sighted in `[after, before)`, those sighted last there first.

@@ -37,7 +37,7 @@ FIELDS_ALONE = {
 }
 """Fields of a request that are no argument of the same name."""
 ARGUMENTS_ALONE = {
-    "Learn": {"observed_at", "scope_files", "scope_entities"},  # as above; rules find the scope
+    "Learn": {"observed_at"},  # as above
     "Recall": {"count_usage", "caller"},  # for programs that only look, and for the log: the node names itself
     "SavePerception": {"frame_id", "observed_at", "metadata", "received_at"},  # as above; streams alone set the last
 }

@@ -10,11 +10,12 @@ from ..map_values import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_m
 from ..models import ImportKey
 from ..storage import map_rows
 from ..storage.map_rows import MapInfo
-from ..times import Time
 from ..verbs.access import Access
+from ..verbs.requests import PathRequest
+from ..verbs.written import MapVerbs
 
 
-class Maps:
+class Maps(MapVerbs):
     """What a memory knows of the floor, `memory.maps`. Positions are metres in the memory frame."""
 
     def __init__(self, access: Access) -> None:
@@ -68,9 +69,11 @@ class Maps:
             lambda transaction: map_rows.insert_path(transaction, part), background=True
         )
 
-    def path(
-        self, *, after: Time | None = None, before: Time | None = None, map_id: str | None = None, n: int = 5000
-    ) -> tuple[PathPoint, ...]:
+    def moment(self, field: str, value: object) -> int:
+        """Return a time as the memory reads it."""
+        return self._access.moment(field, value)
+
+    def _path(self, request: PathRequest) -> tuple[PathPoint, ...]:
         """Return where the robot drove in `[after, before)`, oldest first: at most `n` points that lie evenly.
 
         Without `map_id` it is the path on the present map: the parameter `map_id`, else where the robot drove last.
@@ -78,9 +81,10 @@ class Maps:
         Raises:
             InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
         """
-        since, until = self._access.window(after, before)
-        limit = validation.whole("n", n, low=1, high=MAX_POINTS)
-        return self._access.read(map_rows.read_path, after=since, before=until, map_id=self._map_id(map_id), n=limit)
+        since, until = validation.window(request.after, request.before)
+        limit = validation.whole("n", request.n, low=1, high=MAX_POINTS)
+        map_id = self._map_id(request.map_id)
+        return self._access.read(map_rows.read_path, after=since, before=until, map_id=map_id, n=limit)
 
     def _map_id(self, map_id: str | None) -> str | None:
         # The parameter is empty if maps have no names, and in programs that do not know the name.

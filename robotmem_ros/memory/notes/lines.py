@@ -39,21 +39,21 @@ class NotesState:
     files: tuple[FileState, ...]
 
 
-def note_lines(snapshot: Snapshot, path: object, first_line: object, n: object) -> NoteLines:
-    """Return `n` lines of a note from `first_line` on, or as many as there are.
+def note_lines(snapshot: Snapshot, path: object, first_line: object, lines: object) -> NoteLines:
+    """Return `lines` lines of a note from `first_line` on, or as many as there are.
 
     Raises:
         InvalidFieldError: there is no such note, it could not be read, or it has no such line.
     """
     name = unicodedata.normalize("NFC", validation.text("path", path, limit=_LONGEST_PATH, required=True))
-    first, limit = validation.whole("first_line", first_line), validation.whole("n", n)
+    first, limit = validation.whole("first_line", first_line), validation.whole("lines", lines)
     if not 1 <= limit <= MOST_LINES:
-        raise InvalidFieldError("n", limit, f"must lie in 1 to {MOST_LINES} lines")
-    lines = lines_of(_text(snapshot, name))
-    if not 1 <= first <= max(len(lines), 1):
-        raise InvalidFieldError("first_line", first, f"is no line of {name!r}, which has {len(lines)}")
-    page = lines[first - 1 : first - 1 + limit]
-    return NoteLines(name, first, first - 1 + len(page), len(lines), "\n".join(page))
+        raise InvalidFieldError("lines", limit, f"must lie in 1 to {MOST_LINES} lines")
+    every = lines_of(_text(snapshot, name))
+    if not 1 <= first <= max(len(every), 1):
+        raise InvalidFieldError("first_line", first, f"is no line of {name!r}, which has {len(every)}")
+    page = every[first - 1 : first - 1 + limit]
+    return NoteLines(name, first, first - 1 + len(page), len(every), "\n".join(page))
 
 
 def notes_state(snapshot: Snapshot) -> NotesState:

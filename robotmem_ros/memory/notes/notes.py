@@ -8,17 +8,19 @@ from ..models import NewMemory
 from ..storage import note_rows
 from ..storage.note_rows import FolderRow, KnownNotes, NoteFile
 from ..verbs.access import Access
+from ..verbs.requests import NoteLinesRequest
+from ..verbs.written import NoteVerbs
 from .lines import NoteLines, NotesState, note_lines, notes_state
 
 
-class Notes:
+class Notes(NoteVerbs):
     """The notes of a memory, `memory.notes`."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
 
-    def lines(self, path: str, first_line: int = 1, n: int = 100) -> NoteLines:
-        """Return `n` lines of a note from `first_line` on, as it was read last.
+    def _lines(self, request: NoteLinesRequest) -> NoteLines:
+        """Return `lines` lines of a note from `first_line` on, as it was read last.
 
         `path` is that of `context.note` of a recalled note, such as `handbook/battery.md`. Only what was read from the
         folders of the parameter `notes_folders` can be had.
@@ -26,7 +28,7 @@ class Notes:
         Raises:
             InvalidFieldError: there is no such note, it could not be read, or it has no such line.
         """
-        return self._access.read(note_lines, path, first_line, n)
+        return self._access.read(note_lines, request.path, request.first_line, request.lines)
 
     def state(self) -> NotesState:
         """Return the folders and files of notes, and what could not be read of them."""

@@ -59,8 +59,7 @@ class Scoped:
 
     scope: str = argument(
         "robot", "whose memories: `robot` (its own), `fleet` or `both`", '"both"',
-        more="See the parameter `fleet_url`; empty means `robot`.",
-        see="recall.md#the-memories-of-a-fleet",
+        more="See the parameter `fleet_url`; empty means `robot`.", see="recall.md#the-memories-of-a-fleet",
     )  # fmt: skip
     deadline: float = argument(
         DEADLINE, "seconds to wait for the fleet", "0.5", within=(0.0, MAX_DEADLINE),
@@ -78,8 +77,7 @@ class _Conditions(Scoped):
     collections: Names = names(
         "memories of these collections", '["kitchen", "hall"]', condition=reading.collections,
         more="Without both, those of the parameter `collection`, and notes. A collection includes what other "
-        "robots of the fleet know in it; `@NAME` is all that one robot knows.",
-        see="interfaces.md#collections",
+        "robots of the fleet know in it; `@NAME` is all that one robot knows.", see="interfaces.md#collections",
     )  # fmt: skip
     session_ids: Names = names(
         "memories of these sessions", '"4e1f02c2"', condition=by_names(_session_id, has_single=True)
@@ -100,8 +98,7 @@ class _Conditions(Scoped):
     )  # fmt: skip
     tags: Names = names(
         "memories with all of these tags", '["dock", "night"]', condition=by_names(Tags, tag_key),
-        more="A tag under one of them counts, too.",
-        see="learning.md#tags",
+        more="A tag under one of them counts, too.", see="learning.md#tags",
     )  # fmt: skip
     any_tags: Names = names(
         "memories with at least one of these tags", '["dock", "night"]',
@@ -116,8 +113,7 @@ class _Conditions(Scoped):
     include_unconfirmed: bool = argument(
         False, "also objects that are not confirmed", "True", condition=reading.confirmed_objects,
         more="Without it they are left out, see Memory.msg, and `reason` says how many, unless "
-        "`context_filter` has a condition on `confirmed`.",
-        see="objects.md#existence",
+        "`context_filter` has a condition on `confirmed`.", see="objects.md#existence",
     )  # fmt: skip
 
 
@@ -137,13 +133,12 @@ class RecallRequest(_Conditions):
 
     query: str = argument(
         "", "words, or a question", '"where is the red mug?"', limit=MAX_QUERY,
-        more=f"It has up to {MAX_QUERY:,} characters with a letter or a digit among them. It may be empty if "
-        "there is a condition or a spatial sort: then the order is distance, else most recent first.",
-        see="recall.md#without-a-query",
+        more="There is a letter or a digit in it. It may be empty if there is a condition or a spatial "
+        "sort: then the order is distance, else most recent first.", see="recall.md#without-a-query",
     )  # fmt: skip
     n: int = argument(
         5, "largest number of memories", "10", within=(1, MAX_N),
-        more="0 of the service means 5. Python and the service cut more than 100 to 100, and `reason` says so.",
+        more="Python and the service cut more than 100 to 100, and `reason` says so.",
     )  # fmt: skip
     min_confidence: float | None = argument(
         None, "smallest confidence of a memory now, in [0, 1]; default: 0.3, and less if only faded memories match",
@@ -155,8 +150,7 @@ class RecallRequest(_Conditions):
     context_filter: Json = argument(
         None,
         "conditions on the context, such as '{\"task.success\": true}'; a key with a dot stands in quotes, as in "
-        """'{"params.\\"max.speed\\"": 1}'""",
-        '{"task.success": True, "params.force": {"$lt": 15}}',
+        """'{"params.\\"max.speed\\"": 1}'""", '{"task.success": True, "params.force": {"$lt": 15}}',
         shape=FILTER, condition=reading.context_filter, see="recall.md#paths",
         more='A JSON object of dot paths, such as {"task.success": true, "params.force.value": {"$lt": 15.0}}. '
         "A key that is empty, has a dot, or begins with a double quote stands in double quotes, as a JSON "
@@ -165,8 +159,7 @@ class RecallRequest(_Conditions):
         "comparisons in all and 1,000 values in a list.",
     )  # fmt: skip
     spatial_sort: Where = argument(
-        None,
-        'nearest first, such as 1.0,2.0 or \'{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}\'',
+        None, 'nearest first, such as 1.0,2.0 or \'{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}\'',
         "(1.0, 2.0, 0.0)", see="recall.md#distance",
         more="With a query, among the memories that match it. Without it, the order is by relevance.",
     )  # fmt: skip
@@ -176,8 +169,7 @@ class RecallRequest(_Conditions):
     collection: str | None = argument(None, _COLLECTION, '"kitchen"')
     _: KW_ONLY
     min_relevance: float | None = argument(
-        None,
-        "nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter",
+        None, "nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter",
         "0.4", within=(0.0, 1.0), see="recall.md#relevance",
         more="0 means no limit; `reason` tells how near the best one comes. Without it, the parameter "
         "`min_relevance` holds, and of what a condition on what, where or when leaves, the best is "
@@ -187,19 +179,15 @@ class RecallRequest(_Conditions):
     )  # fmt: skip
     ids: Iterable[int] | int | None = argument((), "these memories", "[3, 7]", entries=MAX_IDS, condition=reading.ids)
     near: Where = argument(
-        None,
-        'memories near a place, such as 1.0,2.0 (within 5 m) or \'{"target": [1.0, 2.0], "max_distance": 5.0}\'',
+        None, 'memories near a place, such as 1.0,2.0 (within 5 m) or \'{"target": [1.0, 2.0], "max_distance": 5.0}\'',
         '{"target": (1.0, 2.0), "max_distance": 3.0}',
         shape=NEAR, condition=reading.circle, more="Unlike spatial_sort, this does not change their order.",
     )  # fmt: skip
     """As `spatial_sort`, with a `max_distance`, which is 5 m for numbers alone."""
     within: Json = argument(
-        None,
-        'memories in a box, such as \'{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}\'',
-        '{"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}',
-        shape=BOX,
-        condition=reading.box,
-    )
+        None, 'memories in a box, such as \'{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}\'',
+        '{"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}', shape=BOX, condition=reading.box,
+    )  # fmt: skip
     """`field` and `frame_id` as in `spatial_sort`, and corners of two or three numbers in metres."""
     since_last_visit: Where = argument(
         None, "memories observed since the robot's last visit to a place, given as `near` is", "(1.0, 2.0)",
@@ -214,11 +202,7 @@ class RecallRequest(_Conditions):
         see="learning.md#sessions",
     )  # fmt: skip
     explain: bool = argument(
-        False,
-        "how each score came about",
-        "True",
-        more="See ScoreExplanation.msg.",
-        see="recall.md#relevance",
+        False, "how each score came about", "True", more="See ScoreExplanation.msg.", see="recall.md#relevance"
     )
     fold: bool = argument(
         True, "one memory stands for all of the same text; with a place, or without words, for those nearby", "False",
@@ -241,10 +225,7 @@ class TimelineRequest(_Conditions):
     """
 
     query, session_id, context_filter = "", None, None  # what a recall alone has, for the conditions that look at it
-    n: int = argument(
-        50, "largest number of memories", "100", within=(1, MAX_ENTRIES),
-        more=f"0 of the service means 50; more than {MAX_ENTRIES} means {MAX_ENTRIES}.",
-    )  # fmt: skip
+    n: int = argument(50, "largest number of memories", "100", within=(1, MAX_ENTRIES))
     cursor: str = argument(
         "", "the cursor of the page before", "page.cursor",
         more="It gives the next page under the same conditions. Empty for the first page.",

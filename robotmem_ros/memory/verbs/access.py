@@ -15,7 +15,7 @@ from ..parts import Parts
 from ..storage import rows
 from ..storage.snapshot import Snapshot, Transaction
 from ..table.view import View
-from ..times import OtherUnitError, Time, moment
+from ..times import OtherUnitError, moment
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,9 +96,3 @@ class Access:
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""
         return Decay(self.parameters().decay_rate, self.clock())
-
-    def window(self, after: Time | None, before: Time | None) -> tuple[int | None, int | None]:
-        """Return the ends of a window in nanoseconds, None for one that is open; raises InvalidFieldError."""
-        ends = (("after", after), ("before", before))
-        since, until = (None if value is None else self.moment(field, value) for field, value in ends)
-        return since, until

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, MISSING, dataclass
 
 from ..argument import ID, IDS, MAX_DETAILS, MAX_IDS, MAX_NAME, Json, argument
+from ..map_values import MAX_POINTS
+from ..search.counts import MAX_BINS
 from ..sessions.sessions import LONGEST
 from ..times import Time
 
@@ -63,22 +65,32 @@ class StartSessionRequest:
     """The episode that begins."""
 
     context: Json = argument(
-        None,
-        'what the episode is about, such as {"task": "clear the table", "place": "kitchen"}, or plain text',
+        None, 'what the episode is about, such as {"task": "clear the table", "place": "kitchen"}, or plain text',
         '{"task": "clear the table"}',
-    )
-    collection: str | None = argument(None, "namespace of the episode and of what is recalled in it", '"kitchen"')
+        more='It is a JSON object of at most 64 KB; plain text becomes {"user_context": text}. Later sessions about the'
+        " same are offered the facts learned in this one.",
+    )  # fmt: skip
+    collection: str | None = argument(
+        None, "namespace of the episode and of what is recalled in it", '"kitchen"',
+        more="Empty means the parameter `collection`.",
+    )  # fmt: skip
     _: KW_ONLY
     max_duration: float | None = argument(
-        None, "seconds after which it ends by itself; 0 for the parameter", "600.0", within=(0.0, LONGEST)
-    )
+        None, "seconds after which it ends by itself; 0 for the parameter", "600.0", within=(0.0, LONGEST),
+        more="They are of the robot's clock, at most 31 years; the parameter is `session_max_duration`. The session is "
+        "closed as `expired`, and EndSession still takes its outcome.",
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
 class EndSessionRequest:
     """The episode that ends."""
 
-    session_id: str = argument(MISSING, "id that start_session returned", "session.session_id")
+    session_id: str = argument(
+        MISSING, "id that start_session returned", "session.session_id",
+        more="A session that was ended before is an error. One that expired is ended by this, with its outcome, and "
+        "keeps the time at which it expired.",
+    )  # fmt: skip
     outcome_score: float | None = argument(
         None, "how well it went, from 0 (failed) to 1 (full success); leave it out if nobody can say", "0.8",
         within=(0.0, 1.0),
@@ -100,7 +112,9 @@ class ConsolidateRequest:
     """The session whose facts to group."""
 
     session_id: str = argument(MISSING, "id of the session", '"4e1f02c2"')
-    collection: str | None = argument(None, "its collection; by default that of the session", '"kitchen"')
+    collection: str | None = argument(
+        None, "its collection; by default that of the session", '"kitchen"', more="Else the parameter `collection`."
+    )
     _: KW_ONLY
     dry_run: bool = argument(False, "only tell what the groups would be", "True")
 
@@ -116,17 +130,25 @@ class TagsRequest:
 class AddTagRequest:
     """The tag to add, and where it stands."""
 
-    tag: str = argument(MISSING, "the tag, such as fridge; one that is there is moved", '"fridge"', limit=MAX_NAME)
-    parent: str = argument("", "tag above it, such as kitchen; empty for the top", '"kitchen"', limit=MAX_NAME)
+    tag: str = argument(
+        MISSING, "the tag; one that is there is moved", '"fridge"', limit=MAX_NAME, more="Case does not matter."
+    )
+    parent: str = argument("", "tag above it; empty for the top", '"kitchen"', limit=MAX_NAME, more="It must be there.")
     display_name: str = argument("", "what people read; empty for the tag as it is written", '"Fridge"', limit=MAX_NAME)
+
+
+_CHANGEABLE = "It must be there, and no tag that rules give."
 
 
 @dataclass(slots=True)
 class RenameTagRequest:
     """The tag to rename."""
 
-    tag: str = argument(MISSING, "the tag", '"fridge"', limit=MAX_NAME)
-    new_tag: str = argument(MISSING, "its new name; if that is there, the two become one", '"icebox"', limit=MAX_NAME)
+    tag: str = argument(MISSING, "the tag", '"fridge"', limit=MAX_NAME, more=_CHANGEABLE)
+    new_tag: str = argument(
+        MISSING, "its new name; if that is there, the two become one", '"icebox"', limit=MAX_NAME,
+        more="It must not stand under the old one.",
+    )  # fmt: skip
     _: KW_ONLY
     dry_run: bool = argument(False, "only tell how many memories have it", "True")
 
@@ -135,6 +157,53 @@ class RenameTagRequest:
 class RemoveTagRequest:
     """The tag to remove."""
 
-    tag: str = argument(MISSING, "the tag", '"icebox"', limit=MAX_NAME)
+    tag: str = argument(MISSING, "the tag", '"icebox"', limit=MAX_NAME, more=_CHANGEABLE)
     _: KW_ONLY
     dry_run: bool = argument(False, "only tell how many memories have it", "True")
+
+
+@dataclass(slots=True)
+class RecallsRequest:
+    """How much of the log of recalls to list."""
+
+    n: int = argument(100, "largest number of recalls, and of memories", "20", within=(1, 1000))
+
+
+@dataclass(slots=True, kw_only=True)
+class DensityRequest:
+    """The window to divide, and whose memories to count in it."""
+
+    bins: int = argument(100, "equal parts of the window", "24", within=(1, MAX_BINS))
+    after: Time | None = argument(None, "memories observed at or after this time", '"yesterday"')
+    before: Time | None = argument(None, "memories observed before this time", '"today"')
+    collection: str | None = argument(None, "memories of this collection; by default of all", '"kitchen"')
+
+
+@dataclass(slots=True)
+class SeenObjectsRequest:
+    """How many objects to list."""
+
+    limit: int = argument(2000, "largest number of objects", "100", within=(1, 10_000))
+    _: KW_ONLY
+    include_unconfirmed: bool = argument(False, "also objects that are not confirmed", "True")
+
+
+@dataclass(slots=True, kw_only=True)
+class PathRequest:
+    """Which part of the robot's path to return."""
+
+    after: Time | None = argument(None, "at or after this time", '"2 hours ago"')
+    before: Time | None = argument(None, "before this time", '"today"')
+    map_id: str | None = argument(None, "name of the map; by default the present one", '"floor1"')
+    n: int = argument(5000, "largest number of points, which lie evenly", "100", within=(1, MAX_POINTS))
+
+
+@dataclass(slots=True)
+class NoteLinesRequest:
+    """Which lines of a note to read."""
+
+    path: str = argument(
+        MISSING, "the note, as in the source of a recalled one: handbook/battery.md", '"handbook/battery.md"'
+    )
+    first_line: int = argument(1, "first line to read", "12", within=(1, 10**9))
+    lines: int = argument(100, "largest number of lines", "20", within=(1, 10_000))

@@ -12,12 +12,15 @@ from collections.abc import Iterable
 from ..argument import Json, Names, Verbs, Where
 from ..learning.learning import Learned
 from ..learning.vocabulary import Retagged
-from ..models import MemoryUpdate, NewFact, NewPerception, Session, Sighting, Stored
-from ..search.counts import Counts
+from ..map_values import PathPoint
+from ..models import MemoryUpdate, NewFact, NewPerception, SeenObject, Session, Sighting, Stored
+from ..notes.lines import NoteLines
+from ..search.counts import Counts, Density
 from ..search.details import MemoriesInFull
 from ..search.request import CountsRequest, RecallRequest, TimelineRequest
 from ..search.result import RecallResult
 from ..search.timeline import Timeline
+from ..search.usage import RecallLog
 from ..sessions.consolidation import Consolidation
 from ..sessions.sessions import SessionReport, SessionStart
 from ..storage.purge_rows import Purged
@@ -26,14 +29,19 @@ from ..times import Time
 from .requests import (
     AddTagRequest,
     ConsolidateRequest,
+    DensityRequest,
     EndSessionRequest,
     ForgetRequest,
     GetMemoriesRequest,
+    NoteLinesRequest,
     ObjectHistoryRequest,
+    PathRequest,
     PurgeRequest,
+    RecallsRequest,
     RemoveTagRequest,
     RenameTagRequest,
     RestoreRequest,
+    SeenObjectsRequest,
     SessionsRequest,
     StartSessionRequest,
     TagsRequest,
@@ -145,6 +153,19 @@ class MemoryVerbs(Verbs):
     def _object_history(self, request: ObjectHistoryRequest) -> tuple[Sighting, ...]:
         raise NotImplementedError
 
+    def objects(self, limit: int = 2000, *, include_unconfirmed: bool = False) -> tuple[SeenObject, ...]:
+        """Return the confirmed objects of the current map, or all, in all collections, those seen last first.
+
+        Args:
+            limit: largest number of objects. Example: limit=100
+            include_unconfirmed: also objects that are not confirmed. Example: include_unconfirmed=True
+
+        """
+        return self._objects(SeenObjectsRequest(limit=limit, include_unconfirmed=include_unconfirmed))
+
+    def _objects(self, request: SeenObjectsRequest) -> tuple[SeenObject, ...]:
+        raise NotImplementedError
+
     def recall(
         self, query: str = "", n: int = 5, min_confidence: float | None = None, session_id: str | None = None,
         context_filter: Json = None, spatial_sort: Where = None, after: Time | None = None,
@@ -234,6 +255,22 @@ class MemoryVerbs(Verbs):
     def _recall(self, request: RecallRequest) -> RecallResult:
         raise NotImplementedError
 
+    def recalls(self, n: int = 100) -> RecallLog:
+        """Return the last `n` recalls, and the `n` memories that were recalled most often.
+
+        The log has at most as many recalls as the parameter `recall_log` says; those of the last second may be missing.
+
+        Args:
+            n: largest number of recalls, and of memories. Example: n=20
+
+        Raises:
+            InvalidFieldError: `n` is not in 1 to 1,000.
+        """
+        return self._recalls(RecallsRequest(n=n))
+
+    def _recalls(self, request: RecallsRequest) -> RecallLog:
+        raise NotImplementedError
+
     def timeline(
         self, *, scope: str = "robot", deadline: float = 1.0, collections: Names = (), session_ids: Names = (),
         excluded_session_ids: Names = (), kinds: Names = (), categories: Names = (), labels: Names = (),
@@ -282,6 +319,32 @@ class MemoryVerbs(Verbs):
         ))  # fmt: skip
 
     def _timeline(self, request: TimelineRequest) -> Timeline:
+        raise NotImplementedError
+
+    def density(
+        self, *, bins: int = 100, after: Time | None = None, before: Time | None = None,
+        collection: str | None = None,
+    ) -> Density:  # fmt: skip
+        """Return how many active memories of each kind were observed in each of some equal parts of `[after, before)`.
+
+        An object counts whenever it was sighted. Without a window it reaches from the first observation to the last.
+
+        Args:
+            bins: equal parts of the window. Example: bins=24
+            after: memories observed at or after this time (nanoseconds since the epoch, a datetime, a text, or a
+                timedelta before now). Example: after="yesterday"
+            before: memories observed before this time (nanoseconds since the epoch, a datetime, a text, or a timedelta
+                before now). Example: before="today"
+            collection: memories of this collection; by default of all. Example: collection="kitchen"
+
+        Raises:
+            InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
+        """
+        return self._density(DensityRequest(
+            bins=bins, after=self._time("after", after), before=self._time("before", before), collection=collection,
+        ))  # fmt: skip
+
+    def _density(self, request: DensityRequest) -> Density:
         raise NotImplementedError
 
     def get_memories(self, ids: Iterable[int] | int, *, include_forgotten: bool = False) -> MemoriesInFull:
@@ -545,8 +608,8 @@ class TagVerbs(Verbs):
         written; `display_name` is what people read.
 
         Args:
-            tag: the tag, such as fridge; one that is there is moved. Example: tag="fridge"
-            parent: tag above it, such as kitchen; empty for the top. Example: parent="kitchen"
+            tag: the tag; one that is there is moved. Example: tag="fridge"
+            parent: tag above it; empty for the top. Example: parent="kitchen"
             display_name: what people read; empty for the tag as it is written. Example: display_name="Fridge"
 
         Raises:
@@ -590,4 +653,56 @@ class TagVerbs(Verbs):
         return self._remove(RemoveTagRequest(tag=tag, dry_run=dry_run))
 
     def _remove(self, request: RemoveTagRequest) -> Retagged:
+        raise NotImplementedError
+
+
+class MapVerbs(Verbs):
+    """Verbs of `Maps`."""
+
+    def path(
+        self, *, after: Time | None = None, before: Time | None = None, map_id: str | None = None, n: int = 5000,
+    ) -> tuple[PathPoint, ...]:  # fmt: skip
+        """Return where the robot drove in `[after, before)`, oldest first: at most `n` points that lie evenly.
+
+        Without `map_id` it is the path on the present map: the parameter `map_id`, else where the robot drove last.
+
+        Args:
+            after: at or after this time (nanoseconds since the epoch, a datetime, a text, or a timedelta before now).
+                Example: after="2 hours ago"
+            before: before this time (nanoseconds since the epoch, a datetime, a text, or a timedelta before now).
+                Example: before="today"
+            map_id: name of the map; by default the present one. Example: map_id="floor1"
+            n: largest number of points, which lie evenly. Example: n=100
+
+        Raises:
+            InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
+        """
+        return self._path(PathRequest(
+            after=self._time("after", after), before=self._time("before", before), map_id=map_id, n=n,
+        ))  # fmt: skip
+
+    def _path(self, request: PathRequest) -> tuple[PathPoint, ...]:
+        raise NotImplementedError
+
+
+class NoteVerbs(Verbs):
+    """Verbs of `Notes`."""
+
+    def lines(self, path: str, first_line: int = 1, lines: int = 100) -> NoteLines:
+        """Return `lines` lines of a note from `first_line` on, as it was read last.
+
+        `path` is that of `context.note` of a recalled note, such as `handbook/battery.md`. Only what was read from the
+        folders of the parameter `notes_folders` can be had.
+
+        Args:
+            path: the note, as in the source of a recalled one: handbook/battery.md. Example: path="handbook/battery.md"
+            first_line: first line to read. Example: first_line=12
+            lines: largest number of lines. Example: lines=20
+
+        Raises:
+            InvalidFieldError: there is no such note, it could not be read, or it has no such line.
+        """
+        return self._lines(NoteLinesRequest(path=path, first_line=first_line, lines=lines))
+
+    def _lines(self, request: NoteLinesRequest) -> NoteLines:
         raise NotImplementedError

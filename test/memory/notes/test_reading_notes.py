@@ -75,8 +75,8 @@ def test_what_is_no_note_is_refused(memory: RobotMemory, path: str) -> None:
         (("handbook/page.md", 0), "first_line: 0 is no line of 'handbook/page.md', which has 250"),
         (("handbook/page.md", 251), "first_line: 251 is no line of 'handbook/page.md', which has 250"),
         (("handbook/page.md", -1), "first_line: -1 is no line of 'handbook/page.md', which has 250"),
-        (("handbook/page.md", 1, 0), "n: 0 must lie in 1 to 10000 lines"),
-        (("handbook/page.md", 1, 10**9), "n: 1000000000 must lie in 1 to 10000 lines"),
+        (("handbook/page.md", 1, 0), "lines: 0 must lie in 1 to 10000 lines"),
+        (("handbook/page.md", 1, 10**9), "lines: 1000000000 must lie in 1 to 10000 lines"),
         (("handbook/page.md", 1.5), "first_line: 1.5 must be a whole number"),
     ],
 )

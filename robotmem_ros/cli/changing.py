@@ -13,6 +13,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
 from ..memory.models import MemoryUpdate
 from ..memory.retention import Report
+from ..memory.robot_memory import RobotMemory
 from ..memory.sessions.consolidation import Group
 from ..memory.storage.purge_rows import Purged
 from ..memory.verbs.requests import ConsolidateRequest, ForgetRequest, PurgeRequest, RestoreRequest
@@ -20,60 +21,69 @@ from ..replay import load_config
 from .command import (
     DATABASE,
     DRY_RUN,
-    JSON,
     YES,
     Command,
-    CommandError,
+    Shown,
     confirm,
+    on_memory,
     open_memory,
-    option,
     options_of,
-    show,
-    table,
     values_of,
 )
+from .listing import JSON, CommandError, option, show, table
 
 
-def _update(arguments: argparse.Namespace) -> None:
+@on_memory(
+    "update", "correct a memory",
+    "Correct a memory; fields that are not given stay. `robotmem history` shows what it was before.",
+    *options_of(MemoryUpdate, memory_id="ID"), writes=True,
+)  # fmt: skip
+def _update(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     changes = values_of(arguments, MemoryUpdate)
     changes["clear"] = [name.replace("-", "_") for name in changes["clear"]]
-    with open_memory(arguments.db) as memory:
-        memory.update(**changes)
-    show(arguments, {"updated": arguments.memory_id}, f"updated: {arguments.memory_id}\n")
+    memory.update(**changes)
+    return Shown({"updated": arguments.memory_id}, f"updated: {arguments.memory_id}\n")
 
 
-def _forget(arguments: argparse.Namespace) -> None:
-    ids: list[int] = []
-    try:
-        with open_memory(arguments.db) as memory:
-            for memory_id in arguments.memory_id:
-                memory.forget(memory_id, arguments.reason)
-                ids.append(memory_id)
-    finally:
-        show(arguments, {"forgotten": ids}, "".join(f"forgotten: {memory_id}\n" for memory_id in ids))
+@on_memory(
+    "forget", "withdraw memories, which can be restored",
+    "Withdraw memories, all or none: no recall finds them any more. The rows stay, with the reason; `robotmem purge` "
+    "deletes.",
+    *options_of(ForgetRequest, memory_id="ID"), writes=True,
+)  # fmt: skip
+def _forget(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    memory.forget(**values_of(arguments, ForgetRequest))
+    return _done("forgotten", arguments.memory_id)
 
 
-def _restore(arguments: argparse.Namespace) -> None:
-    ids: list[int] = []
-    try:
-        with open_memory(arguments.db) as memory:
-            for memory_id in arguments.memory_id:
-                memory.restore(memory_id)
-                ids.append(memory_id)
-    finally:
-        show(arguments, {"restored": ids}, "".join(f"restored: {memory_id}\n" for memory_id in ids))
+@on_memory(
+    "restore", "bring back what was forgotten", "Bring back forgotten or superseded memories, all or none.",
+    *options_of(RestoreRequest, memory_id="ID"), writes=True,
+)  # fmt: skip
+def _restore(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    memory.restore(**values_of(arguments, RestoreRequest))
+    return _done("restored", arguments.memory_id)
 
 
-def _consolidate(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=arguments.dry_run) as memory:
-        report = memory.sessions.consolidate(**values_of(arguments, ConsolidateRequest))
+def _done(done: str, ids: list[int]) -> Shown:
+    return Shown({done: ids}, "".join(f"{done}: {memory_id}\n" for memory_id in ids))
+
+
+@on_memory(
+    "consolidate", "group the similar facts of a session",
+    "Group the similar facts of a session. All stay active; a recall may ask for the representatives only. Only facts "
+    "of the same text are superseded.",
+    *options_of(ConsolidateRequest, session_id="session"), writes=True,
+)  # fmt: skip
+def _consolidate(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    report = memory.sessions.consolidate(**values_of(arguments, ConsolidateRequest))
     text = "".join(_group_text(group) for group in report.groups)
     would = "would be" if report.dry_run else "were"
     text += (
         f"{report.grouped} of {report.considered} facts {would} represented by another one, "
         f"{report.superseded} {would} superseded\n"
     )
-    show(arguments, {**vars(report), "grouped": report.grouped, "superseded": report.superseded}, text)
+    return Shown({**vars(report), "grouped": report.grouped, "superseded": report.superseded}, text)
 
 
 def _group_text(group: Group) -> str:
@@ -207,39 +217,10 @@ def _days(text: str) -> int:
 
 
 COMMANDS = (
-    Command(
-        "update", "correct a memory", "Correct a memory; fields that are not given stay. `robotmem history` shows what "
-        "it was before.", _update,
-        (
-            *options_of(MemoryUpdate, memory_id="ID"),
-            DATABASE,
-            JSON,
-        ),
-    ),
-    Command(
-        "forget", "withdraw memories, which can be restored",
-        "Withdraw memories: no recall finds them any more. The rows stay, with the reason; `robotmem purge` deletes.",
-        _forget,
-        (
-            *options_of(ForgetRequest, memory_id="ID"),
-            DATABASE,
-            JSON,
-        ),
-    ),
-    Command(
-        "restore", "bring back what was forgotten", "Bring back forgotten or superseded memories.", _restore,
-        (*options_of(RestoreRequest, memory_id="ID"), DATABASE, JSON),
-    ),
-    Command(
-        "consolidate", "group the similar facts of a session",
-        "Group the similar facts of a session. All stay active; a recall may ask for the representatives only. Only "
-        "facts of the same text are superseded.", _consolidate,
-        (
-            *options_of(ConsolidateRequest, session_id="session"),
-            DATABASE,
-            JSON,
-        ),
-    ),
+    _update,
+    _forget,
+    _restore,
+    _consolidate,
     Command(
         "retention", "delete the least useful memories",
         "Delete the least useful memories until the budgets hold, after asking. The node does the same in the "

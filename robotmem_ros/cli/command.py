@@ -1,42 +1,43 @@
-"""The shape of a command, and what commands share: the database, the confirmation of a deletion, the output."""
+"""The shape of a command, and what commands share: options of a request, the memory, the confirmation of a deletion."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field
 from datetime import timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
-
-from tabulate import tabulate
 
 from ..fleet import scope
 from ..memory import RobotMemory
 from ..memory.argument import arguments_of, is_time, schema_of
-from ..memory.display import json_values
-from ..memory.errors import DatabaseUnusableError, InvalidFieldError, RobotMemoryError
+from ..memory.errors import DatabaseUnusableError, InvalidFieldError
 from ..memory.search.request import Scope
 from ..memory.storage.connection import default_path, resolve
 from ..memory.times import moment
 from ..replay.config import load_config
-from .output import write_notice, write_result
+from .listing import JSON, LISTING, CommandError, Option, option, show
+from .output import write_notice
+
+Run = Callable[[argparse.Namespace], "int | None"]
 
 
-class CommandError(RobotMemoryError):
-    """A command cannot do what its options ask for."""
+class Shown(NamedTuple):
+    """A result of a command, as it is shown."""
+
+    result: object
+    text: str
+    exit_code: int = 0
 
 
-class Option(NamedTuple):
-    """Arguments of `argparse.ArgumentParser.add_argument`."""
-
-    names: tuple[str, ...]
-    settings: dict[str, Any]
+Work = Callable[[RobotMemory, argparse.Namespace], Shown]
+"""Function of a command on a memory."""
 
 
 class Command(NamedTuple):
@@ -47,13 +48,13 @@ class Command(NamedTuple):
     """One line for `robotmem --help`."""
     description: str
     """Sentences for `robotmem NAME --help`."""
-    run: Callable[[argparse.Namespace], int | None]
+    run: Run
     options: tuple[Option | tuple[Option, ...], ...]
     """Options; a tuple holds options that exclude each other."""
 
     def add_to(self, commands: Any) -> None:
         """Add a parser for the command."""
-        parser = commands.add_parser(self.name, help=self.summary, description=self.description)
+        parser = commands.add_parser(self.name.rpartition(" ")[2], help=self.summary, description=self.description)
         parser.set_defaults(run=self.run)
         for entry in self.options:
             group = parser if isinstance(entry, Option) else parser.add_mutually_exclusive_group()
@@ -61,13 +62,8 @@ class Command(NamedTuple):
                 group.add_argument(*names, **settings)
 
 
-def option(*names: str, **settings: Any) -> Option:
-    """Declare an option or a positional argument."""
-    return Option(names, settings)
-
-
 DATABASE = option("--db", default=default_path(), help="database file; default: %(default)s")
-JSON = option("--json", action="store_true", help="print one JSON object")
+NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
 _URL_VARIABLE = "ROBOTMEM_FLEET_URL"
 FLEET_URL = option(
     "--fleet-url", default="", metavar="URL", help=f"fleet, a libpq URI or service; default: ${_URL_VARIABLE}"
@@ -76,22 +72,42 @@ DRY_RUN = option("--dry-run", action="store_true", help="only show what would be
 YES = option("--yes", action="store_true", help="do not ask for confirmation")
 
 
-def whole(low: int, high: int) -> Callable[[str], int]:
-    """Return the type of an option that takes a whole number from `low` to `high`."""
+def on_memory(
+    name: str, summary: str, description: str, *options: Option | tuple[Option, ...],
+    lists: str | Callable[[argparse.Namespace], str] = "", writes: bool = False,
+) -> Callable[[Work], Command]:  # fmt: skip
+    """Make a command of what is done with a memory: one that only reads it, unless the command `writes`.
 
-    def read(text: str) -> int:
-        with suppress(ValueError):
-            if low <= int(text) <= high:
-                return int(text)
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {low:,} to {high:,}")
+    `lists` is what of the result `--csv` and `--columns` show.
+    """
 
-    return read
+    def command(work: Work) -> Command:
+        def run(arguments: argparse.Namespace) -> int:
+            with opened(arguments, read_only=not writes or getattr(arguments, "dry_run", False)) as memory:
+                shown = work(memory, arguments)
+            show(arguments, shown.result, shown.text, lists(arguments) if callable(lists) else lists)
+            return shown.exit_code
+
+        return Command(name, summary, description, run, (*options, DATABASE, *(LISTING if lists else (JSON,))))
+
+    return command
 
 
-def limit(things: str, default: int, high: int) -> Option:
-    """Declare the option for the largest number of things that a command lists."""
-    about = f"largest number of {things}; default: %(default)s"
-    return option("--n", type=whole(1, high), metavar="N", default=default, help=about)
+def opened(arguments: argparse.Namespace, *, read_only: bool = True, **parameters: object) -> RobotMemory:
+    """Open the memory that the options name: with its model if it is not left out, and with its fleet for a scope.
+
+    Raises:
+        DatabaseUnusableError: the file does not exist or cannot be opened.
+        CommandError: nothing names the fleet.
+    """
+    with_model = not getattr(arguments, "no_model", True)
+    if "scope" not in arguments:
+        parameters["fleet_url"] = named_fleet(arguments) if "fleet_url" in arguments else ""
+    elif Scope.of(arguments.scope) is not Scope.ROBOT:
+        parameters["fleet_url"] = fleet_url(arguments)
+    if "areas_file" in arguments:
+        parameters["areas_file"] = arguments.areas_file
+    return open_memory(arguments.db, read_only=read_only, with_model=with_model, **parameters)
 
 
 def open_memory(path: str, *, read_only: bool = False, with_model: bool = False, **parameters: object) -> RobotMemory:
@@ -125,15 +141,6 @@ def fleet_url(arguments: argparse.Namespace) -> str:
     return url
 
 
-def fleet_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameter that names the fleet, if the scope of a command looks at it.
-
-    Raises:
-        CommandError: nothing names the fleet.
-    """
-    return {} if Scope.of(arguments.scope) is Scope.ROBOT else {"fleet_url": fleet_url(arguments)}
-
-
 def existing_path(path: str) -> Path:
     """Return the path of an existing database.
 
@@ -161,54 +168,34 @@ def confirm(question: str, *, yes: bool) -> None:
         raise CommandError("nothing was deleted")
 
 
-def show(arguments: argparse.Namespace, result: object, text: str) -> None:
-    """Print a result: as JSON if `--json` was given, else the text."""
-    if arguments.json:
-        text = json.dumps(json_values(result), ensure_ascii=False, indent=2) + "\n"
-    write_result(text)
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Align rows below a head, if any, one line each, columns of numbers to the right; empty without rows."""
-    if not rows:
-        return ""
-    cells = [[f"{cell:,}" if isinstance(cell, int) else " ".join(str(cell).split()) for cell in row] for row in rows]
-    columns = zip(*rows, strict=True)
-    align = ["right" if all(isinstance(cell, (int, float)) for cell in column) else "left" for column in columns]
-    text: str = tabulate([head, *cells] if head else cells, tablefmt="plain", colalign=align, disable_numparse=True)
-    return f"{text}\n"
-
-
-def time_ns(text: str) -> int:
-    """Read a time as `moment` does, of UTC unless it names a zone, as nanoseconds since the epoch."""
-    try:
-        return moment("time", text, time.time_ns(), timezone.utc)
-    except InvalidFieldError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def options_of(request: type, but: Container[str] = (), **names: str) -> tuple[Option, ...]:
-    """Declare the options for the arguments of a request that doors offer.
+def options_of(
+    request: type, but: Container[str] = (), defaults: Mapping[str, object] = MappingProxyType({}), **names: str
+) -> tuple[Option, ...]:
+    """Declare the options for the arguments of a request that doors offer, with its defaults or those given here.
 
     `names` are those of options that are called otherwise, or of positional arguments, by the names of the arguments.
     """
     entries = (entry for entry in arguments_of(request) if entry.name not in but)
-    return tuple(option_of(entry, names.get(entry.name, f"--{entry.name.replace('_', '-')}")) for entry in entries)
+    return tuple(
+        _option_of(
+            entry, names.get(entry.name, f"--{entry.name.replace('_', '-')}"), defaults.get(entry.name, entry.default)
+        )
+        for entry in entries
+    )
 
 
-def option_of(entry: Field[Any], name: str) -> Option:
-    """Declare the option, or the positional argument, for an argument of a request."""
-    about, is_required = entry.metadata["about"], entry.default is MISSING
-    if entry.default is True:
+def _option_of(entry: Field[Any], name: str, default: object) -> Option:
+    about, is_required = entry.metadata["about"], default is MISSING
+    if default is True:
         return option(f"--no-{entry.name}", dest=entry.name, action="store_false", help=f"not: {about}")
-    if entry.default is False:
+    if default is False:
         return option(name, dest=entry.name, action="store_true", help=about)
     settings = _settings(entry, is_condition=entry.metadata["condition"] is not None)
     if settings.get("action") == "append":
         about += "; may be given several times"
     elif not is_required:
-        settings["default"] = entry.default
-        about += "; default: %(default)s" if entry.default not in {None, "", ()} else ""
+        settings["default"] = default
+        about += "; default: %(default)s" if default not in {None, "", ()} else ""
     if name.startswith("-"):
         return option(name, dest=entry.name, required=is_required, **settings, help=about)
     settings = {"nargs": None if is_required else "?", **settings, "metavar": name}
@@ -224,9 +211,9 @@ def _settings(entry: Field[Any], *, is_condition: bool) -> dict[str, Any]:
     schema = schema_of(entry, lambda parameter: 0)
     types, items = schema["type"], schema.get("items", {}).get("type")
     if is_time(entry):
-        return {"type": time_ns, "metavar": "TIME"}
+        return {"type": _time_ns, "metavar": "TIME"}
     if types == "integer":
-        read = whole(*entry.metadata["range"]) if entry.metadata["range"] else int
+        read = _whole(*entry.metadata["range"]) if entry.metadata["range"] else int
         return {"type": read, "metavar": "N"}
     if types == "number":
         return {"type": float, "metavar": "NUMBER"}
@@ -238,6 +225,24 @@ def _settings(entry: Field[Any], *, is_condition: bool) -> dict[str, Any]:
         return {"nargs": "+", "action": _Joined, "metavar": "NUMBER"}
     kind: dict[str, Any] = {"type": int, "metavar": "ID"} if items == "integer" else {"metavar": "NAME"}
     return {"action": "append", **kind} if is_condition else {"nargs": "+", **kind}
+
+
+def _whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        with suppress(ValueError):
+            if low <= int(text) <= high:
+                return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {low:,} to {high:,}")
+
+    return read
+
+
+def _time_ns(text: str) -> int:
+    # A time is of UTC unless it names a zone.
+    try:
+        return moment("time", text, time.time_ns(), timezone.utc)
+    except InvalidFieldError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 class _Joined(argparse.Action):

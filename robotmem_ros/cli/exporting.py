@@ -13,8 +13,9 @@ from ..memory.errors import InvalidFieldError
 from ..memory.storage import map_rows
 from ..memory.storage.feed import changes_since
 from ..memory.storage.snapshot import Snapshot
-from .command import DATABASE, Command, open_memory, option
+from .command import DATABASE, Command, open_memory
 from .export_file import STANDARD, opened_export, opened_import
+from .listing import option
 from .output import write_notice, write_result
 
 _POINTS = 500

@@ -15,11 +15,11 @@ from ..memory.config.parameters import Parameters
 from ..memory.search.request import Scope
 from ..memory.text.letters import beginning
 from ..replay import load_config
-from .command import DATABASE, FLEET_URL, Command, CommandError, fleet_url, open_memory, option, table
+from .command import DATABASE, FLEET_URL, Command, fleet_url, open_memory
 from .export_file import read_parts, rewrite_without
-from .listing import LISTING, show_list
+from .listing import LISTING, CommandError, option, show, table
 from .output import write_result
-from .reading import RECALL, show_recall
+from .reading import RECALL, recalled
 
 if TYPE_CHECKING:
     from ..fleet.connection import Connection
@@ -132,7 +132,7 @@ def _requests(arguments: argparse.Namespace, connection: Connection) -> None:
         )))
         for request in asked
     ]  # fmt: skip
-    show_list(arguments, {"requests": [*map(asdict, asked)]}, "requests", table(head, rows) or "no requests\n")
+    show(arguments, {"requests": [*map(asdict, asked)]}, table(head, rows) or "no requests\n", "requests")
 
 
 def _brief(text: str) -> str:
@@ -145,7 +145,9 @@ def _recall(arguments: argparse.Namespace, connection: Connection) -> None:
     with scope.open_memory(":memory:", fleet_url=url, embedding_model=name, session_maintenance=False) as memory:
         memory.wait_for_model()
         arguments.scope, arguments.deadline = Scope.FLEET, max(arguments.deadline, _PATIENCE)
-        show_recall(arguments, memory, "".join(arguments.words))
+        arguments.query = "".join(arguments.words)
+        shown = recalled(memory, arguments)
+    show(arguments, shown.result, shown.text, "memories")
 
 
 def _load(arguments: argparse.Namespace, connection: Connection) -> None:
@@ -193,7 +195,7 @@ def _status(arguments: argparse.Namespace, connection: Connection) -> None:
     ]
     head = ("robot", "last contact", "memories", "vectors", "revision", "backlog")
     records = [{**asdict(robot), "backlog": robot.backlog} for robot in robots]
-    show_list(arguments, {"robots": records}, "robots", table(head, rows) or "no robots\n")
+    show(arguments, {"robots": records}, table(head, rows) or "no robots\n", "robots")
 
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace, Any], None]] = {

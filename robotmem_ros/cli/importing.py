@@ -14,8 +14,9 @@ from ..memory.errors import InvalidFieldError
 from ..memory.fellow_robots import as_of_another, robot_name, uuid_of_another
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import revisions
-from .command import DATABASE, Command, option
+from .command import DATABASE, Command
 from .export_file import Part, read_parts
+from .listing import option
 from .output import write_result
 
 

@@ -1,4 +1,4 @@
-"""Print what a command lists: as it is read best, as JSON, as CSV, or some of its columns."""
+"""Print what a command found: as it is read best, as JSON, as CSV, or some of its columns."""
 
 from __future__ import annotations
 
@@ -8,15 +8,34 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from tabulate import tabulate
 
 from ..memory.conditions.condition import ABSENT, value_at
 from ..memory.context_path import split
 from ..memory.display import json_values
-from ..memory.errors import did_you_mean
-from .command import JSON, CommandError, option, show, table
+from ..memory.errors import RobotMemoryError, did_you_mean
 from .output import write_result
 
+
+class CommandError(RobotMemoryError):
+    """A command cannot do what its options ask for."""
+
+
+class Option(NamedTuple):
+    """Arguments of `argparse.ArgumentParser.add_argument`."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+def option(*names: str, **settings: Any) -> Option:
+    """Declare an option or a positional argument."""
+    return Option(names, settings)
+
+
+JSON = option("--json", action="store_true", help="print one JSON object")
 LISTING = (
     (JSON, option("--csv", action="store_true", help="print comma-separated values, a line for each with a head")),
     option(
@@ -30,23 +49,39 @@ _NAME = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^,])+')
 """A name in a list of them; what stands in quotes may have a comma."""
 
 
-def show_list(arguments: argparse.Namespace, result: Mapping[str, object], name: str, text: str) -> None:
-    """Print a result as `show` does, or what it lists under a name as CSV, or only some columns of that.
+def show(arguments: argparse.Namespace, result: object, text: str, listed: str = "") -> None:
+    """Print a result: its text, as JSON, or what it lists under a name as CSV, or only some columns of that.
 
     Raises:
         CommandError: a column is unknown.
     """
-    if not arguments.csv and arguments.columns is None:
-        show(arguments, result, text)
+    if not listed or not (arguments.csv or arguments.columns is not None):
+        write_result(_json(result) if arguments.json else text)
         return
-    records: Any = json_values(result[name])
+    values: Any = json_values(result)
+    records = values[listed]
     columns = _columns(arguments.columns, records)
     if arguments.json:
         selection = [{column: _value(record, column) for column in columns} for record in records]
-        show(arguments, {**result, name: selection}, "")
+        write_result(_json({**values, listed: selection}))
         return
     rows = [[_cell(_value(record, column)) for column in columns] for record in records]
     write_result(_csv(columns, rows) if arguments.csv else table(columns, rows))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Align rows below a head, if any, one line each, columns of numbers to the right; empty without rows."""
+    if not rows:
+        return ""
+    cells = [[f"{cell:,}" if isinstance(cell, int) else " ".join(str(cell).split()) for cell in row] for row in rows]
+    columns = zip(*rows, strict=True)
+    align = ["right" if all(isinstance(cell, (int, float)) for cell in column) else "left" for column in columns]
+    text: str = tabulate([head, *cells] if head else cells, tablefmt="plain", colalign=align, disable_numparse=True)
+    return f"{text}\n"
+
+
+def _json(value: object) -> str:
+    return json.dumps(json_values(value), ensure_ascii=False, indent=2) + "\n"
 
 
 def _columns(names: str | None, records: Sequence[Mapping[str, object]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from .. import __version__
 from ..memory.errors import RobotMemoryError, did_you_mean
@@ -14,6 +15,12 @@ from .parser import Parser
 _MODULES = (replaying, reading, scanning, doctor, changing, tags, maps, exporting, importing, fleet, models, serving)
 COMMANDS = tuple(command for module in _MODULES for command in module.COMMANDS)
 """All commands, in the order in which help lists them."""
+_GROUPS = {
+    "tag": "list, add, rename or remove tags",
+    "map": "list, import or export occupancy grids",
+    "model": "list, fetch or measure embedding models, or change that of a memory",
+}
+"""Commands that are followed by another one, with a line about each for help."""
 _INTERRUPTED = 130
 
 
@@ -23,8 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="robotmem", description="A memory that lasts, for robots.")
     parser.add_argument("--version", action="version", version=f"robotmem {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    groups = {name: _group(commands, name, about) for name, about in _GROUPS.items()}
     for command in COMMANDS:
-        command.add_to(commands)
+        command.add_to(groups.get(command.name.partition(" ")[0], commands))
     words = sys.argv[1:] if arguments is None else arguments
     name = next((word for word in words if not word.startswith("-")), "")
     if name and name not in commands.choices:
@@ -41,3 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         write_notice("robotmem: interrupted\n")
         return _INTERRUPTED
+
+
+def _group(commands: Any, name: str, about: str) -> Any:
+    parser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+    return parser.add_subparsers(dest="what", required=True, metavar="WHAT")

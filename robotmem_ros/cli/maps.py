@@ -14,27 +14,24 @@ from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
 from ..memory.maps import MAX_POINTS, PathPoint
 from ..memory.maps.map_files import load_map, read_map_file, write_map
-from .command import DATABASE, Command, CommandError, limit, open_memory, option, show, table, time_ns
-from .listing import LISTING, show_list
+from ..memory.verbs.requests import PathRequest
+from .command import DATABASE, Command, Shown, on_memory, options_of, values_of
+from .listing import JSON, CommandError, option, show, table
 from .output import write_notice
 
-
-def _map(arguments: argparse.Namespace) -> None:
-    if arguments.what != "list" and arguments.file is None:
-        raise CommandError(f"name the file: robotmem map {arguments.what} FILE.yaml")
-    {"list": _list, "import": _import, "export": _export}[arguments.what](arguments)
+_MAP_ID = option("--map-id", help="name of the map; by default that without a name to import, else the present one")
 
 
-def _list(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        grids = memory.maps.all()
+@on_memory("map list", "list occupancy grids", "List the occupancy grids of a memory.", lists="maps")
+def _list(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    grids = memory.maps.all()
     rows = [
         (grid.map_id or "-", grid.frame_id, f"{grid.width} x {grid.height}", f"{grid.resolution:g} m",
          f"{grid.origin.x:g}, {grid.origin.y:g}, {grid.origin.yaw:g}", time_text(grid.observed_at))
         for grid in grids
     ]  # fmt: skip
     head = ("map", "frame", "cells", "resolution", "origin x, y, yaw", "observed")
-    show_list(arguments, {"maps": grids}, "maps", table(head, rows) or "no maps\n")
+    return Shown({"maps": grids}, table(head, rows) or "no maps\n")
 
 
 def _import(arguments: argparse.Namespace) -> None:
@@ -49,21 +46,27 @@ def _import(arguments: argparse.Namespace) -> None:
     show(arguments, {"stored": is_new, "width": grid.width, "height": grid.height}, text)
 
 
-def _export(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        grid = memory.maps.grid(arguments.map_id)
+@on_memory(
+    "map export", "write an occupancy grid",
+    "Write an occupancy grid for map_server: FILE.yaml and FILE.pgm beside it.",
+    option("file", type=Path, metavar="FILE.yaml", help="a new file"), _MAP_ID,
+)  # fmt: skip
+def _export(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    grid = memory.maps.grid(arguments.map_id)
     if grid is None:
         of = f" of {arguments.map_id!r}" if arguments.map_id else ""
         raise CommandError(f"there is no map{of} in {arguments.db}; `robotmem map list` shows those that are there")
     image = write_map(grid, arguments.file)
-    show(arguments, {"files": [str(arguments.file), str(image)]}, f"written: {arguments.file} and {image}\n")
+    return Shown({"files": [str(arguments.file), str(image)]}, f"written: {arguments.file} and {image}\n")
 
 
-def _path(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        points = memory.maps.path(
-            after=arguments.after, before=arguments.before, map_id=arguments.map_id, n=arguments.n
-        )
+@on_memory(
+    "path", "show where the robot drove",
+    "Show how far the robot drove on a map, and where it is now. With --json all points are listed.",
+    *options_of(PathRequest, defaults={"n": MAX_POINTS}), lists="points",
+)  # fmt: skip
+def _path(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    points = memory.maps.path(**values_of(arguments, PathRequest))
     text = "no path\n"
     if points:
         segments = len({point.segment for point in points})
@@ -73,7 +76,7 @@ def _path(arguments: argparse.Namespace) -> None:
             f"{time_text(points[0].observed_at)} to {time_text(last.observed_at)}\n"
             f"last at x {last.x:.2f} m, y {last.y:.2f} m, yaw {math.degrees(last.yaw):.0f} degrees\n"
         )
-    show_list(arguments, {"length": length(points), "points": points}, "points", text)
+    return Shown({"length": length(points), "points": points}, text)
 
 
 def length(points: Sequence[PathPoint]) -> float:
@@ -81,32 +84,19 @@ def length(points: Sequence[PathPoint]) -> float:
     return sum(math.dist(a[1:3], b[1:3]) for a, b in pairwise(points) if a.segment == b.segment)
 
 
-_MAP_ID = option("--map-id", help="name of the map; by default that without a name to import, else the present one")
 COMMANDS = (
+    _list,
     Command(
-        "map", "list, import or export occupancy grids",
-        "List the occupancy grids of a memory; import one from a YAML file of map_server and its image (PGM, or PNG "
-        "and BMP with Pillow); or write one for map_server: FILE.yaml and FILE.pgm beside it.", _map,
+        "map import", "store an occupancy grid",
+        "Store an occupancy grid of a YAML file of map_server and its image (PGM, or PNG and BMP with Pillow).",
+        _import,
         (
-            option("what", choices=("list", "import", "export"), help="what to do"),
-            option("file", type=Path, nargs="?", metavar="FILE.yaml", help="a file of map_server; an export makes it"),
-            _MAP_ID,
-            option("--frame", default=Parameters().memory_frame, help="frame of an imported map; default: %(default)s"),
-            DATABASE,
-            *LISTING,
+            option("file", type=Path, metavar="FILE.yaml", help="a file of map_server"), _MAP_ID,
+            option("--frame", default=Parameters().memory_frame, help="frame of the map; default: %(default)s"),
+            DATABASE, JSON,
         ),
     ),
-    Command(
-        "path", "show where the robot drove",
-        "Show how far the robot drove on a map, and where it is now. With --json all points are listed.", _path,
-        (
-            option("--after", type=time_ns, metavar="TIME", help="from this time on"),
-            option("--before", type=time_ns, metavar="TIME", help="before this time"),
-            option("--map-id", help="name of the map; by default the one on which the robot drove last"),
-            limit("points, chosen evenly", MAX_POINTS, MAX_POINTS),
-            DATABASE,
-            *LISTING,
-        ),
-    ),
+    _export,
+    _path,
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

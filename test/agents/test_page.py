@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from robotmem_ros.agents.tools import TOOLS
-from robotmem_ros.cli.command import Option
+from robotmem_ros.cli.listing import Option
 from robotmem_ros.cli.serving import COMMANDS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text()

@@ -62,7 +62,6 @@ def test_a_map_is_imported_listed_and_exported(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["map", "import"], "name the file: robotmem map import FILE.yaml"),
         (["map", "import", "none.yaml"], "FILE.yaml: 'none.yaml' cannot be read"),
         (["map", "export", "new.yaml", "--map-id", "garden"], "there is no map of 'garden' in"),
     ],

@@ -82,13 +82,13 @@ def test_the_description_of_the_rest_interface_has_the_bounds(memory: RobotMemor
 @pytest.mark.parametrize(
     ("service", "sentence"),
     [
-        ("Recall", f"up to {MAX_QUERY:,} characters"),
+        ("Recall", f"At most {MAX_QUERY:,} characters."),
         ("Recall", f"A list has at most {MAX_NAMES} names or {MAX_IDS:,} ids."),
         ("Timeline", f"A list has at most {MAX_NAMES} names."),
-        ("GetMemories", f"at most {MAX_DETAILS} memories"),
-        ("Learn", f"at most {MAX_TAGS}; `tags`"),
-        ("Update", f"New tags, at most {MAX_TAGS},"),
-        ("Update", f"each at most {MAX_TAGS};"),
+        ("GetMemories", f"At most {MAX_DETAILS} ids."),
+        ("Learn", f"At most {MAX_TAGS} entries."),
+        ("Update", f"next two. At most {MAX_TAGS} entries."),
+        ("Update", f"Tags to add. The others stay; one may be there. At most {MAX_TAGS} entries."),
     ],
 )
 def test_the_comments_of_services_have_the_bounds(service: str, sentence: str) -> None:

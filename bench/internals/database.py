@@ -18,7 +18,7 @@ from robotmem_ros.memory import Kind, Parameters, RobotMemory, Stored
 from robotmem_ros.memory.embedding import Vector, Vectors
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.storage import Database, codec, overview, rows
+from robotmem_ros.memory.storage import Database, codec, rows
 from robotmem_ros.memory.storage.migrations import MIGRATIONS
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.storage.vector_rows import text_digest
@@ -98,4 +98,4 @@ def _store(database: Database, memories: Sequence[NewMemory], vectors: Vectors |
 
 def _count(database: Database) -> int:
     with database.snapshot() as snapshot:
-        return sum(overview.totals(snapshot)[kind] for kind in ("fact", "perception"))
+        return sum(rows.totals(snapshot)[kind] for kind in ("fact", "perception"))

@@ -16,8 +16,7 @@ from psycopg import errors
 
 from ..memory.batch import BEGINNING, Batch, Cursor
 from ..memory.robot_memory import RobotMemory
-from ..memory.storage import feed, revisions, vector_rows
-from ..memory.storage.overview import overview
+from ..memory.storage import feed, lived_days, revisions, vector_rows
 from ..memory.storage.snapshot import Snapshot
 from ..memory.threads import MaintenanceLoop, Step, piecewise
 from .batches import apply, vector_text
@@ -70,7 +69,7 @@ class _File(NamedTuple):
             revisions.latest(snapshot),
             vector_rows.newest(snapshot),
             model,
-            overview(snapshot).lived_days,
+            lived_days.latest(snapshot),
         )
 
 

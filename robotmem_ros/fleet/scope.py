@@ -33,7 +33,6 @@ from ..memory.search.result import Mode, RecallResult
 from ..memory.search.timeline import Position, Timeline, TimelineEntry, parse_timeline
 from ..memory.status import Status
 from ..memory.storage import revisions, tag_rows
-from ..memory.storage.overview import overview
 from ..memory.table.view import complete
 from ..memory.text.normal_form import label_key
 from .client import FleetClient
@@ -202,7 +201,7 @@ class FleetMemory(RobotMemory):
             except ModelUnavailableError as error:
                 reason = str(error)
         parents, file = self._access.read(tag_rows.parents), self._access.read(revisions.robot)
-        robots = self._access.read(overview).others if is_of_both else None
+        robots = self._access.ask(lambda view: view.others) if is_of_both else None
         return Asker(self.parameters, vector, embedder.name, reason, parents, file, robots)
 
 

@@ -35,11 +35,9 @@ from .purge import finish
 from .search.result import Mode
 from .status import missing_packages
 from .storage import (
-    broken_rows,
     doubtful_times,
     examination,
     imports,
-    indexing,
     lived_days,
     note_rows,
     purge_rows,
@@ -208,12 +206,12 @@ def _indexes(patient: Patient) -> Seen:
         problems = examination.out_of_step(snapshot, sample)
     if problems:
         return Seen(Severity.ERROR, "; ".join(problems), _FIX)
-    return Seen(Severity.OK, f"{len(sample):,} of {total:,} memories and all counts are in step with every index")
+    return Seen(Severity.OK, f"{len(sample):,} of {total:,} memories and all objects are in step with every index")
 
 
 def _rebuild(patient: Patient) -> None:
     _check_alone(patient)
-    patient.parts.database.write(indexing.rebuild_all).result()
+    patient.parts.database.write(examination.rebuild).result()
 
 
 def _check_alone(patient: Patient) -> None:
@@ -226,7 +224,7 @@ def _check_alone(patient: Patient) -> None:
 
 def _rows(patient: Patient) -> Seen:
     with patient.parts.database.snapshot() as snapshot:
-        wrong = [f"{unit} {key} ({column})" for (unit, key), column in broken_rows.broken(snapshot).items()]
+        wrong = [f"{unit} {key} ({column})" for (unit, key), column in examination.broken(snapshot).items()]
     if not wrong:
         return Seen(Severity.OK, "every row can be read")
     words = f"{len(wrong):,} hold what no version writes, and break reading: {', '.join(wrong[:_TOLD])}"
@@ -239,7 +237,7 @@ def _set_aside(patient: Patient) -> None:
 
     def work(transaction: Transaction) -> None:
         with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w") as file:
-            broken_rows.set_aside(transaction, file.write)
+            examination.set_aside(transaction, file.write)
             file.flush()
             os.fsync(file.fileno())
 

@@ -28,7 +28,7 @@ from .search.recall import Recall
 from .search.reranking import Reranker
 from .search.usage import UsageRecorder
 from .sessions.sessions import Episodes
-from .storage import Database, doubtful_times, lived_days, overview, text_rows, vector_rows
+from .storage import Database, doubtful_times, lived_days, rows, text_rows, vector_rows
 from .storage.disk import LogWatch
 from .storage.map_rows import AreaKeeper
 from .table.tables import Tables
@@ -82,7 +82,7 @@ class Parts:
             self.tables = Tables(self.database)
             stack.callback(self.tables.release)
             stack.callback(self.database.close)
-            self.sessions = Episodes(self.database, clock)
+            self.sessions = Episodes(self.database, self.tables, clock)
             self.usage = UsageRecorder(self.database, parameters)
             stack.callback(self.usage.write)
             reranker = Reranker(at_start, self._is_closing)
@@ -159,8 +159,8 @@ class Parts:
         def goes_on() -> bool:
             if progress is not None:
                 with self.database.snapshot() as snapshot:
-                    counts = overview.totals(snapshot)
-                progress(counts["vector"], counts["memory"])
+                    done, all_memories = vector_rows.count_linked(snapshot), rows.totals(snapshot)["memory"]
+                progress(done, all_memories)
             return time.monotonic() < deadline
 
         self.usage.write()

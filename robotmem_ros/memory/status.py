@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from .embedding import ModelUnavailableError
 from .embedding.embedder import BackgroundEmbedder, check_kept_model
+from .errors import StorageError
 from .intake_report import Intake
 from .parts import Parts
 from .search.result import Mode
-from .storage import imports, lived_days, note_rows, overview, vector_rows
+from .storage import imports, lived_days, note_rows, rows, vector_rows
 from .storage.connection import exposure
 from .storage.retention_rows import removal_counts
 from .storage.snapshot import Snapshot
@@ -67,16 +68,16 @@ def status(parts: Parts, *trouble: str) -> Status:
     """
     database, embedder = parts.database, parts.embedder
     with database.snapshot() as snapshot:
-        counts = overview.totals(snapshot)
+        counts = rows.totals(snapshot)
         counts_of_removed = removal_counts(snapshot)
         folders, (files, errors) = note_rows.folder_rows(snapshot), note_rows.file_counts(snapshot)
         model = vector_rows.model(snapshot) or ""
         intake = imports.read_intake(snapshot)
         foreign = _of_another_model(snapshot, embedder)
         doubt = lived_days.doubt(snapshot, parts.now())
+        vectors, uncounted = _vectors(snapshot)
     no_vectors = parts.recall.vector_failure.reason
     has_vectors = embedder.available and not foreign and not no_vectors
-    vectors = counts["vector"]
     without_vector = counts["memory"] - vectors
     problems = [
         database.trouble,
@@ -86,7 +87,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         doubt,
         exposure(database.path),
         database.log_loss,
-        no_vectors,
+        no_vectors or uncounted,
         parts.tables.no_room,
         *missing_packages(parts),
         parts.maintenance.trouble,
@@ -128,6 +129,14 @@ def missing_packages(parts: Parts) -> list[str]:
             "found in the form alone in which they are written"
         )
     return [*filter(None, problems)]
+
+
+def _vectors(snapshot: Snapshot) -> tuple[int, str]:
+    # How many memories have a vector, and why they cannot be counted: words find memories on other pages.
+    try:
+        return vector_rows.count_linked(snapshot), ""
+    except StorageError as error:
+        return 0, str(error)
 
 
 def _of_another_model(snapshot: Snapshot, embedder: BackgroundEmbedder) -> str:

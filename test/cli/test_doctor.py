@@ -49,12 +49,12 @@ def test_each_check_has_a_line(db: Path, capsys: Out) -> None:
     assert [line.split()[1] for line in lines] == [check.name for check in CHECKS]
     (indexes,) = (line for line in lines if line.split()[1] == "indexes")
     assert indexes.startswith("ok")
-    assert indexes.endswith("5 of 5 memories and all counts are in step with every index")
+    assert indexes.endswith("5 of 5 memories and all objects are in step with every index")
 
 
 def test_what_is_broken_is_an_error_until_it_is_mended(db: Path, capsys: Out) -> None:
     with closing(sqlite3.connect(db, isolation_level=None)) as connection:
-        connection.execute("DELETE FROM collections")
+        connection.execute("INSERT INTO objects_rtree (id) VALUES (99)")
     before = db.read_bytes()
     code, findings = examine(db, capsys)
     assert (code, findings["indexes"]["remedy"]) == (2, "robotmem doctor --fix")
@@ -128,7 +128,7 @@ with RobotMemory(sys.argv[1], embedding_model="", read_only=True):
 
 def test_an_index_is_not_rebuilt_while_another_program_has_the_file_open(db: Path, capsys: Out) -> None:
     with closing(sqlite3.connect(db, isolation_level=None)) as connection:
-        connection.execute("DELETE FROM collections")
+        connection.execute("INSERT INTO objects_rtree (id) VALUES (99)")
     command = [sys.executable, "-c", HOLD, str(db)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, ReadOnlyError, RobotMemory
-from robotmem_ros.memory.storage.overview import overview
+from robotmem_ros.memory.storage import vector_rows
 
 from ..support.clock import Clock
 from ..support.embedders import WordVectors
@@ -93,7 +93,7 @@ def test_facts_that_come_before_maintenance_has_noted_the_model_are_compared(ope
     first, second = memory.learn_many(["the mug needs 12 N", "the mug needs 15 N"])
     assert (second.method, second.similar_ids) == ("cosine", (first.memory_id,))
     with memory.parts.database.snapshot() as snapshot:
-        assert overview(snapshot).model == WordVectors().name
+        assert vector_rows.model(snapshot) == WordVectors().name
 
 
 def test_a_text_alone_is_an_entry_and_a_generator_will_do(memory: RobotMemory) -> None:

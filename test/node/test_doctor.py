@@ -30,10 +30,10 @@ def test_a_node_examines_its_memory_mends_it_and_logs_recalls(own: Any, tmp_path
     assert {finding.severity for finding in told.findings} <= {"ok", "warn"}
     client.until(lambda: values(client, "memory")["doctor"] != "not examined yet", "the verdict")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("DELETE FROM collections")
+        connection.execute("INSERT INTO objects_rtree (id) VALUES (99)")
     (broken,) = (finding for finding in client.call(Doctor, "doctor").findings if finding.name == "indexes")
     assert (broken.severity, broken.remedy) == ("error", "robotmem doctor --fix")
-    assert diagnostic(client, "memory", "doctor: indexes: counts").level == DiagnosticStatus.ERROR
+    assert diagnostic(client, "memory", "doctor: indexes: boxes").level == DiagnosticStatus.ERROR
     (mended,) = (finding for finding in client.call(Doctor, "doctor", fix=True).findings if finding.name == "indexes")
     assert mended.severity == "ok"
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from robotmem_ros.memory.storage import overview, text_rows, vector_rows
+from robotmem_ros.memory.storage import rows, text_rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.fact_rows import encoded_terms
 from robotmem_ros.memory.storage.snapshot import Transaction
@@ -56,8 +55,6 @@ def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> Non
         transaction.execute(f"DROP TABLE temp.{table}")
     assert there == expected
     assert text_rows.is_behind(transaction) == any(row["id"] > last for row in memories)
-    totals = transaction.execute("SELECT name, memories FROM collections WHERE memories <> 0")
-    assert dict(totals) == Counter(row["collection"] for row in memories)
     tags = [(row["id"], tag, source) for row in memories for tag, source in sorted(json.loads(row["tags"]).items())]
     assert transaction.rows("SELECT * FROM memory_tags ORDER BY memory_id, tag") == tags
 
@@ -65,22 +62,15 @@ def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> Non
 def _check_vectors(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
     embedded = _check_links(transaction, memories)
     types = [row["type"] for row in memories if row["status"] == "active"]
-    assert overview.totals(transaction) == {
+    assert rows.totals(transaction) == {
         "fact": types.count("fact"),
         "perception": types.count("perception"),
         "note": types.count("note"),
         "memory": len(types),
-        "vector": len(embedded),
     }
-    known = transaction.execute(
-        "SELECT name, facts, perceptions, notes FROM collections WHERE facts + perceptions + notes <> 0"
-    )
-    by_collection = Counter((row["collection"], row["type"]) for row in memories if row["status"] == "active")
-    kinds = "fact", "perception", "note"
-    found = Counter({(name, kind): n for name, *ns in known for kind, n in zip(kinds, ns, strict=True)})
-    assert +found == by_collection
-    kept = transaction.execute("SELECT name, vectors FROM collections WHERE vectors <> 0")
-    assert dict(kept) == Counter(row["collection"] for row in memories if row["id"] in embedded)
+    lacking = [row.memory_id for row in vector_rows.without_vector(transaction, vector_rows.START, len(memories) + 1)]
+    assert sorted(lacking) == [row["id"] for row in memories if row["status"] == "active" and row["id"] not in embedded]
+    assert (vector_rows.lacking(transaction), vector_rows.count_linked(transaction)) == (len(lacking), len(embedded))
 
 
 def _check_links(transaction: Transaction, memories: list[dict[str, Any]]) -> dict[int, int]:

@@ -33,7 +33,11 @@ def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
             "similarity": similarities[row],
         }
         for row in rows.tolist()
-    } | {0: {"holding": [_holding(table, term) for term in TERMS], "vectors": table.linked}}
+    } | {0: {"holding": [_holding(table, term) for term in TERMS], "vectors": _count_linked(table)}}
+
+
+def _count_linked(table: Table) -> int:
+    return int(np.count_nonzero(table.vector_places.all >= 0))
 
 
 def _holding(table: Table, term: list[str]) -> list[int]:

@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from ..storage import Database, codec, vector_rows
+from ..storage import Database, codec, revisions, vector_rows
 from ..storage.rows import last_id
 from ..storage.snapshot import Transaction
-from ..storage.vector_rows import text_digest
+from ..storage.vector_rows import START, Place, text_digest
 from ..threads import piecewise
 from .embedder import BackgroundEmbedder, ServiceFailedError
 
@@ -26,10 +26,11 @@ _LOG = logging.getLogger(__name__)
 
 
 class Backfill:
-    """Embeds what has no vector yet, oldest first, in batches.
+    """Embeds what has no vector yet, what changed first before others, in batches.
 
-    That is what was saved, corrected or restored, by other processes too. A text whose vector is kept already is not
-    embedded again; one that the model refuses is tried again ever more rarely.
+    That is what was saved, corrected or restored, by other processes too: all of it has a revision behind those that
+    were looked at. A text whose vector is kept already is not embedded again; one that the model refuses is tried again
+    ever more rarely.
 
     The vectors of another model are deleted first. If a program that starts later brings yet another one, none of this
     one are made any more.
@@ -39,8 +40,9 @@ class Backfill:
         self._database = database
         self._embedder = embedder
         self._is_adopted = False
-        self._last_id = 0
+        self._position = START
         self._refusals = Refusals()
+        self._is_behind = False  # whether something before the position may have no vector
         self._retries_all = False
         self.update = piecewise(self._embed_missing)
         """Embed one batch, if the model is loaded; return whether more is left; raises StorageError."""
@@ -63,49 +65,52 @@ class Backfill:
         if self._retries_all:
             self._retries_all = False
             self._refusals.may_try_all()
+        self._is_behind |= self._refusals.take_due()
         # A service that failed is left alone for a while; the status says so.
         with suppress(ServiceFailedError):
-            if (yield from self._embed_after(self._last_id)):
-                yield from self._embed_after(0)  # an older one has lost its vector, or was refused
+            if (yield from self._embed_after(self._position)) and self._is_behind:
+                self._is_behind = not (yield from self._embed_after(START))
 
     def _adopt(self, transaction: Transaction) -> bool:
         return vector_rows.adopt_model(transaction, self._embedder.name)
 
-    def _embed_after(self, position: int) -> Generator[None, None, bool]:
-        """Embed what has no vector behind an id; return whether something before it has none either."""
+    def _embed_after(self, position: Place) -> Generator[None, None, bool]:
+        """Embed what has no vector behind a place; return whether there was nothing more to do."""
         # The model never waits for the disk: some batches are written while the next one is embedded.
-        writing: deque[tuple[int, Future[None]]] = deque()
-        is_useless = False
+        writing: deque[tuple[Place, Future[bool]]] = deque()
+        is_useless, is_complete = False, True
         while True:
-            batch, has_rest = self._next(position)
+            batch, position = self._next(position)
             if batch:
-                position = batch[-1][0]
                 vectors, is_useless = self._embed_texts(batch)
                 writing.append((position, self._store(batch, vectors)))
             is_over = not batch or is_useless
             while len(writing) > (0 if is_over else _UNWRITTEN):
-                stored_id, future = writing.popleft()
-                future.result()
-                self._last_id = max(self._last_id, stored_id)
+                stored_position, future = writing.popleft()
+                is_complete &= future.result()
+                self._is_behind |= not is_complete
+                self._position = max(self._position, stored_position)
             if is_over:
+                self._position = max(self._position, position)
                 # If all of a batch were refused, perhaps it is not the texts: the next update tries others.
-                return has_rest and not is_useless
+                return is_complete and not is_useless
             yield
 
-    def _next(self, after: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
-        # Memories without a vector, with their texts and whether these have one; and whether any memory has none.
+    def _next(self, after: Place) -> tuple[Sequence[tuple[int, str, bool]], Place]:
+        # Memories without a vector, with their texts and whether these have one; and where to go on.
         with self._database.snapshot() as snapshot:
-            if vector_rows.model(snapshot) != self._embedder.name:
-                return [], False
-            is_complete = not vector_rows.lacking(snapshot)
-            rows = [] if is_complete else vector_rows.without_vector(snapshot, after, _BATCH)
-            rows = [row for row in rows if row[0] > after]  # a damaged file may give others for ever
-            if is_complete:
-                self._last_id = last_id(snapshot)
+            end = revisions.latest(snapshot), last_id(snapshot)
+            if after > end or vector_rows.model(snapshot) != self._embedder.name:
+                self._position = START  # an older file took its place, or vectors of another model are made
+                return [], START
+            if after == START and not vector_rows.lacking(snapshot):
                 self._refusals.clear()
-                return [], False
-            texts_with_vectors = vector_rows.known_texts(snapshot, (text for _, text in rows))
-        return [(memory_id, text, text in texts_with_vectors) for memory_id, text in rows], True
+                return [], end
+            rows = vector_rows.without_vector(snapshot, after, _BATCH)
+            rows = [row for row in rows if row[:2] > after]  # a damaged file may give others for ever
+            texts_with_vectors = vector_rows.known_texts(snapshot, (row.text for row in rows))
+        batch = [(row.memory_id, row.text, row.text in texts_with_vectors) for row in rows]
+        return batch, rows[-1][:2] if rows else end
 
     def _embed_texts(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:
         # The vectors of the texts that have none yet, and whether the model refused all that were tried.
@@ -119,12 +124,14 @@ class Backfill:
         self._refusals.remove(vectors)
         return vectors, bool(attempts) and not vectors
 
-    def _store(self, batch: Sequence[tuple[int, str, bool]], vectors: Mapping[str, bytes]) -> Future[None]:
-        rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
+    def _store(self, batch: Sequence[tuple[int, str, bool]], vectors: Mapping[str, bytes]) -> Future[bool]:
+        rows = [
+            (memory_id, text, vectors.get(text)) for memory_id, text, is_known in batch if is_known or text in vectors
+        ]
 
-        def store(transaction: Transaction) -> None:
-            if vector_rows.model(transaction) == self._embedder.name:
-                vector_rows.store(transaction, rows)
+        def store(transaction: Transaction) -> bool:
+            is_own = vector_rows.model(transaction) == self._embedder.name
+            return not is_own or vector_rows.store(transaction, rows)
 
         return self._database.write(store)
 
@@ -154,6 +161,7 @@ class Refusals:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._refusals: dict[int, _Refusal] = {}
+        self._delays: dict[int, float] = {}
         self._reason = ""
 
     def reason(self, memories: int) -> str:
@@ -164,14 +172,16 @@ class Refusals:
 
     def add(self, text: str, error: Exception) -> None:
         """Note that the model refused a text just now."""
-        refusal = self._refusals.get(text_digest(text))
-        delay = min(2 * refusal.delay, _LONGEST_DELAY) if refusal else _FIRST_DELAY
-        self._refusals[text_digest(text)] = _Refusal(self._clock() + delay, delay)
+        digest = text_digest(text)
+        delay = self._refusals[digest].delay if digest in self._refusals else self._delays.pop(digest, 0.0)
+        delay = min(max(2 * delay, _FIRST_DELAY), _LONGEST_DELAY)
+        self._refusals[digest] = _Refusal(self._clock() + delay, delay)
         self._reason = str(error) or repr(error)
 
     def clear(self) -> None:
         """Note that every text has its vector, or is gone."""
         self._refusals.clear()
+        self._delays.clear()
 
     def remove(self, texts: Iterable[str]) -> None:
         """Note that the model embedded some texts."""
@@ -182,6 +192,13 @@ class Refusals:
         """Tell whether a text may be given to the model now."""
         refusal = self._refusals.get(text_digest(text)) if self._refusals else None
         return refusal is None or refusal.due_time <= self._clock()
+
+    def take_due(self) -> bool:
+        """Forget the texts that may be tried again, but not for how long they waited; tell whether there are any."""
+        now = self._clock() if self._refusals else 0.0
+        due = [text for text, refusal in self._refusals.items() if refusal.due_time <= now]
+        self._delays |= {text: self._refusals.pop(text).delay for text in due}
+        return bool(due)
 
     def may_try_all(self) -> None:
         """Let every text be tried once more."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..errors import RobotMemoryError
 from ..models import Vector, Vectors
-from ..storage.overview import overview
+from ..storage import vector_rows
 from ..storage.snapshot import Snapshot
 from ..threads import Calls, Condition, Event
 from .cooldown import Cooldown
@@ -377,6 +377,6 @@ def check_kept_model(snapshot: Snapshot, model: str) -> None:
     Raises:
         ModelUnavailableError: the vectors are those of another model, and cannot be compared.
     """
-    owner = overview(snapshot).model
+    owner = vector_rows.model(snapshot)
     if owner not in (None, model):
         raise ModelUnavailableError(f"the vectors in the database are those of the model {owner!r}, not of {model!r}")

@@ -105,7 +105,7 @@ def why_nothing(view: View, query: Query, mode: Mode) -> Iterator[str]:
             yield from unsure(view, condition, query.collections)
     lacking = vector_rows.lacking(view.snapshot)
     if mode is Mode.HYBRID and lacking and not names:
-        yield f"{lacking} of {view.overview.memories} memories have no vector yet"
+        yield f"{lacking} of {np.count_nonzero(view.is_active)} memories have no vector yet"
 
 
 def _matches(query: Query, texts: TextSearch, best: Hit) -> Mask:

@@ -121,7 +121,7 @@ class Recall:
             embedding.exception()  # there the snapshot is the only snapshot, and writers need it
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.tables.reading() as view:
-            query = query.including(view.overview.others)
+            query = query.including(view.others)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
             ranking = Ranking(view, parameters, texts, embedding, embedder.name, times.lap, self.vector_failure)

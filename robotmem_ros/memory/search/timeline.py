@@ -175,7 +175,7 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
     Raises:
         InvalidFieldError: a condition cannot be met in this database.
     """
-    conditions = including(query.conditions, view.overview.others)
+    conditions = including(query.conditions, view.others)
     check_names(view, conditions)
     mask = select(view, conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:

@@ -17,11 +17,12 @@ from .. import validation
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
-from ..models import ENDED, Session
+from ..models import ENDED, Kind, Session
 from ..search.result import Hit
 from ..storage import Database, session_rows
 from ..storage.session_rows import DecayReport
 from ..storage.snapshot import Snapshot, Transaction
+from ..table.tables import Tables
 from ..threads import piecewise
 from . import consolidation
 from .consolidation import Consolidation
@@ -73,8 +74,9 @@ class SessionReport:
 class Episodes:
     """The sessions of one database. Safe to use from several threads."""
 
-    def __init__(self, database: Database, clock: Callable[[], int]) -> None:
+    def __init__(self, database: Database, tables: Tables, clock: Callable[[], int]) -> None:
         self._database = database
+        self._tables = tables
         self._clock = clock
         with database.snapshot() as snapshot:
             self._unconsolidated = deque(session_rows.unconsolidated(snapshot))
@@ -90,12 +92,14 @@ class Episodes:
             return expired
 
         self._expired(self._database.write(work).result())
-        with self._database.snapshot() as snapshot:
+        with self._tables.reading() as view:
+            known = view.kinds_in(session.collection)
             return SessionStart(
                 session.session_id,
                 session.collection,
-                *session_rows.totals_of_collection(snapshot, session.collection),
-                known_sessions=session_rows.ended_sessions(snapshot, session.collection),
+                known.get(Kind.FACT, 0),
+                known.get(Kind.PERCEPTION, 0),
+                session_rows.ended_sessions(view.snapshot, session.collection),
             )
 
     def end(self, key: str, score: float | None, decay: Decay, recall: Recall) -> SessionReport:

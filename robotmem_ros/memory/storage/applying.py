@@ -21,7 +21,7 @@ from ..models import Kind, NewMemory, Pose, Similarity
 from ..new_unit import check_deleted, check_unit
 from ..text.normal_form import tag_key
 from ..validation import compact_json
-from . import fact_rows, indexing, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
+from . import fact_rows, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
 from .snapshot import Snapshot, Transaction
 
 Row = Mapping[str, Any]
@@ -80,7 +80,7 @@ def _delete(transaction: Transaction, uuid: bytes) -> int:
     deletions = rows.delete(transaction, [memory_id]) if memory_id is not None else 0
     for table in ("sessions", "occupancy_grids", "tag_meta", "areas"):
         deletions += revisions.bury(transaction, table, "uuid = ?", (uuid,))
-    transaction.execute(f"INSERT OR IGNORE INTO deleted VALUES (?, {revisions.NEXT})", (uuid,))
+    transaction.execute(f"INSERT OR IGNORE INTO deleted VALUES (?, {revisions.NEXT}, NULL)", (uuid,))
     return deletions
 
 
@@ -178,8 +178,7 @@ class _Writer:
             f"revision = {revisions.NEXT}, origin = ? WHERE id = ?",
             (int(row["received_at"]), int(row["evidence_age"]), _origin(row), memory_id),
         )
-        with indexing.changing(self._transaction, [memory_id] if row["type"] == Kind.PERCEPTION.value else []):
-            self._store_parts(row, memory_id, is_new=is_new)
+        self._store_parts(row, memory_id, is_new=is_new)
 
     def _store_parts(self, row: Row, memory_id: int, *, is_new: bool) -> None:
         parts = {part.table: row[name] for name, part in units.PARTS.items()}

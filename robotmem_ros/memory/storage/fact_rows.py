@@ -17,11 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..clocks import iso
-from ..models import Contradiction, Decision, Kind, NewMemory, Similarity
+from ..models import Contradiction, Decision, NewMemory, Similarity
 from ..new_memory import TOLD
 from ..text.statement import scheme, statement
 from . import codec, lived_days, revisions
-from .indexed_row import Rows
 from .snapshot import Snapshot, Transaction, json_array
 from .vector_rows import text_digest
 
@@ -81,13 +80,6 @@ def similar_to(snapshot: Snapshot, memory_id: int) -> tuple[Similarity, ...]:
         (memory_id,),
     )
     return tuple(Similarity(*row) for row in rows)
-
-
-def unlink_deleted(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Remove the links of facts that are deleted."""
-    if facts := {row.id for row in old if row.type == Kind.FACT.value} - {row.id for row in new}:
-        unlink_contradictions(transaction, facts)
-        unlink_similar(transaction, facts)
 
 
 def unlink_contradictions(transaction: Transaction, memory_ids: Collection[int]) -> None:
@@ -284,8 +276,8 @@ _IS_READ = "typeof(m.terms) = 'blob' AND length(m.terms) % 4 = 0 AND length(m.te
 _TERMS = f"m.id, m.status = 'active', m.collection, iif({_IS_READ}, m.terms, NULL), m.content"
 _ALL = f"SELECT {_TERMS} FROM memories AS m INDEXED BY idx_mem_hash WHERE m.content_hash IS NOT NULL ORDER BY m.id"
 _CHANGED = f"""
-    SELECT {_TERMS} FROM collections AS c CROSS JOIN memories AS m INDEXED BY idx_mem_collection
-    ON m.collection = c.name WHERE m.revision > ? AND m.revision <= ? AND m.type = 'fact' ORDER BY m.id
+    SELECT {_TERMS} FROM memories AS m INDEXED BY idx_mem_revision
+    WHERE m.revision > ? AND m.revision <= ? AND m.type = 'fact' ORDER BY m.id
 """
 _AMONG = f"SELECT {_CANDIDATE} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {_IS_FACT_OF}"
 _NEAR = f"""
@@ -390,11 +382,11 @@ _REPRESENTED = """
 """
 
 
-def leave_groups(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Remove memories that are gone, or have another status or text, from their groups."""
-    ids = {row.id for row in old}
-    if ids and (left := {memory_id for (memory_id,) in transaction.execute(_LEAVE, (json_array(ids),)).fetchall()}):
-        revisions.touch(transaction, left - ids)  # nothing represents them any more
+def leave_groups(transaction: Transaction, memory_ids: Collection[int]) -> None:
+    """Remove memories from their groups, before they are deleted or when they have another status or text."""
+    left = {memory_id for (memory_id,) in transaction.execute(_LEAVE, (json_array(memory_ids),)).fetchall()}
+    if left := left - {*memory_ids}:
+        revisions.touch(transaction, left)  # nothing represents them any more
 
 
 def represented(snapshot: Snapshot, memory_id: int, columns: Mapping[str, object]) -> list[int]:

@@ -9,11 +9,9 @@ from heapq import merge
 from ..batch import Batch, Cursor
 from ..errors import RewoundError
 from ..models import Vector
-from . import codec, revisions, units, vector_rows
-from .overview import overview
+from . import codec, lived_days, revisions, units, vector_rows
 from .snapshot import Snapshot
 
-_OF_MEMORIES = "memories INDEXED BY idx_mem_collection WHERE collection = ? AND "
 _REFERENCES = """
     SELECT m.id FROM memories AS m WHERE m.revision > ?2 AND m.type <> 'note' AND m.id IN (
         SELECT superseded_by FROM memories WHERE id IN (SELECT value FROM json_each(?1))
@@ -34,18 +32,11 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int, max_data: int | No
     if not revisions.has_history(snapshot, cursor):
         raise RewoundError(cursor.epoch, cursor.revision)
     first = cursor.revision
-    collections = [name for (name,) in snapshot.rows("SELECT name FROM collections ORDER BY id")]
-    last = _last(snapshot, collections, first, n)
+    last = _last(snapshot, first, n)
     if last is None:
         return None
-    ids = [
-        memory_id
-        for name in collections
-        for (memory_id,) in snapshot.rows(
-            f"SELECT id FROM {_OF_MEMORIES} revision > ? AND revision <= ? AND type <> 'note'", (name, first, last)
-        )
-    ]
-    ids = sorted(_with_references(snapshot, {*ids}, last))
+    sql = "SELECT id FROM memories WHERE revision > ? AND revision <= ? AND type <> 'note'"
+    ids = sorted(_with_references(snapshot, {*snapshot.ids(sql, (first, last))}, last))
     rows = units.memories(snapshot, ids, max_data) + units.others(snapshot, first, last)
     deletions = snapshot.rows(
         "SELECT lower(hex(uuid)) FROM deleted WHERE revision > ? AND revision <= ? ORDER BY revision, uuid",
@@ -54,19 +45,15 @@ def changes_since(snapshot: Snapshot, cursor: Cursor, n: int, max_data: int | No
     epoch, end = revisions.epoch_of(snapshot, last), revisions.latest(snapshot)
     return Batch(
         revisions.robot(snapshot), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deletions),
-        overview(snapshot).lived_days, revisions.epoch_of(snapshot, end), end,
+        lived_days.latest(snapshot), revisions.epoch_of(snapshot, end), end,
     )  # fmt: skip
 
 
-def _last(snapshot: Snapshot, collections: list[str], first: int, n: int) -> int | None:
+def _last(snapshot: Snapshot, first: int, n: int) -> int | None:
     # The revision of the n-th change, or of the last one of the epoch.
     sources = [
-        snapshot.rows(f"SELECT revision FROM {_OF_MEMORIES} revision > ? ORDER BY revision LIMIT ?", (name, first, n))
-        for name in collections
-    ]
-    sources += [
         snapshot.rows(f"SELECT revision FROM {table} WHERE revision > ? ORDER BY revision LIMIT ?", (first, n))
-        for table in ("sessions", "occupancy_grids", "tag_meta", "areas", "deleted")
+        for table in ("memories", "sessions", "occupancy_grids", "tag_meta", "areas", "deleted")
     ]
     last = end = None
     for number, (revision,) in enumerate(merge(*sources), start=1):

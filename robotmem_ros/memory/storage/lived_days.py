@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..clocks import DAY, FIRST_OF_WALL_CLOCKS, comparable_since, iso, start_of_machine
+from ..conditions.decay import LATEST_DAY
 from .snapshot import Snapshot, Transaction
 
 _OF_DAYS = """
@@ -75,6 +76,11 @@ def note(transaction: Transaction, clock: Callable[[], int]) -> None:
         return
     if now > 0:
         transaction.execute("INSERT OR IGNORE INTO lived_days (day) VALUES (?)", (now // DAY,))
+
+
+def latest(snapshot: Snapshot) -> int:
+    """Return the number of the last lived day; 0 if there is none."""
+    return int(snapshot.row(f"SELECT {LATEST_DAY}")[0])
 
 
 def numbers(snapshot: Snapshot, times: Iterable[int]) -> list[int]:

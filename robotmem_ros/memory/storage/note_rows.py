@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ..errors import MemoryNotFoundError, NoteError
 from ..models import NewMemory
-from . import overview, rows
-from .overview import OF_OTHERS
+from . import rows
+from .rows import OF_OTHERS
 from .snapshot import Snapshot, Transaction
 
 _NOTES = """
@@ -41,9 +41,7 @@ _FILES = """
     SELECT path, collection, error, (SELECT count(*) FROM note_chunks AS c WHERE c.file_id = f.id)
     FROM note_files AS f ORDER BY path
 """
-_ORPHANS = """
-    SELECT id FROM memories WHERE type = 'note' AND NOT EXISTS (SELECT 1 FROM note_chunks WHERE memory_id = memories.id)
-"""
+_ORPHANS = "SELECT memory_id AS id FROM note_chunks WHERE file_id IS NULL"
 
 
 class FolderRow(NamedTuple):
@@ -126,7 +124,7 @@ def check_changeable(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
 def known_notes(snapshot: Snapshot) -> KnownNotes:
     """Return what was read of folders and files."""
     known_files = {row[0]: NoteFile(*row) for row in snapshot.rows(_KNOWN_FILES)}
-    return KnownNotes(folder_rows(snapshot), known_files, _has_orphans(snapshot))
+    return KnownNotes(folder_rows(snapshot), known_files, bool(snapshot.ids(_ORPHANS)))
 
 
 def folder_rows(snapshot: Snapshot) -> dict[str, FolderRow]:
@@ -139,8 +137,7 @@ def set_folders(transaction: Transaction, folders: Iterable[FolderRow]) -> None:
     """Replace what is known of the folders, and delete notes without a file."""
     transaction.execute("DELETE FROM note_folders")
     transaction.executemany("INSERT INTO note_folders VALUES (?, ?, ?, ?, ?)", folders)
-    if _has_orphans(transaction):
-        rows.delete(transaction, [memory_id for (memory_id,) in transaction.rows(_ORPHANS)])
+    rows.delete(transaction, transaction.ids(_ORPHANS))
 
 
 def save_file(
@@ -226,8 +223,3 @@ def folders(snapshot: Snapshot) -> tuple[FolderState, ...]:
 def files(snapshot: Snapshot) -> tuple[FileState, ...]:
     """Return the files as they were read last, by path."""
     return tuple(FileState(*row) for row in snapshot.rows(_FILES))
-
-
-def _has_orphans(snapshot: Snapshot) -> bool:
-    (parts,) = snapshot.row("SELECT count(*) FROM note_chunks")
-    return int(parts) != overview.totals(snapshot)["note"]

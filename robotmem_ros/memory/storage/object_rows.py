@@ -17,7 +17,7 @@ from ..conditions.decay import Decay
 from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
-from . import indexing, revisions, rows, sighting_rows
+from . import revisions, rows, sighting_rows
 from .snapshot import Snapshot, Transaction
 
 _NUMBERS = (
@@ -51,6 +51,11 @@ _NEIGHBOURS = """
 _COUNT_NEIGHBOURS = """
     INSERT INTO neighbours (memory_id, other_id, together, alone) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT DO UPDATE SET together = together + ?3, alone = alone + ?4
+"""
+_UNUSED_SPACES = """
+    DELETE FROM spaces WHERE (frame_id, map_id) NOT IN (
+        SELECT m.frame_id, m.map_id FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
+    )
 """
 Space = tuple[str, str, str]
 """Frame, map and collection."""
@@ -122,10 +127,9 @@ def save(transaction: Transaction, changes: Changes, *, max_sightings: int) -> N
 
 def insert(transaction: Transaction, tracks: Sequence[tuple[Track, str]]) -> None:
     """Make objects of memories that are stored; the first sighting of each, in its session, describes it."""
-    with indexing.changing(transaction, [track.memory_id for track, _ in tracks]):
-        transaction.executemany(
-            _INSERT, [(*_values(track), track.memory_id, track.first_seen, session_id) for track, session_id in tracks]
-        )
+    transaction.executemany(
+        _INSERT, [(*_values(track), track.memory_id, track.first_seen, session_id) for track, session_id in tracks]
+    )
 
 
 def relabel(transaction: Transaction, memory_id: int, label: str) -> None:
@@ -146,8 +150,7 @@ def supersede(transaction: Transaction, memory_id: int, by: int) -> None:
     reason = {"status": "superseded", "status_reason": "the same object", "superseded_by": by}
     rows.update(transaction, memory_id, {**reason, "updated_at": iso(time.time_ns())})
     transaction.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
-    with indexing.changing(transaction, [memory_id]):
-        transaction.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
+    transaction.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
     links = transaction.execute(
         "DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id) "
         "RETURNING iif(memory_id = ?1, other_id, memory_id), together, alone",
@@ -182,6 +185,11 @@ def seen_last(
         )
         for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance, *names in records
     )  # fmt: skip
+
+
+def delete_unused_spaces(transaction: Transaction) -> None:
+    """Delete the names of frames and maps in which no object is any more."""
+    transaction.execute(_UNUSED_SPACES)
 
 
 def is_object(snapshot: Snapshot, memory_id: int) -> bool:

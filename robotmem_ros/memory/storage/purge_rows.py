@@ -23,7 +23,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError, PurgeUnfinishedError, StorageError
 from ..models import Kind
-from . import box_rows, note_rows, recall_rows, revisions, rows, table_rows
+from . import note_rows, object_rows, recall_rows, revisions, rows, table_rows
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk import empty_log, file_size, free_bytes, give_back, is_full, to_give_back
 from .snapshot import Snapshot, Transaction
@@ -355,9 +355,8 @@ def delete_older_changes(transaction: Transaction, selection: Selection) -> int:
 
 
 def delete_names(transaction: Transaction) -> None:
-    """Delete the names that no memory uses any more: of frames and maps, of collections."""
-    box_rows.delete_unused_spaces(transaction)
-    transaction.execute("DELETE FROM collections WHERE memories = 0")
+    """Delete the names of frames and maps that no object uses any more."""
+    object_rows.delete_unused_spaces(transaction)
 
 
 def note_traces(transaction: Transaction) -> None:

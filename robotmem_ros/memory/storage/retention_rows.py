@@ -41,7 +41,7 @@ from ..config.budgets import Budget, Measure
 from ..models import Kind
 from . import lived_days, rows
 from .disk import pages_limit
-from .overview import OF_OTHERS
+from .rows import OF_OTHERS
 from .snapshot import Snapshot, Transaction
 
 _AGE_PROTECTED = 2

@@ -13,8 +13,8 @@ was restored, the epoch is missing or ended before that revision, and the follow
 than those before it in the file, and begins with the time. So epoch and revision together order the versions of a unit,
 also those from before and after a backup was restored.
 
-A page that each save writes costs a twentieth of its time. So there is no counter, the revisions of memories share the
-index of their collections, and the UUID of a memory contains its id, so that only UUIDs from other files need an index.
+A page that each save writes costs a twentieth of its time. So there is no counter, and the UUID of a memory contains
+its id, so that only UUIDs from other files need an index.
 """
 
 from __future__ import annotations
@@ -33,10 +33,7 @@ SET_REVISION = f"revision = {NEXT}, origin = NULL"
 """Assignments of an UPDATE that changes what a reader sees of a unit."""
 _LATEST = """
     SELECT max(
-        coalesce((
-            SELECT max((SELECT max(revision) FROM memories INDEXED BY idx_mem_collection WHERE collection = c.name))
-            FROM collections AS c
-        ), 0),
+        coalesce((SELECT max(revision) FROM memories), 0),
         coalesce((SELECT max(revision) FROM sessions), 0),
         coalesce((SELECT max(revision) FROM occupancy_grids), 0),
         coalesce((SELECT max(revision) FROM tag_meta), 0),
@@ -107,7 +104,9 @@ def touch(transaction: Transaction, memory_ids: Collection[int]) -> None:
 
 def bury(transaction: Transaction, table: str, condition: str, arguments: tuple[object, ...]) -> int:
     """Delete units for good and keep their UUIDs; return their number."""
-    transaction.execute(f"INSERT OR IGNORE INTO deleted SELECT uuid, {NEXT} FROM {table} WHERE {condition}", arguments)
+    memory_id = "id" if table == "memories" else "NULL"
+    units = f"SELECT uuid, {NEXT}, {memory_id} FROM {table} WHERE {condition}"
+    transaction.execute(f"INSERT OR IGNORE INTO deleted {units}", arguments)
     return transaction.execute(f"DELETE FROM {table} WHERE {condition}", arguments).rowcount
 
 

@@ -14,12 +14,12 @@ from ..conditions.decay import Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import fact_rows, indexed_row, indexing, lived_days, revisions, text_rows
+from . import fact_rows, lived_days, revisions, text_rows, vector_rows
 from .fact_rows import encoded_terms
-from .indexed_row import IndexedRow
-from .overview import OF_OTHERS
 from .snapshot import Snapshot, Transaction, json_array
 
+OF_OTHERS = "{column} >= '@' AND {column} < 'A'"
+"""Whether a column names a collection of another robot."""
 # Few contexts have the name, and to look for it is quicker than to read JSON, which a damaged row may lack.
 _IS_REAL = """
     CASE WHEN instr(m.context, '"sim_or_real"') AND json_valid(m.context)
@@ -53,7 +53,7 @@ _SQL = (
         "SELECT 1 FROM memory_outcomes",
         "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)",
     ),
-    (f"SELECT 1 FROM collections WHERE {OF_OTHERS.format(column='name')}", OF_OTHERS.format(column="m.collection")),
+    ("SELECT 1 FROM memories WHERE adopted", OF_OTHERS.format(column="m.collection")),
 )
 """For each field of `Traits`: a cheap query that has a row if a memory may have it, and its value of the memory `m`."""
 
@@ -198,13 +198,22 @@ _MEMORY_COLUMNS = ", ".join(
 )
 
 
+_TOTALS = """
+    SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM memories WHERE content_hash IS NOT NULL),
+    (SELECT count(*) FROM note_chunks)
+"""
+_INACTIVE = "SELECT type, count(*) FROM memories WHERE status <> 'active' GROUP BY type"
+_SAID = "SELECT status, content, human_summary, type FROM memories WHERE id = ?"
+_SAYING = frozenset({"status", "content", "human_summary"})
+
+
 def insert(transaction: Transaction, new: NewMemory) -> int:
     """Store a memory and return its id."""
     return insert_all(transaction, [new])[0]
 
 
 def insert_all(transaction: Transaction, new: Sequence[NewMemory]) -> Sequence[int]:
-    """Store and index memories, and return their ids in their order. To be called in a transaction."""
+    """Store memories, and return their ids in their order. To be called in a transaction."""
     last = last_id(transaction)
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
@@ -216,8 +225,21 @@ def insert_all(transaction: Transaction, new: Sequence[NewMemory]) -> Sequence[i
         for (memory_id, memory), day in zip(pairs, days, strict=True)
     ]
     transaction.insert(_NEW, _NEW_ROW, values)
-    indexing.exchange(transaction, {}, {memory_id: _indexed_row(memory_id, memory) for memory_id, memory in pairs})
+    texts = {
+        memory_id: vector_rows.embedded_text(memory.kind.value, memory.human_summary, memory.content)
+        for memory_id, memory in pairs
+    }
+    vector_rows.exchange(transaction, (), texts)
     return ids
+
+
+def totals(snapshot: Snapshot) -> dict[str, int]:
+    """Return the numbers of active memories by kind, and of all as `memory`, by counting rows of indexes."""
+    memories, facts, notes = snapshot.row(_TOTALS)
+    inactive = dict(snapshot.rows(_INACTIVE))
+    kinds = {"fact": facts, "perception": memories - facts - notes, "note": notes}
+    kinds = {kind: number - inactive.get(kind, 0) for kind, number in kinds.items()}
+    return kinds | {"memory": sum(kinds.values())}
 
 
 def has_simulated_times(snapshot: Snapshot) -> bool:
@@ -247,21 +269,25 @@ def update(transaction: Transaction, memory_id: int, columns: Mapping[str, objec
 
 
 def write(transaction: Transaction, memory_id: int, columns: Mapping[str, object], *extra_assignments: str) -> None:
-    """Write columns of a memory with extra assignments, and the values that follow in its row and in the indexes.
+    """Write columns of a memory with extra assignments, and what follows from them: columns, texts, vector, groups.
 
     The caller must give the memory a revision.
     """
     assigned = {**columns, **_derived(columns)}
     assignments = ", ".join([*(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned), *extra_assignments])
-    before = indexed_row.read(transaction, [memory_id]) if columns.keys() & indexed_row.COLUMNS else {}
+    before = transaction.row(_SAID, (memory_id,)) if columns.keys() & _SAYING else None
     has_text = not columns.keys().isdisjoint(text_rows.COLUMNS)
     if has_text:
         text_rows.remove(transaction, [memory_id])
     transaction.execute(f"UPDATE memories SET {assignments} WHERE id = :id", {**assigned, "id": memory_id})
     if has_text:
         text_rows.add(transaction, [memory_id])
-    if before:
-        indexing.exchange(transaction, before, indexed_row.with_columns(before, columns))
+    if before is not None and (after := transaction.row(_SAID, (memory_id,))) != before:
+        status, content, summary, kind = after
+        texts = {memory_id: vector_rows.embedded_text(kind, summary, content)} if status == "active" else {}
+        vector_rows.exchange(transaction, [memory_id], texts)
+        if (status, content) != before[:2]:
+            fact_rows.leave_groups(transaction, [memory_id])
 
 
 def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
@@ -270,7 +296,10 @@ def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
     if last in ids:
         transaction.execute("UPDATE settings SET value = ? WHERE name = 'last_memory'", (last,))
     text_rows.remove(transaction, ids)
-    indexing.unindex(transaction, ids)
+    vector_rows.exchange(transaction, ids, {})
+    fact_rows.unlink_contradictions(transaction, ids)
+    fact_rows.unlink_similar(transaction, ids)
+    fact_rows.leave_groups(transaction, ids)
     return revisions.bury(transaction, "memories", "id IN (SELECT value FROM json_each(?))", (json_array(ids),))
 
 
@@ -426,13 +455,6 @@ def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object,
     pose = new.pose or _NO_POSE
     derived = day, new.kind.value, text_key(new.content), label_key(new.label), *of_fact, _new_tags(new)
     return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *pose, now, "")
-
-
-def _indexed_row(memory_id: int, new: NewMemory) -> IndexedRow:
-    # As it would be read: a new memory is active, and no object yet.
-    place = new.frame_id, new.map_id, *(new.pose or _NO_POSE)[:3]
-    texts = new.content, new.human_summary
-    return IndexedRow._make((memory_id, new.kind.value, new.collection, "active", *texts, *place, 0))
 
 
 def _new_tags(new: NewMemory) -> str:

@@ -4,9 +4,9 @@
 -- ISO 8601 texts in UTC (created_at, changed_at, ...), lengths are metres. Booleans are 0 and 1.
 -- Positions and orientations are in the frame `frame_id` (see REP 105) of the map `map_id` ('' if unnamed).
 --
--- rows.py writes memories, and indexing.py keeps the indexes in step. Triggers refuse programs that do not: these lack
--- the function that is named in a trigger, which need not be called for that. SQLite copies each row for a trigger that
--- fires before, so these fire after.
+-- rows.py writes memories, and what follows from their columns. Triggers refuse other programs: these lack the function
+-- that is named in a trigger, which need not be called for that. SQLite copies each row for a trigger that fires before,
+-- so these fire after.
 
 
 -- Memories ------------------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ CREATE TABLE memories (
     perception_metadata TEXT,  -- a JSON object; NULL if there is none
     perception_data BLOB  -- NULL if there is none
 );
-CREATE INDEX idx_mem_collection ON memories (collection, revision);
+CREATE INDEX idx_mem_revision ON memories (revision);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
 -- Without this index, each delete would read the whole table for memories that the deleted one superseded.
@@ -78,12 +78,26 @@ CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by 
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
 -- For the list of the most used.
 CREATE INDEX idx_mem_used ON memories (access_count) WHERE access_count > 0;
+-- Those without it are active: they are counted without reading them.
+CREATE INDEX idx_mem_inactive ON memories (type, status) WHERE status <> 'active';
 
 CREATE TRIGGER memories_insert AFTER INSERT ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
     SELECT 1;
 END;
-CREATE TRIGGER memories_update AFTER UPDATE ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
-    SELECT 1;
+-- The box of an object follows it, see "Objects".
+CREATE TRIGGER memories_update AFTER UPDATE ON memories
+WHEN (new.x, new.y, new.z, new.frame_id, new.map_id) IS NOT (old.x, old.y, old.z, old.frame_id, old.map_id)
+AND (true OR only_robotmem_ros_writes_memories()) BEGIN
+    INSERT INTO spaces (frame_id, map_id)
+    SELECT new.frame_id, new.map_id FROM objects_rtree WHERE id = new.id EXCEPT SELECT frame_id, map_id FROM spaces;
+    UPDATE objects_rtree SET (space0, space1, x0, x1, y0, y1, z0, z1) = (
+        SELECT id - 0.25, id + 0.25, new.x - 0.05, new.x + 0.05, new.y - 0.05, new.y + 0.05, new.z - 0.05, new.z + 0.05
+        FROM spaces WHERE (frame_id, map_id) = (new.frame_id, new.map_id)
+    )
+    WHERE id = new.id AND NOT (
+        new.x BETWEEN x0 AND x1 AND new.y BETWEEN y0 AND y1 AND new.z BETWEEN z0 AND z1
+        AND (SELECT id FROM spaces WHERE (frame_id, map_id) = (new.frame_id, new.map_id)) BETWEEN space0 AND space1
+    );
 END;
 CREATE TRIGGER memories_delete AFTER DELETE ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
     SELECT 1;
@@ -125,19 +139,6 @@ CREATE TABLE tag_meta (
     origin BLOB
 );
 CREATE INDEX idx_tag_meta_revision ON tag_meta (revision);
-
--- Each collection, and what its memories come to: counting a million rows takes too long. An index of `memories` to count
--- by would tempt the query planner away from better ones.
-CREATE TABLE collections (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    facts INTEGER NOT NULL DEFAULT 0,  -- active ones
-    perceptions INTEGER NOT NULL DEFAULT 0,  -- active ones
-    notes INTEGER NOT NULL DEFAULT 0,  -- active ones
-    vectors INTEGER NOT NULL DEFAULT 0,  -- active memories that have one
-    memories INTEGER NOT NULL DEFAULT 0  -- inactive ones included
-);
-
 
 -- The last recalls: see recall_rows.py.
 CREATE TABLE recalls (
@@ -221,16 +222,6 @@ CREATE TABLE objects (
     described_in TEXT NOT NULL DEFAULT ''
 );
 
-CREATE TRIGGER objects_insert AFTER INSERT ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
-    SELECT 1;
-END;
-CREATE TRIGGER objects_update AFTER UPDATE ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
-    SELECT 1;
-END;
-CREATE TRIGGER objects_delete AFTER DELETE ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
-    SELECT 1;
-END;
-
 -- Only objects of one space are compared: in one frame of one map.
 CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
@@ -243,6 +234,20 @@ CREATE TABLE spaces (
 -- no box meets the objects of another space. It reaches a quarter to both sides of its id: a flat box has no volume, by
 -- which the tree chooses, and most of the tree would be read.
 CREATE VIRTUAL TABLE objects_rtree USING rtree(id, space0, space1, x0, x1, y0, y1, z0, z1);
+
+CREATE TRIGGER objects_insert AFTER INSERT ON objects WHEN true OR only_robotmem_ros_writes_memories() BEGIN
+    INSERT INTO spaces (frame_id, map_id)
+    SELECT frame_id, map_id FROM memories WHERE id = new.memory_id EXCEPT SELECT frame_id, map_id FROM spaces;
+    INSERT INTO objects_rtree
+    SELECT m.id, s.id - 0.25, s.id + 0.25, x - 0.05, x + 0.05, y - 0.05, y + 0.05, z - 0.05, z + 0.05
+    FROM memories AS m JOIN spaces AS s USING (frame_id, map_id) WHERE m.id = new.memory_id;
+END;
+CREATE TRIGGER objects_update AFTER UPDATE ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
+    SELECT 1;
+END;
+CREATE TRIGGER objects_delete AFTER DELETE ON objects WHEN true OR only_robotmem_ros_writes_memories() BEGIN
+    DELETE FROM objects_rtree WHERE id = old.memory_id;
+END;
 
 CREATE TABLE sightings (
     id INTEGER PRIMARY KEY,
@@ -347,7 +352,7 @@ CREATE TABLE note_texts (
 -- From which file a memory of the type `note` is.
 CREATE TABLE note_chunks (
     memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
-    file_id INTEGER NOT NULL REFERENCES note_files (id) ON DELETE CASCADE
+    file_id INTEGER REFERENCES note_files (id) ON DELETE SET NULL  -- NULL until the memory of a forgotten file is deleted
 );
 CREATE INDEX idx_note_chunks_file ON note_chunks (file_id);
 
@@ -449,7 +454,8 @@ CREATE TABLE path_points (
 -- What was deleted: its name, and nothing of what it said. It never comes back.
 CREATE TABLE deleted (
     uuid BLOB PRIMARY KEY,
-    revision INTEGER NOT NULL
+    revision INTEGER NOT NULL,
+    memory_id INTEGER  -- which it was here; NULL if it was no memory, or never here
 ) WITHOUT ROWID;
 CREATE INDEX idx_deleted_revision ON deleted (revision);
 
@@ -519,12 +525,15 @@ CREATE TABLE openings (
 -- `purge_unfinished` (the last deletion whose traces may still be in the file),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
 -- `last_purge` (the revision of the last transaction that purged something: see table_rows.py),
+-- `lost_vectors` (up to where vectors of an earlier model were deleted),
+-- `late_links` (how often a memory got a vector that was there already, after it was stored: see vector_rows.py),
 -- `intake ...` (what a node reported of its intake, see imports.py).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
-INSERT INTO settings VALUES ('robot', lower(hex(randomblob(16)))), ('indexed_texts', '0'), ('last_memory', '0');
+INSERT INTO settings VALUES ('robot', lower(hex(randomblob(16)))), ('indexed_texts', '0'), ('last_memory', '0'),
+    ('lost_vectors', '0'), ('late_links', '0');
 
 -- A number that is `log` of the settings, unless the file was parted from its write-ahead log: see file_guard.py. It has a
 -- page of its own.

@@ -320,12 +320,6 @@ class DecayReport:
     """Mean decayed confidence; 0 if there is no memory."""
 
 
-def totals_of_collection(snapshot: Snapshot, collection: str) -> Totals:
-    """Count the active memories of a collection."""
-    row = snapshot.row("SELECT facts, perceptions FROM collections WHERE name = ?", (collection,))
-    return Totals(*row or (0, 0))
-
-
 def totals_of_session(snapshot: Snapshot, session: Session) -> Totals:
     """Count the active memories that name a session."""
     sql = f"SELECT type, count(*) FROM memories {_OF_SESSION} AND status = 'active' GROUP BY type"

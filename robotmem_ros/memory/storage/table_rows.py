@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -22,7 +22,6 @@ from ..context_path import split
 from ..errors import StorageError
 from ..models import Kind
 from . import revisions, vector_rows
-from .overview import count_memories, overview
 from .snapshot import Snapshot, Transaction, json_array
 
 Ids = npt.NDArray[np.int64]
@@ -40,14 +39,9 @@ _COLUMNS = """
 _RANGE = f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id > ? AND m.id <= ? ORDER BY m.id LIMIT ?"
 _SOME = f"SELECT {_COLUMNS} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value ORDER BY m.id"
 _CHANGED = """
-    SELECT m.id AS id FROM collections AS c CROSS JOIN memories AS m INDEXED BY idx_mem_collection
-    ON m.collection = c.name WHERE m.revision > ? ORDER BY m.id
+    SELECT m.id AS id FROM memories AS m INDEXED BY idx_mem_revision WHERE m.revision > ? ORDER BY m.id
 """
-_DELETED = "SELECT uuid FROM deleted WHERE revision > ?"
-_MISSING = """
-    SELECT j.value AS id FROM json_each(?) AS j WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = j.value)
-    ORDER BY j.value
-"""
+_DELETED = "SELECT memory_id AS id FROM deleted WHERE revision > ? AND memory_id IS NOT NULL ORDER BY memory_id"
 _LATE = {
     "content": "m.content",
     "label": "m.label",
@@ -69,13 +63,13 @@ class Place(NamedTuple):
 
     revision: int = 0
     epoch: str = ""
-    memories: int = 0
-    """Withdrawn ones included."""
     model: str | None = None
     vector: int = 0
     """The newest vector."""
-    links: int = 0
-    """Memories with a vector."""
+    lost_vectors: int = 0
+    """The last vector that was deleted since it was of an earlier model."""
+    late_links: int = 0
+    """How often a memory got a vector that was there already."""
 
 
 class Piece(NamedTuple):
@@ -94,16 +88,14 @@ def place(snapshot: Snapshot) -> Place:
 
 
 def _place(snapshot: Snapshot) -> Place:
-    summary, revision = overview(snapshot), snapshot.read_once(revisions.latest)
-    memories = count_memories(snapshot)
-    epoch = revisions.epoch_of(snapshot, revision)
-    return Place(revision, epoch, memories, summary.model, vector_rows.newest(snapshot), summary.vectors)
+    revision = snapshot.read_once(revisions.latest)
+    return Place(revision, revisions.epoch_of(snapshot, revision), *vector_rows.place(snapshot))
 
 
 def is_older(snapshot: Snapshot, than: Place) -> bool:
     """Tell whether a snapshot is from before a place, or of another file."""
     here = place(snapshot)
-    return (here.revision, here.vector, here.links) < (than.revision, than.vector, than.links) and (
+    return (here.revision, *here[3:]) < (than.revision, *than[3:]) and (
         here.revision < than.revision or here.model == than.model
     )
 
@@ -137,14 +129,8 @@ def changed(snapshot: Snapshot, revision: int) -> Ids:
 
 
 def deleted(snapshot: Snapshot, revision: int) -> Ids:
-    """Return the ids of memories that this file made, which were deleted after a revision, ascending."""
-    ids = {revisions.id_in(uuid) for (uuid,) in snapshot.rows(_DELETED, (revision,))}
-    return missing(snapshot, sorted(ids))
-
-
-def missing(snapshot: Snapshot, ids: Iterable[int] | Ids) -> Ids:
-    """Return those of some ids that no memory has, ascending."""
-    return snapshot.array(_MISSING, (json_array(ids),))
+    """Return the memories that were deleted after a revision, ascending."""
+    return snapshot.array(_DELETED, (revision,))
 
 
 def key(text: str) -> int:
@@ -254,15 +240,14 @@ SHARE = 4
 """A block is written once it lacks one in so many of its memories."""
 _LAST_PURGE = "last_purge"
 _BEHIND = """
-    FROM collections AS c CROSS JOIN memories AS m INDEXED BY idx_mem_collection ON m.collection = c.name
-    CROSS JOIN table_blocks AS b ON b.number = (m.id - 1) / ?1
+    FROM memories AS m INDEXED BY idx_mem_revision CROSS JOIN table_blocks AS b ON b.number = (m.id - 1) / ?1
     WHERE m.revision > (SELECT min(revision) FROM table_blocks) AND m.revision > b.revision
 """
 _DROP_OUTDATED = """
     DELETE FROM table_blocks WHERE number NOT IN (
         SELECT b.number FROM (
             SELECT (id - 1) / ?1 AS number, count(*) AS memories, max(revision) AS revision
-            FROM memories INDEXED BY idx_mem_collection GROUP BY 1
+            FROM memories INDEXED BY idx_mem_revision GROUP BY 1
         ) AS now JOIN table_blocks AS b ON b.number = now.number
         WHERE b.memories = now.memories AND b.revision >= now.revision
     )

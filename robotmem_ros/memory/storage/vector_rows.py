@@ -1,99 +1,151 @@
-"""Write vectors to their tables and read them back, and know of which model they are."""
+"""Write vectors to their tables and read them back, and know of which model they are.
+
+A memory has the vector of its text, if that has one: at once when it is stored or changed, else when the text is
+embedded.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import StorageError
 from ..models import Kind
-from . import codec
-from .indexed_row import Rows
+from . import codec, revisions
 from .snapshot import Snapshot, Transaction, json_array
 
 Ids = npt.NDArray[np.int64]
 
 UNREAD = b""
 """Vector of a text that the model does not read: such a memory lacks none, and no search by meaning finds it."""
-_TEXT = "SELECT type, human_summary, content, collection FROM memories WHERE id = ? AND status = 'active'"
-_VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
-_BY_COLLECTION = """
-    SELECT collection, count(*) FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value GROUP BY 1
+_TEXT = "SELECT type, human_summary, content FROM memories WHERE id = ? AND status = 'active'"
+_TEXTS = """
+    SELECT m.id, m.type, m.human_summary, m.content FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
 """
-_COUNT = "UPDATE collections SET vectors = vectors + ?2 WHERE name = ?1"
+_LINKS = "SELECT memory_id, vector_id FROM memories_vec"
+_LINKED = 1000
+"""Memories that are linked at once."""
+_RETURNING = "RETURNING vector_id"
+_WITHOUT = """
+    SELECT m.revision, m.id, m.type, m.human_summary, m.content FROM memories AS m INDEXED BY idx_mem_revision
+    WHERE (m.revision, m.id) > (?, ?) AND m.status = 'active'
+    AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE memory_id = m.id) ORDER BY m.revision, m.id LIMIT ?
+"""
+_LACKING = """
+    SELECT (SELECT count(*) FROM memories) - (SELECT count(*) FROM memories WHERE status <> 'active')
+    - (SELECT count(*) FROM memories_vec)
+"""
+_PLACE = """
+    SELECT (SELECT value FROM settings WHERE name = 'embedding_model'),
+    coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'vectors'), 0),
+    (SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'lost_vectors'),
+    (SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'late_links')
+"""
+_COUNT_LATE = "UPDATE settings SET value = CAST(value AS INTEGER) + 1 WHERE name = 'late_links'"
+_VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
 _BY_DIGEST = "SELECT v.{columns} FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.digest = j.value"
 
 
-def exchange(transaction: Transaction, old: Rows, new: Rows) -> None:
-    """Link new rows to the stored vectors of their texts, unlink old rows, and delete unused vectors.
+def exchange(transaction: Transaction, memory_ids: Collection[int], texts: Mapping[int, str]) -> None:
+    """Unlink memories from their vectors, link active ones to those of their texts, and delete unused vectors.
 
-    Texts without a stored vector get theirs later.
+    `texts` are by memory. Those without a stored vector get theirs later.
     """
-    returning = "RETURNING memory_id, vector_id"
-    outdated = dict(transaction.delete("memories_vec", "memory_id", [row.id for row in old], returning=returning))
-    texts = {row.id: embedded_text(row.type, row.human_summary, row.content) for row in new if row.status == "active"}
+    outdated = {row[0] for row in transaction.delete("memories_vec", "memory_id", memory_ids, returning=_RETURNING)}
     digests = {text: text_digest(text) for text in {*texts.values()}}
     vector_ids = dict(transaction.rows(_BY_DIGEST.format(columns="digest, v.id"), (json_array(digests.values()),)))
     links = {memory_id: vector_ids[digests[text]] for memory_id, text in texts.items() if digests[text] in vector_ids}
     transaction.insert("memories_vec (memory_id, vector_id)", "(?, ?)", list(links.items()))
-    if unused_ids := {*outdated.values()} - {*links.values()}:
+    if unused_ids := outdated - {*links.values()}:
         transaction.execute(
             "DELETE FROM vectors WHERE id IN (SELECT value FROM json_each(?)) "
             "AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE vector_id = vectors.id)",
             (json_array(unused_ids),),
         )
-    _count(transaction, Counter(row.collection for row in new if row.id in links))
-    _count(transaction, Counter(row.collection for row in old if row.id in outdated), -1)
 
 
-def clear_links(transaction: Transaction) -> None:
-    """Unlink all memories from their vectors, which stay."""
+def link_anew(transaction: Transaction) -> None:
+    """Link all memories to the vectors of their texts, whatever links there are; what gets another one has changed."""
+    before = dict(transaction.rows(_LINKS))
     transaction.execute("DELETE FROM memories_vec")
-    transaction.execute("UPDATE collections SET vectors = 0")
-
-
-def delete_unused(transaction: Transaction) -> None:
-    """Delete the vectors that no memory has."""
+    ids = transaction.ids("SELECT id FROM memories WHERE status = 'active' ORDER BY id")
+    for start in range(0, len(ids), _LINKED):
+        rows = transaction.rows(_TEXTS, (json_array(ids[start : start + _LINKED]),))
+        exchange(transaction, (), {memory_id: embedded_text(*texts) for memory_id, *texts in rows})
+    after = dict(transaction.rows(_LINKS))
+    revisions.touch(transaction, [key for key in ids if before.get(key) != after.get(key)])
     transaction.execute("DELETE FROM vectors WHERE id NOT IN (SELECT vector_id FROM memories_vec)")
 
 
 def delete_some(transaction: Transaction, limit: int) -> int:
     """Delete the first `limit` vectors, and return how many there were."""
     ids = [number for (number,) in transaction.rows("SELECT id FROM vectors ORDER BY id LIMIT ?", (limit,))]
-    memories = transaction.delete("memories_vec", "vector_id", ids, returning="RETURNING memory_id")
-    _count(transaction, Counter(dict(transaction.rows(_BY_COLLECTION, (json_array(row[0] for row in memories),)))), -1)
+    if ids:
+        transaction.execute("UPDATE settings SET value = ? WHERE name = 'lost_vectors'", (ids[-1],))
+    transaction.delete("memories_vec", "vector_id", ids)
     # A damaged file may list rows for ever that are not found.
     return len(transaction.delete("vectors", "id", ids, returning="RETURNING id"))
 
 
-def _count(transaction: Transaction, numbers: Counter[str], sign: int = 1) -> None:
-    for name, number in numbers.items():
-        transaction.execute(_COUNT, (name, sign * number))
+def count_linked(snapshot: Snapshot) -> int:
+    """Return how many active memories have a vector."""
+    return int(snapshot.row("SELECT count(*) FROM memories_vec")[0])
 
 
 def lacking(snapshot: Snapshot) -> int:
-    """Return how many active memories have no vector."""
-    sql = "SELECT total(facts) + total(perceptions) + total(notes) - total(vectors) FROM collections"
-    return int(snapshot.row(sql)[0])
+    """Return how many active memories have no vector, by counting rows of indexes."""
+    return int(snapshot.row(_LACKING)[0])
+
+
+class VectorsPlace(NamedTuple):
+    """A place in the changes of vectors that no revision tells."""
+
+    model: str | None
+    newest: int
+    lost: int
+    """All up to this one were deleted, as those of an earlier model."""
+    late_links: int
+    """How often a memory got a vector that was there already."""
+
+
+def place(snapshot: Snapshot) -> VectorsPlace:
+    """Return the place behind all changes; no page with vectors is read, which may be damaged."""
+    return VectorsPlace(*snapshot.row(_PLACE))
 
 
 def newest(snapshot: Snapshot) -> int:
     """Return the id of the newest vector that there ever was; 0 if there was none."""
-    return int(snapshot.row("SELECT max(seq) FROM sqlite_sequence WHERE name = 'vectors'")[0] or 0)
+    return place(snapshot).newest
 
 
-def without_vector(snapshot: Snapshot, last_id: int, limit: int) -> list[tuple[int, str]]:
-    """Return active memories after `last_id` without a vector, and their texts, oldest first."""
-    rows = snapshot.rows(
-        "SELECT m.id, m.type, m.human_summary, m.content FROM memories AS m LEFT JOIN memories_vec AS v "
-        "ON v.memory_id = m.id WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?",
-        (last_id, limit),
-    )
-    return [(memory_id, embedded_text(*texts)) for memory_id, *texts in rows]
+Place = tuple[int, int]
+"""The revision of the last change of a memory, and its id."""
+START: Place = (0, 0)
+
+
+class WithoutVector(NamedTuple):
+    """An active memory without a vector."""
+
+    revision: int
+    """Of its last change."""
+    memory_id: int
+    text: str
+
+
+def without_vector(snapshot: Snapshot, after: Place, limit: int) -> list[WithoutVector]:
+    """Return active memories without a vector, those changed first before others.
+
+    They are behind a revision and an id, by both: since each change of a memory that takes its vector has a revision,
+    all that comes to lack one is behind all that did before.
+    """
+    return [
+        WithoutVector(revision, memory_id, embedded_text(*texts))
+        for revision, memory_id, *texts in snapshot.rows(_WITHOUT, (*after, limit))
+    ]
 
 
 def latest_texts(snapshot: Snapshot, limit: int) -> list[str]:
@@ -104,16 +156,16 @@ def latest_texts(snapshot: Snapshot, limit: int) -> list[str]:
     return list(dict.fromkeys(embedded_text(*texts) for texts in rows))
 
 
-def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]]) -> None:
+def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]]) -> bool:
     """Store vectors of memories: id, text, and the vector, or None if the text should have one already.
 
-    A memory that was corrected since its text was read gets none, nor does a memory whose vector should be stored but
-    was deleted with the last memory with its text.
+    A memory that was corrected since its text was read gets none. Return whether the others have theirs: not if that of
+    a text was deleted meanwhile, with the last memory of this text.
     """
-    counts = Counter[str]()
+    newest_before, is_complete, is_late = newest(transaction), True, False
     for memory_id, text, embedding in entries:
         row = transaction.row(_TEXT, (memory_id,))
-        if row is None or embedded_text(*row[:3]) != text:
+        if row is None or embedded_text(*row) != text:
             continue
         digest = text_digest(text)
         if embedding is not None:
@@ -122,10 +174,15 @@ def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | No
                 (digest, embedding),
             )
         vector = transaction.row("SELECT id FROM vectors WHERE digest = ?", (digest,))
-        if vector is not None:
-            sql = "INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING"
-            counts[row[3]] += transaction.execute(sql, (memory_id, vector[0])).rowcount
-    _count(transaction, counts)
+        if vector is None:
+            is_complete = False
+            continue
+        sql = "INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING"
+        is_linked = transaction.execute(sql, (memory_id, vector[0])).rowcount
+        is_late |= is_linked > 0 and vector[0] <= newest_before
+    if is_late:
+        transaction.execute(_COUNT_LATE)
+    return is_complete
 
 
 def embedded_text(kind: str, summary: str, content: str) -> str:

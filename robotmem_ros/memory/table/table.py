@@ -1,8 +1,6 @@
 """The memories of a file as a table in RAM: a row for each, in the order of their ids, withdrawn ones included.
 
 `Table.follow` brings what changed since, whoever wrote it. It gives another table: both share all that did not change.
-A change that bears no revision is found by counting: a memory that another file made and that is gone, and a memory
-that got the vector of another one.
 """
 
 from __future__ import annotations
@@ -82,8 +80,6 @@ class Table:
     """Where in `vectors` that of a row stands; -1 without one."""
     gone: int = 0
     """Rows without a memory."""
-    linked: int = 0
-    """Rows with a vector."""
     late: dict[str, Column] = field(default_factory=dict)
     """Columns that were asked for, see `table_rows.values`."""
     asked: dict[str, float] = field(default_factory=dict)
@@ -159,7 +155,7 @@ class Table:
         if self.gone > size // 2 + _SPARE:
             return True
         # A file may itself have vectors that no memory has.
-        is_suspect = not self.vectors_error and vectors > 2 * self.linked + _SPARE
+        is_suspect = not self.vectors_error and vectors > 2 * np.count_nonzero(self.vector_places.all >= 0) + _SPARE
         return is_suspect and vectors > 2 * vector_rows.count_all(snapshot) + _SPARE
 
     def _with_changes(self, snapshot: Snapshot, place: Place, *, shared: bool) -> Table:
@@ -172,8 +168,6 @@ class Table:
             else:
                 table, since, changed = *self._with_all(snapshot), None
             table = table._without(table_rows.deleted(snapshot, since) if since else _NONE, shared=shared)
-        if table._count != place.memories:
-            table = table._without(table_rows.missing(snapshot, table.ids[table.present.all]), shared=shared)
         try:
             table = table._with_vectors(snapshot, place, changed, shared=shared)
         except StorageError as error:  # queries by words need none
@@ -242,13 +236,6 @@ class Table:
             table = table._with_piece(snapshot, piece, shared=shared)
         return table
 
-    @property
-    def _count(self) -> int:
-        return self.ids_column.size - self.gone
-
-    def _count_linked(self, rows: Rows) -> int:
-        return int(np.count_nonzero(self.vector_places.all[rows] >= 0))
-
     def _with_piece(self, snapshot: Snapshot, piece: Piece, *, shared: bool) -> Table:
         before, ids = self.ids_column.size, self.ids
         is_new = piece.ids > (ids[-1] if before else 0)
@@ -260,7 +247,6 @@ class Table:
         is_other = is_new.copy()
         is_other[~is_new] = self.word_keys.all[rows[~is_new]] != keys[~is_new]
         texts = [words_in(piece.texts[at]) for at in np.flatnonzero(is_other).tolist()]
-        linked = self.linked - self._count_linked(rows[~is_new])  # before they change in place
         return replace(
             self,
             ids_column=self.ids_column.put(rows, piece.ids, size, shared=shared),
@@ -276,7 +262,6 @@ class Table:
             words=self.words.put(rows[is_other], texts, size, shared=shared),
             # Their vectors are looked for again.
             vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=shared),
-            linked=linked,
             late={
                 name: column.put(rows, table_rows.values(snapshot, name, piece.ids), size, shared=shared)
                 for name, column in [*self.late.items()]
@@ -289,7 +274,7 @@ class Table:
         rows = rows[self.present.all[rows]]
         if not len(rows):
             return self
-        size, nothing, linked = self.ids_column.size, np.zeros(len(rows), bool), self._count_linked(rows)
+        size, nothing = self.ids_column.size, np.zeros(len(rows), bool)
         is_active = self.numbers["is_active"].put(rows, nothing, size, shared=shared)
         return replace(
             self,
@@ -297,7 +282,6 @@ class Table:
             numbers={**self.numbers, "is_active": is_active},
             words=self.words.without(rows, shared=shared),
             vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=shared),
-            linked=self.linked - linked,
             gone=self.gone + len(rows),
         )
 
@@ -305,27 +289,30 @@ class Table:
         table, ids, before = self, changed, self.place.vector
         if place.model != self.place.model or not self.vectors.dim:
             table, ids, before = table._without_vectors(vector_rows.dimension(snapshot)), None, 0
+        if place.lost_vectors != self.place.lost_vectors:
+            table = table._without_vectors_up_to(place.lost_vectors)
         last = before
         while table.vectors.dim and (rows := vector_rows.between(snapshot, last, place.vector, _AT_ONCE)):
             table, last = table._with_new_vectors(rows), rows[-1][0]
         if unread := vector_rows.newest(snapshot) - place.vector:
             return replace(table, vectors_error=VectorsUnreadError(table.vector_ids.size, unread))
-        if ids is not None:
-            likely = np.union1d(ids, table_rows.owners_behind(snapshot, before))
-            table = table._linked(snapshot, table.rows_of(likely), shared=shared)
-        if table.linked > place.links:  # those of a model are being deleted
-            table = table._unlinked()
-        if table.linked != place.links:
-            table = table._linked(snapshot, np.arange(table.ids_column.size), shared=shared)
-        return replace(table, vectors_error=None)
+        if ids is None or self.vectors_error or place.late_links != self.place.late_links:
+            likely = np.arange(table.ids_column.size)
+        else:
+            likely = table.rows_of(np.union1d(ids, table_rows.owners_behind(snapshot, before)))
+        return replace(table._linked(snapshot, likely, shared=shared), vectors_error=None)
 
     def _without_vectors(self, dim: int) -> Table:
-        return replace(self._unlinked(), vectors=Vectors(dim), vector_ids=Numbers.of(np.int64))
-
-    def _unlinked(self) -> Table:
         nowhere = np.full(self.ids_column.size, -1, np.int32)
-        places = Numbers.of(np.int32).put(np.arange(len(nowhere)), nowhere, len(nowhere), shared=False)
-        return replace(self, vector_places=places, linked=0)
+        return replace(self._placed(nowhere), vectors=Vectors(dim), vector_ids=Numbers.of(np.int64))
+
+    def _without_vectors_up_to(self, vector: int) -> Table:
+        first, places = np.searchsorted(self.vector_ids.all, vector, side="right"), self.vector_places.all
+        return self._placed(np.where(places < first, np.int32(-1), places))
+
+    def _placed(self, places: npt.NDArray[np.int32]) -> Table:
+        column = Numbers.of(np.int32).put(np.arange(len(places)), places, len(places), shared=False)
+        return replace(self, vector_places=column)
 
     def _with_new_vectors(self, rows: list[tuple[int, bytes]]) -> Table:
         # What is no vector of this length keeps its place.
@@ -347,7 +334,7 @@ class Table:
         rows, vectors = rows[is_known], vectors[is_known]
         places = np.searchsorted(self.vector_ids.all, vectors).astype(np.int32)
         column = self.vector_places.put(rows, places, self.vector_places.size, shared=shared)
-        return replace(self, vector_places=column, linked=self.linked + len(rows))
+        return replace(self, vector_places=column)
 
     def mask_of(self, rows: Rows) -> Mask:
         """Return the mask of some rows."""

@@ -19,8 +19,9 @@ from ..conditions.condition import ABSENT, Condition, Points
 from ..conditions.decay import share_left
 from ..conditions.places import POSITION, Field, Place
 from ..conditions.spatial import NEVER, Circle, SinceLastVisit
-from ..storage import sighting_rows, table_rows, tag_rows
-from ..storage.overview import Overview, overview
+from ..fellow_robots import is_of_another
+from ..models import Kind
+from ..storage import lived_days, sighting_rows, table_rows, tag_rows
 from ..storage.snapshot import Snapshot
 from .column import Array, Column, Floats, Mask, Rows, bound
 from .table import Ids, Table
@@ -73,14 +74,19 @@ class View:
         return bool((self.table.numbers["confirmed"].all == 0).any())
 
     @cached_property
-    def overview(self) -> Overview:
-        """Return what nearly every query needs to know of the file."""
-        return overview(self.snapshot)
+    def lived_days(self) -> int:
+        """Return the number of days that the memory has lived."""
+        return self.snapshot.read_once(lived_days.latest)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Return the collections of other robots."""
+        return tuple(filter(is_of_another, self.table.names["collection"].values))
 
     def confidence(self, rate: float) -> Floats:
         """Return the confidence of each now, with the rate of the parameter: each rate and age is computed once."""
         if rate not in self._confidences:
-            decay, days = self.table.names["decay"], self.overview.lived_days
+            decay, days = self.table.names["decay"], self.lived_days
             factors = [share_left(own, category, days - day, rate) for own, day, category in decay.values]
             self._confidences[rate] = self.stored_confidence * np.array([*factors, 1.0]).take(decay.codes)
         return self._confidences[rate]
@@ -100,7 +106,7 @@ class View:
         if isinstance(condition, (Confidence, Faded)):
             minimum = condition.minimum if isinstance(condition, Confidence) else None
             return self.once(
-                (type(condition), minimum, condition.decay.rate, self.overview.lived_days), lambda: condition.mask(self)
+                (type(condition), minimum, condition.decay.rate, self.lived_days), lambda: condition.mask(self)
             )
         if isinstance(condition, (Collections, Kinds, ConfirmedObjects)):
             return self.once(condition, lambda: condition.mask(self))
@@ -121,6 +127,10 @@ class View:
                 values[row] = value
             held[name] = Column.empty().put(np.arange(len(values)), values.tolist(), len(values), shared=False)
         return held[name]
+
+    def kinds_in(self, collection: str) -> Mapping[Kind, int]:
+        """Count the active memories of a collection by kind."""
+        return dict(self.name("kind").counts(self.is_active & self.name("collection").one_of([collection])))
 
     def points(self, field: Field) -> Points:
         """Return x, y, z of each row in a field; NaN in x without one, in z for one in the plane."""

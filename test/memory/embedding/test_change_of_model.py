@@ -20,7 +20,6 @@ from robotmem_ros.memory.embedding.backfill import Backfill
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
-from robotmem_ros.memory.storage.overview import overview
 from robotmem_ros.replay import load_config
 
 from ...support.consistency import check, check_file
@@ -248,7 +247,7 @@ class Changes(RuleBasedStateMachine):
     @invariant()
     def vectors_are_those_of_their_model(self) -> None:
         with self.database.snapshot() as snapshot:
-            name = overview(snapshot).model
+            name = vector_rows.model(snapshot)
             pairs = snapshot.rows(
                 "SELECT m.content, v.embedding FROM memories_vec AS l "
                 "JOIN vectors AS v ON v.id = l.vector_id JOIN memories AS m ON m.id = l.memory_id"

@@ -12,7 +12,7 @@ import pytest
 
 from robotmem_ros.memory import Kind, Parameters, StorageError, Stored
 from robotmem_ros.memory.models import ImportKey, NewMemory, Recording
-from robotmem_ros.memory.storage import Database, imports, overview
+from robotmem_ros.memory.storage import Database, imports, rows
 from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.consistency import check
@@ -59,10 +59,7 @@ def test_memories_that_say_the_same_are_each_counted(database: Database) -> None
     assert len({future.result().memory_id for future in futures}) == 19
     assert database.write(check).result() == 19
     with database.snapshot() as snapshot:
-        assert snapshot.rows("SELECT name, facts, perceptions FROM collections ORDER BY name") == [
-            ("default", 5, 10),
-            ("other", 0, 4),
-        ]
+        assert rows.totals(snapshot) == {"fact": 5, "perception": 14, "note": 0, "memory": 19}
 
 
 @pytest.mark.parametrize("place", [0, 3, 5])
@@ -87,7 +84,7 @@ def test_a_memory_that_was_cancelled_is_not_stored(database: Database) -> None:
 
 def test_other_jobs_see_what_was_given_before_them_and_nothing_later(database: Database) -> None:
     def count(transaction: Transaction) -> int:
-        return overview.totals(transaction)["perception"]
+        return rows.totals(transaction)["perception"]
 
     with held(database):
         database.insert(MUG)

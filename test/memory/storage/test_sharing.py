@@ -103,7 +103,7 @@ def test_a_job_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
         broken.result(60)
     with database.snapshot() as snapshot:
         found = {name for (name,) in snapshot.rows("SELECT name FROM settings")}
-    new_file = {"robot", "schema", "indexed_texts", "last_memory"}
+    new_file = {"robot", "schema", "indexed_texts", "last_memory", "lost_vectors", "late_links"}
     assert found == {*new_file, "last", *(f"n{n}" for n in range(5))}
     database.close()
 

@@ -72,6 +72,7 @@ bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILL
 quality: setup ## how well facts are classified and compared, and how often recall finds the right memory, by every way it can
 	@$(ENV) python3 -m bench classification
 	@$(ENV) python3 -m bench deduplication
+	@$(ENV) python3 -m bench contradictions
 	@$(ENV) python3 -m bench recall $(SETS)
 	@$(ENV) python3 -m bench fusions $(SETS)
 	@$(ENV) python3 -m bench episodes

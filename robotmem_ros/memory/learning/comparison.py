@@ -1,7 +1,8 @@
 """Find the facts that a fact is compared with, and tell whether they are similar, can be merged or contradict it.
 
 Facts contradict if they have the same subject, and another value of one quantity or another outcome, not both. 8 N
-failed and 12 N worked do not contradict; 12 N worked and 15 N worked do, and so do 12 N worked and 12 N failed.
+failed and 12 N worked do not contradict; 12 N worked and 15 N worked do, and so do 12 N worked and 12 N failed. So do
+facts that tell another state of the same subject: where it is, whose, or which.
 
 The facts in RAM are as they were before a transaction. What has changed since is a tail of them: it is read once for
 each job, and a job that is rolled back leaves nothing behind.
@@ -34,6 +35,7 @@ from ..table.tables import Tables
 from ..table.vectors import Places
 from ..table.view import View
 from ..text.entities import unit_named
+from ..text.letters import has_han
 from ..text.normal_form import digest
 from ..text.statement import Claim, Statement, Values, jaccard, load_terms, same_subject, statement
 from ..validation import compact_json
@@ -91,10 +93,13 @@ class AlikeFacts:
         near = []
         for fact in self._added:
             other = statement(fact.content)
+            is_state = bool(stated.state_terms & other.state_terms)
             if fact.collection == collection and (
-                jaccard(stated.terms, other.terms) >= similarity or same_subject(stated.words, other.words, similarity)
+                is_state
+                or jaccard(stated.terms, other.terms) >= similarity
+                or same_subject(stated.words, other.words, similarity)
             ):
-                near.append((len(stated.terms - other.terms), fact.id))
+                near.append((0 if is_state else len(stated.terms - other.terms), fact.id))
         lacking, ids = np.array(near, np.int64).reshape(-1, 2).T
         return ranks(lacking, ids)
 
@@ -328,6 +333,10 @@ def contradiction(older: Statement, newer: Statement, limit: float) -> str:
 
     `limit` is the Jaccard similarity in [0, 1] from which two sets of words have one subject.
     """
+    return _other_claim(older, newer, limit) or _other_state(older, newer)
+
+
+def _other_claim(older: Statement, newer: Statement, limit: float) -> str:
     if older.names != newer.names or not same_subject(older.words, newer.words, limit):
         return ""
     was, now = older.claim, newer.claim
@@ -401,6 +410,28 @@ def _at(context: Mapping[str, object], path: tuple[str, ...]) -> object:
     for name in path:
         value = value.get(name, _ABSENT) if isinstance(value, dict) else _ABSENT
     return value
+
+
+def _other_state(older: Statement, newer: Statement) -> str:
+    was, now = older.state, newer.state
+    if was is None or now is None or not older.state_terms & newer.state_terms:
+        return ""
+    one, other = statement(was.value), statement(now.value)
+    if any(unit for _, _, unit in (*one.claim.values, *other.claim.values)):
+        return ""  # a quantity, which is part of the claim
+    before, after = one.terms, other.terms
+    if before and after:
+        # The shelf of the kitchen is in the kitchen.
+        is_other = not (before <= after or after <= before or _is_part(was.value, now.value))
+    else:
+        is_other = was.value.lower() != now.value.lower()
+    return f"{was.kind}: {was.value}, now {now.value}" if is_other else ""
+
+
+def _is_part(first: str, second: str) -> bool:
+    # Of Chinese, where words are not set apart: 厨房里 is in 厨房冰箱上.
+    shorter, longer = sorted((first.rstrip("里上中内"), second), key=len)
+    return has_han(shorter) and shorter in longer
 
 
 def _other_polarities(older: Claim, newer: Claim) -> str | None:

@@ -246,6 +246,8 @@ class FactTerms(NamedTuple):
     """Words of the subject."""
     claims: Terms
     """Parts of the claim."""
+    states: Terms
+    """One of the claims if facts with it tell a state of the same subject."""
 
 
 class TermRow(NamedTuple):
@@ -292,12 +294,12 @@ _NEAR = f"""
 def fact_terms(content: str) -> FactTerms:
     """Return the terms of a fact."""
     stated = statement(content)
-    return FactTerms(_numbers(stated.words), _numbers(stated.terms - stated.words))
+    return FactTerms(_numbers(stated.words), _numbers(stated.terms - stated.words), _numbers(stated.state_terms))
 
 
 def encoded_terms(content: str) -> bytes:
     """Return the terms of a fact as its row has them."""
-    words, claims = fact_terms(content)
+    words, claims, _ = fact_terms(content)
     return _scheme() + np.concatenate((np.array([len(words)], _TERM), words, claims)).tobytes()
 
 

@@ -81,22 +81,26 @@ class Facts:
     def alike(self, terms: FactTerms, collection: str, similarity: float, count: int, leave_out: Ids) -> Ids:
         """Rank the active facts of a collection that are as similar to a fact with some terms, see `ranks`.
 
-        By the Jaccard similarity of all terms, or of the words of the subject where one fact has all of the other's.
+        By the Jaccard similarity of all terms, or of the words of the subject where one fact has all of the other's;
+        those that tell a state of the same subject are as similar as can be.
         Those with the least `count` ranks are returned, in any order, of which some are left out.
         """
         if not self.ids.size:
             return self.ids.all
         words, size = len(terms.words), len(terms.words) + len(terms.claims)
-        shared_words, shared_claims = (self.terms.count_all(numbers.astype(np.int64)) for numbers in terms)
+        shared_words, shared_claims, states = (self.terms.count_all(numbers.astype(np.int64)) for numbers in terms)
         shared = shared_words + shared_claims
-        at = np.flatnonzero(shared >= max(1, math.ceil(similarity * words - _ROUNDING)))
+        at = np.flatnonzero((shared >= max(1, math.ceil(similarity * words - _ROUNDING))) | (states > 0))
         at = at[self.is_active.all[at] & (self.collections.all[at] == key(collection))]
         shared, shared_words, subjects = shared[at], shared_words[at], self.subjects.all[at]
+        is_state = states[at] > 0
         fewer, more = np.minimum(subjects, words), np.maximum(subjects, words)
         is_similar = shared >= similarity * (size + self.terms.lengths[at] - shared) - _ROUNDING
         is_similar |= (shared_words == fewer) & (fewer >= similarity * more - _ROUNDING)
+        is_similar |= is_state
         is_similar &= ~are_among(self.ids.all[at], leave_out)
-        found = ranks(size - shared[is_similar], self.ids.all[at[is_similar]])
+        lacking = np.where(is_state, 0, size - shared)
+        found = ranks(lacking[is_similar], self.ids.all[at[is_similar]])
         return np.partition(found, count)[:count] if len(found) > count else found
 
 

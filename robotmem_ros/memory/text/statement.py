@@ -22,6 +22,7 @@ from .inflection import language_of
 from .letters import HAN, fold, has_han, simplify
 from .normal_form import digest
 from .scripts import chinese_number, chinese_words, has_jieba
+from .state import State, read_state
 from .stemmer import read
 from .stop_words import STOP_WORDS
 
@@ -120,12 +121,12 @@ def _key(word: str) -> str:
     return " ".join(read(word).stems)
 
 
-_VERSION = 9
+_VERSION = 10
 """Version of this parser. Increment it with every change of what it returns."""
 _LONGEST = 4000
 _HAN_RUN = re.compile(f"([{HAN}]+)")
 _HAN_NUMBER = re.compile(
-    "(第?)([一二两三四五六七八九十百千]+)(?=[点个次米秒分小天号度厘毫公牛倍层楼间把张只台辆周年月日位条根块件步级档排])"
+    "(第?)([一二两三四五六七八九十百千]+)(?=[点个次米秒分小天号度厘毫公牛倍层楼间把张只台辆周年月日位条根块件步级档排盒箱瓶桶袋本套桌人名])"
 )
 _CAPITAL = re.compile(r"(?<![\w.'’])[B-HJ-Z](?![\w'’.])|(?<=[a-z] )A(?=$|[ .,;:!?])", re.ASCII)
 _DIGIT = re.compile(r"\d")
@@ -156,12 +157,22 @@ class Statement:
     names: frozenset[str]
     """Identifiers, part numbers, colours, directions, rooms: texts with other names have another subject."""
     claim: Claim
+    state: State | None = None
+    """Where the subject is, whose it is, and the like."""
 
     @cached_property
     def terms(self) -> frozenset[str]:
         """Return the terms by which statements are compared: the words, and each part of the claim."""
         values, polarities, negations = self.claim
-        return frozenset({*self.words, *polarities, *map(repr, values), *(f"not {n}" for n in range(negations))})
+        parts = {*polarities, *map(repr, values), *(f"not {n}" for n in range(negations)), *self.state_terms}
+        return frozenset({*self.words, *parts})
+
+    @cached_property
+    def state_terms(self) -> frozenset[str]:
+        """Return what facts have in common that each tell one state of one subject; empty if this tells none."""
+        if self.state is None:
+            return frozenset()
+        return frozenset({f"{self.state.kind} of {' '.join(sorted(statement(self.state.subject).terms))}"})
 
 
 @lru_cache(maxsize=4096)
@@ -184,7 +195,7 @@ def statement(text: str) -> Statement:
     names |= {term.key for term in terms if term.kind == "contrast"}
     words = {term.key for term in terms if term.kind in ("word", "synonym")}
     claim = Claim(tuple(sorted(values)), frozenset(polarities), negations)
-    return Statement(frozenset(words | names), frozenset(names), claim)
+    return Statement(frozenset(words | names), frozenset(names), claim, read_state(plain))
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:

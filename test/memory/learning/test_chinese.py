@@ -156,7 +156,7 @@ def test_a_fact_in_simplified_characters_is_linked_to_one_in_traditional_charact
     (found,) = memory.recall(context_filter={"id": first.memory_id})
     assert found.memory.content == "抓取3號房間的藥瓶時力度不超過8N"
     entities = {one.value for one in memory.explain(first.memory_id).decisions if one.field == "scope_entity"}
-    assert entities == {"3號房間的"}
+    assert entities == {"3號房間"}
 
 
 FILES = [RULES_FILE, TAXONOMY_FILE, STATEMENT_FILE, QUANTITIES_FILE]

@@ -17,6 +17,17 @@ OPPOSED = [
     ("max_retries=3 for the pump", "max_retries=5 for the pump", "max_retries: 3, now 5"),
     ("抓取玻璃杯用12.5N的力", "抓取玻璃杯用15N的力", "force: 12.5 N, now 15 N"),
     ("用吸盘抓取纸箱成功", "用吸盘抓取纸箱失败", "other outcome"),
+    ("3号门开着", "3号门关着", "other opening"),
+    ("The charger is in bay 7.", "The charger has moved to the paint shop", "place: bay 7, now the paint shop"),
+    ("The charger is in bay 1", "The charger is now in bay 12", "place: bay 1, now bay 12"),
+    ("We keep the keys in the drawer", "We keep the keys on a hook", "place: the drawer, now a hook"),
+    ("The green bag belongs to Theo", "The green bag belongs to Amira", "owner: Theo, now Amira"),
+    ("The night shift lead is Karim", "The night shift lead is Svetlana", "which: Karim, now Svetlana"),
+    ("The lab door code is 4711", "The lab door code is 9035", "which: 4711, now 9035"),
+    ("The hall light is on", "The hall light is off", "switch: on, now off"),
+    ("There are 14 crates left on rack B", "There are 9 crates left on rack B", "count: 14, now 9"),
+    ("充电桩在3号库位", "充电桩现在在8号库位", "place: 3号库位, now 8号库位"),
+    ("早班组长是王磊", "早班组长换成了陈静", "which: 王磊, now 陈静"),
 ]
 CONSISTENT = [
     ("Hold the glass with 12.5 N", "Hold the plate with 15 N"),
@@ -27,6 +38,17 @@ CONSISTENT = [
     ("The gripper opens 80 mm in 0.5 s", "The gripper opens 85 mm in 0.8 s"),
     ("Hold the glass with 12.5 N", "Drive through the gate at 0.4 m/s"),
     ("The mug is red", "The lamp hangs in the hall"),
+    ("The red mug is in the sink", "The blue mug is in the cupboard"),
+    ("The mug is in the kitchen", "The mug is on the kitchen table"),
+    ("The lift is slow", "The lift is on the left"),
+    ("The kitchen has a sink", "The kitchen has a stove"),
+    ("A chair stands in the corner", "A chair stands by the window"),
+    ("The robot dropped the mug in the hall", "The robot dropped the mug in the kitchen"),
+    ("In the morning the key is in the box", "In the evening the key is in the car"),
+    ("The ladder is in the shed.", "Is the ladder in the garage?"),
+    ("The chairs are in the hall", "Some chairs are in the garden"),
+    ("药箱在厨房", "药箱在厨房冰箱上面的柜子里"),
+    ("展厅里有触摸屏", "展厅里有沙盘"),
 ]
 
 
@@ -48,6 +70,13 @@ def test_facts_that_can_both_be_true_are_not_linked(memory: RobotMemory, one: st
     assert memory.learn(one).is_new
     learned = memory.learn(other)
     assert (learned.is_new, learned.contradicts) == (True, ())
+
+
+def test_a_state_is_found_among_many_of_the_same_form(memory: RobotMemory) -> None:
+    facts = [f"The crate {number} stands in aisle {number % 40} of the hall" for number in range(400)]
+    memory.learn_many(facts)
+    assert memory.learn("Crate 7 has been moved to the dock").contradicts == (8,)
+    assert memory.learn("Crate 7 is in the office").contradicts == (8, 401)
 
 
 def test_recall_ranks_the_newer_of_contradicting_facts_first(open_memory: OpenMemory) -> None:

@@ -1,6 +1,6 @@
 """How random tests draw, in all folders: the same each time, and however long it takes on a machine that is busy.
 
-And which tests run, and begin: of the rare ones all, none or the tenth of a date; first those that take long, since at
+And which tests run, and begin: of the rare ones all, none or the tenth of a date; first those that are slow, since at
 the end nobody would have work beside them. The default model is the small one, which takes half of the time: most tests
 ask whether there are vectors, not how good they are.
 """
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Sequence
 from datetime import date
+from itertools import groupby, islice
 
 import pytest
 from hypothesis import settings
@@ -19,7 +21,6 @@ from robotmem_ros.memory.embedding.fastembed_provider import MODEL_VARIABLE, fin
 if (small := find_folder("small")) is not None:
     os.environ[MODEL_VARIABLE] = str(small)
 
-LONG = {"test_docs.py", "test_exit.py", "test_oracle.py"}
 _PARTS = 10
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
@@ -42,8 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     which = config.getoption("rare")
     left_out = {item for item in items if item.get_closest_marker("rare") and not _runs(item.nodeid, which)}
     config.hook.pytest_deselected(items=list(left_out))
-    items[:] = [item for item in items if item not in left_out]
-    items.sort(key=lambda item: item.path.name not in LONG and not item.get_closest_marker("rare"))
+    items[:] = _dealt([item for item in items if item not in left_out])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -51,6 +51,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if which != "all":
         chosen = which if which == "none" else f"the tenth of {which}"
         terminalreporter.write_line(f"Of the rare tests: {chosen} (--rare=all runs all, as `make test-all` does)")
+
+
+def _dealt(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    # xdist gives each worker an equal run of the list, and what is left of one in the end to the others: so each run
+    # begins with files of slow tests.
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    files = [[*group] for _, group in groupby(filter(_is_slow, items), key=lambda item: item.path)]
+    others = (item for item in items if not _is_slow(item))
+    dealt: list[pytest.Item] = []
+    for worker in range(workers):
+        share = (len(items) - len(dealt)) // (workers - worker)
+        first = [item for file in files[worker::workers] for item in file]
+        dealt += [*first, *islice(others, max(share - len(first), 0))]
+    return dealt
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    is_marked = any(map(item.get_closest_marker, ("slow", "rare")))
+    return is_marked or "browser" in getattr(item, "fixturenames", ())
 
 
 def _runs(nodeid: str, which: str) -> bool:

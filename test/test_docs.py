@@ -26,6 +26,8 @@ from robotmem_ros.memory.embedding.profile import profile_of
 from .support.docs import BLOCKS, NEEDS, ROOT, Block, inline, looks_like
 from .support.web import console
 
+pytestmark = pytest.mark.slow
+
 (WORKSPACE,) = ([command for command, _ in block.commands()] for block in BLOCKS if "colcon build" in block.text)
 RUN = [block for block in BLOCKS if not block.needs or shutil.which(block.needs)]
 SENTENCES = [command for command in inline() if command not in WORKSPACE]

@@ -20,13 +20,13 @@ from .headers import SecurityHeaders
 from .memories import changing_routes, detail_routes, list_routes
 from .overview import count_routes, overview_routes
 from .page import STATIC, add_page, login_routes
-from .parameters import check_query
+from .parameters import LOGIN, check_query, writable
 from .places import past_routes, place_routes
-from .responses import SafeJSONResponse, add_handlers, describe
+from .responses import OF_ALL, SafeJSONResponse, add_handlers, describe, responses
 from .tags import tag_routes
 
 EVENTS = "/api/events"
-_OPEN = ("/", "/favicon.ico", "/api/login")
+_OPEN = ("/", "/favicon.ico", LOGIN)
 
 
 @dataclass(frozen=True)
@@ -100,16 +100,17 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
         count_routes(memory),
         list_routes(memory),
         detail_routes(memory),
-        changing_routes(memory, read_only=settings.read_only),
-        tag_routes(memory, read_only=settings.read_only),
-        place_routes(memory, read_only=settings.read_only),
+        changing_routes(memory),
+        tag_routes(memory),
+        place_routes(memory),
         past_routes(memory),
-        fleet_routes(memory, read_only=settings.read_only),
+        fleet_routes(memory),
         event_routes(events),
         login_routes(access),
     )
+    checks = [Depends(writable(read_only=settings.read_only)), Depends(check_query)]
     for router in routers:
-        api.include_router(router, dependencies=[Depends(check_query)])
+        api.include_router(router, dependencies=checks, responses=responses(*OF_ALL))
     add_page(api, settings.static)
     describe(api)
     return api

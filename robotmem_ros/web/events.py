@@ -15,7 +15,6 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from ..memory.errors import RobotMemoryError
 from ..memory.storage import revisions, rows
 from ..memory.storage.database import Database
-from .responses import responses
 
 _PERIOD, _RATIO = 0.3, 20.0
 """Seconds between two looks at the file, and how many times as long as a look took it rests at least."""
@@ -39,7 +38,7 @@ def event_routes(events: Events) -> APIRouter:
     """Make the path of the events."""
     router = APIRouter(prefix="/api", tags=["live"])
 
-    @router.get("/events", response_class=EventSourceResponse, responses=responses())
+    @router.get("/events", response_class=EventSourceResponse)
     async def live(
         last_event_id: Annotated[str | None, Header()] = None,
         # Before the headers: a client that has got them misses no change.

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter
 from fastapi import Path as InPath
 from pydantic import Field
 
@@ -17,9 +17,10 @@ from ..memory.argument import MAX_NAME
 from ..memory.errors import RobotMemoryError
 from ..memory.search.request import Scope
 from ..memory.storage import revisions
-from .memories import MemoryId, writable
-from .places import MOST_OBJECTS, Objects
-from .requests import AS_WHOLE, Name, Strict
+from ..memory.verbs.requests import SeenObjectsRequest
+from .memories import MemoryId
+from .places import Objects
+from .requests import Name, Strict, add_reading
 from .responses import ConflictError, NotThereError, responses
 from .schemas import DetailsOut, Value
 
@@ -103,7 +104,7 @@ def scopes_of(memory: RobotMemory, *, is_alone: bool) -> list[str]:
     return [scope.value for scope in ((Scope.FLEET,) if is_alone else Scope)]
 
 
-def fleet_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
+def fleet_routes(memory: RobotMemory) -> APIRouter:
     """Make the paths over the fleet of a memory; without one each says so."""
     router = APIRouter(prefix="/api/fleet", tags=["fleet"])
 
@@ -112,13 +113,11 @@ def fleet_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         """Tell how each robot of the fleet stands that the login may see."""
         return Robots.model_validate(_answer(memory, "robots", _robots))
 
-    @router.get("/objects", responses=responses(409))
-    def objects(
-        limit: Annotated[int, Query(ge=1, le=MOST_OBJECTS), AS_WHOLE] = 2000, *, include_unconfirmed: bool = False
-    ) -> FleetObjects:
-        """List the objects of all maps that other robots know and this file has not, those seen last first."""
-        work = partial(_objects, limit=limit, include_unconfirmed=include_unconfirmed)
-        return FleetObjects.model_validate(_answer(memory, "objects", work))
+    def objects(**arguments: Any) -> dict[str, Any]:
+        return _answer(memory, "objects", partial(_objects, request=SeenObjectsRequest(**arguments)))
+
+    about = "List the objects of all maps that other robots know and this file has not, those seen last first."
+    add_reading(router, "/objects", objects, SeenObjectsRequest, FleetObjects, about=about, statuses=responses(409))
 
     @router.get("/memory/{robot}/{id}", responses=responses(404, 409))
     def details(robot: Annotated[Name, InPath()], memory_id: MemoryId) -> DetailsOut:
@@ -133,7 +132,7 @@ def fleet_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         """List the last requests to robots that the login may see, and what became of them."""
         return Requests.model_validate(_answer(memory, "requests", _requests))
 
-    @router.post("/requests", responses=responses(409), dependencies=[Depends(writable(read_only))], status_code=201)
+    @router.post("/requests", responses=responses(409), status_code=201)
     def request(body: RequestIn) -> Asked:
         """Ask a robot to correct a memory that it made, or to withdraw it; the robot answers when it is there."""
         return Asked(request=_ask(memory, partial(_request, body=body), writes=True))
@@ -168,11 +167,11 @@ def _robots(memory: FleetMemory, connection: Connection) -> list[dict[str, Any]]
     return [{**asdict(robot), "backlog": robot.backlog, "is_own": robot.file == file} for robot in status(connection)]
 
 
-def _objects(memory: FleetMemory, connection: Connection, *, limit: int, include_unconfirmed: bool) -> list[SeenObject]:
+def _objects(memory: FleetMemory, connection: Connection, *, request: SeenObjectsRequest) -> list[SeenObject]:
     from ..fleet.memories import objects
 
-    asker = memory.asker(is_of_both=True)
-    return objects(connection, asker, memory.decay(), limit, include_unconfirmed=include_unconfirmed)
+    asker, is_all = memory.asker(is_of_both=True), request.include_unconfirmed
+    return objects(connection, asker, memory.decay(), request.limit, include_unconfirmed=is_all)
 
 
 def _details(memory: FleetMemory, connection: Connection, *, robot: str, memory_id: int) -> MemoryDetails | None:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel
 
 from ..memory import RobotMemory
 from ..memory.clocks import DAY
-from ..memory.errors import InvalidFieldError, ReadOnlyError
+from ..memory.errors import InvalidFieldError
 from ..memory.models import PerceptionData
 from ..memory.search.details import MemoryDetails
+from ..memory.verbs.requests import SessionsRequest
 from .requests import (
     SYNONYMS,
+    ForgetIn,
     Id,
-    Limit,
     Name,
-    OfCollection,
-    ReasonIn,
     SearchParameters,
     TimelineParameters,
     UpdateIn,
+    add_reading,
     as_arguments,
+    given,
 )
 from .responses import NotThereError, responses
 from .schemas import DataOut, DetailsOut, Found, FoundBriefly, Sessions, Timeline, Value
@@ -48,12 +49,12 @@ def list_routes(memory: RobotMemory) -> APIRouter:
     """Make the paths over a memory."""
     router = APIRouter(prefix="/api", tags=["read"])
 
-    @router.get("/memories", responses=responses(), response_model=Timeline)
+    @router.get("/memories", response_model=Timeline)
     def memories(parameters: Annotated[TimelineParameters, Query()]) -> Any:
         """List memories by the time of their observation, page by page; this does not count as use."""
         return memory.timeline(**_timeline_arguments(memory, parameters))
 
-    @router.get("/search", responses=responses(), response_model=Found | FoundBriefly)
+    @router.get("/search", response_model=Found | FoundBriefly)
     def search(parameters: Annotated[SearchParameters, Query()]) -> Any:
         """Find memories, best first: a recall, which counts as use."""
         arguments = as_arguments(parameters)
@@ -66,18 +67,15 @@ def list_routes(memory: RobotMemory) -> APIRouter:
             return FoundBriefly.model_validate({**about, "memories": result.brief()})
         return Found.model_validate({**about, "memories": result.to_dicts()})
 
-    @router.get("/sessions", responses=responses())
-    def sessions(
-        collection: OfCollection = None,
-        n: Limit = 100,
-        cursor: Annotated[Name, Query(description="As the page before has it.")] = "",
-    ) -> Sessions:
-        """List sessions, the latest first, page by page."""
-        latest = memory.sessions.latest(collection, n + 1, cursor=cursor or None)
+    def sessions(n: int, **arguments: Any) -> dict[str, Any]:
+        latest = memory.sessions.latest(n=n + 1, **arguments)
         page = latest[:n]
-        return Sessions.model_validate({"sessions": page, "cursor": page[-1].session_id if len(latest) > n else ""})
+        return {"sessions": page, "cursor": page[-1].session_id if len(latest) > n else ""}
 
-    @router.get("/sessions/{session_id:path}/memories", responses=responses(), response_model=Timeline)
+    about = "List sessions, the latest first, page by page."
+    add_reading(router, "/sessions", sessions, SessionsRequest, Sessions, about=about, defaults={"n": 100})
+
+    @router.get("/sessions/{session_id:path}/memories", response_model=Timeline)
     def memories_of_session(
         session_id: Annotated[Name, InPath()], parameters: Annotated[TimelineParameters, Query()]
     ) -> Any:
@@ -118,20 +116,20 @@ def detail_routes(memory: RobotMemory) -> APIRouter:
     return router
 
 
-def changing_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
+def changing_routes(memory: RobotMemory) -> APIRouter:
     """Make the paths over a memory."""
-    router = APIRouter(prefix="/api/memory/{id}", tags=["change"], dependencies=[Depends(writable(read_only))])
+    router = APIRouter(prefix="/api/memory/{id}", tags=["change"])
 
     @router.put("", responses=responses(404, 409))
     def update(memory_id: MemoryId, body: UpdateIn) -> Done:
         """Correct a memory; what is left out or null stays, `clear` names the fields to empty."""
-        memory.update(memory_id, **{name: getattr(body, name) for name in body.model_fields_set})
+        memory.update(memory_id, **given(body))
         return Done(id=memory_id, done="updated")
 
     @router.delete("", responses=responses(404, 409))
-    def forget(memory_id: MemoryId, body: ReasonIn) -> Done:
+    def forget(memory_id: MemoryId, body: ForgetIn) -> Done:
         """Withdraw a memory: no recall finds it any more. It can be restored."""
-        memory.forget(memory_id, body.reason)
+        memory.forget(memory_id, **given(body))
         return Done(id=memory_id, done="forgotten")
 
     @router.post("/restore", responses=responses(404, 409))
@@ -141,16 +139,6 @@ def changing_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         return Done(id=memory_id, done="restored")
 
     return router
-
-
-def writable(read_only: bool) -> Any:
-    """Return a dependency of paths that change something, which a console that only reads does not meet."""
-
-    def check() -> None:
-        if read_only:
-            raise ReadOnlyError
-
-    return check
 
 
 def in_full(memory: RobotMemory, memory_id: int) -> MemoryDetails:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from pydantic import Field, create_model
 
 from ..memory import Finding, RobotMemory, Status
 from ..memory.argument import MAX_N
 from ..memory.doctor import worst
 from ..memory.intake_report import Intake, IntakeReport, TopicReport
-from ..memory.search.counts import MAX_BINS, Count
-from ..memory.search.request import CountField
+from ..memory.search.counts import Count
+from ..memory.search.request import CountField, CountsRequest
 from ..memory.search.timeline import entry_of
 from ..memory.storage.recall_rows import LoggedRecall, UsedMemory
-from .requests import AS_WHOLE, MAX_ENTRIES, CountParameters, Limit, OfCollection, Time
-from .responses import responses
+from ..memory.verbs.requests import DensityRequest, RecallsRequest
+from .requests import MAX_ENTRIES, Limit, add_reading
 from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
 
 _FAILURES = ("postmortem", "gotcha")
@@ -168,7 +168,7 @@ def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool, 
     """Make the paths over a memory."""
     router = APIRouter(prefix="/api", tags=["overview"])
 
-    @router.get("/status", responses=responses())
+    @router.get("/status")
     def status() -> StatusOut:
         """Tell what the memory holds, what is missing, what nodes take in, and who is at work on its file."""
         now = memory.status()
@@ -177,24 +177,22 @@ def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool, 
         values["map_id"] = memory.parameters.map_id
         return StatusOut.model_validate(values | asdict(memory.activity()) | console)
 
-    @router.get("/doctor", responses=responses())
+    @router.get("/doctor")
     def doctor() -> Doctor:
         """Examine file, indexes, model, disk, clock and recalls, which reads the whole file. Nothing is mended."""
         findings = memory.doctor()
         return Doctor.model_validate({"severity": worst(findings).value, "findings": findings})
 
-    @router.get("/stats", responses=responses())
+    @router.get("/stats")
     def stats() -> Stats:
         """Count the active memories: all, and by kind, category and collection."""
         counts = {field: memory.counts(field) for field in ("kinds", "categories", "collections")}
         return Stats.model_validate({"memories": sum(kind.memories for kind in counts["kinds"]), **counts})
 
-    @router.get("/recalls", responses=responses())
-    def recalls(n: Limit = 100) -> Recalls:
-        """List the last recalls, and the memories that are recalled most often."""
-        return Recalls.model_validate(memory.recalls(n))
+    about = "List the last recalls, and the memories that are recalled most often."
+    add_reading(router, "/recalls", memory.recalls, RecallsRequest, Recalls, about=about)
 
-    @router.get("/recent-failures", responses=responses())
+    @router.get("/recent-failures")
     def recent_failures(n: Limit = 20) -> Failures:
         """List the latest memories of failures, and of the last thousand sessions those with a bad outcome."""
         told = memory.timeline(categories=_FAILURES, collection="*", n=n)
@@ -220,26 +218,16 @@ def count_routes(memory: RobotMemory) -> APIRouter:
     ):  # fmt: skip
         name, counts = field.value, (list[CountOut], ...)
         model: Any = create_model(name.capitalize(), __base__=Counted, **{name: counts})  # type: ignore[call-overload]
-        endpoint = _counting(memory, field, f"Count the memories of each {noun}.")
-        router.add_api_route(f"/{name}", endpoint, responses=responses(), response_model=model)
-
-    @router.get("/density", responses=responses())
-    def density(
-        bins: Annotated[int, Query(ge=1, le=MAX_BINS, description="Equal parts of the window."), AS_WHOLE] = 100,
-        after: Annotated[Time | None, Query()] = None,
-        before: Annotated[Time | None, Query()] = None,
-        collection: OfCollection = None,
-    ) -> DensityOut:
-        """Count the active memories of each kind in each part of a window, by default of all times."""
-        return DensityOut.model_validate(memory.density(bins=bins, after=after, before=before, collection=collection))
-
+        about = f"Count the memories of each {noun}."
+        add_reading(router, f"/{name}", _counting(memory, field), CountsRequest, model, about=about, but={"field"})
+    about = "Count the active memories of each kind in each part of a window, by default of all times."
+    add_reading(router, "/density", memory.density, DensityRequest, DensityOut, about=about)
     return router
 
 
-def _counting(memory: RobotMemory, field: CountField, about: str) -> Callable[..., Any]:
-    def counted(parameters: Annotated[CountParameters, Query()]) -> Any:
-        counts = memory.counts(field, **{name: getattr(parameters, name) for name in parameters.model_fields_set})
+def _counting(memory: RobotMemory, field: CountField) -> Callable[..., Any]:
+    def counted(**arguments: Any) -> dict[str, Any]:
+        counts = memory.counts(field, **arguments)
         return {field.value: counts, "reason": counts.reason}
 
-    counted.__name__, counted.__doc__ = field.value, about
     return counted

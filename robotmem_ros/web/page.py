@@ -12,7 +12,6 @@ from starlette.types import Scope
 from .access import COOKIE_SECONDS, Access
 from .guard import cookie_name
 from .requests import LoginIn
-from .responses import responses
 from .schemas import Value
 
 STATIC = Path(__file__).with_name("static")
@@ -43,7 +42,7 @@ def login_routes(access: Access) -> APIRouter:
     """Make the path of the login."""
     router = APIRouter(prefix="/api/login", tags=["login"])
 
-    @router.post("", responses=responses())
+    @router.post("")
     async def login(body: LoginIn, request: Request, response: Response) -> LoginOut:
         """Check a token and set a cookie that stands for it, for a week."""
         address = request.client.host if request.client else ""
@@ -60,7 +59,7 @@ def login_routes(access: Access) -> APIRouter:
             )
         return LoginOut(logged_in=True)
 
-    @router.delete("", responses=responses())
+    @router.delete("")
     async def logout(request: Request, response: Response) -> LoginOut:
         """End the login of the cookie, which lets nobody in any more."""
         access.log_out(request.cookies.get(cookie_name(request.scope), ""))

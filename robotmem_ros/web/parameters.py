@@ -1,10 +1,24 @@
-"""Check the query of a request before anything reads it: every name is known, and one value is given once."""
+"""Check a request before anything reads it: it may change something, and every name of its query is known."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fastapi import Request
 
-from ..memory.errors import InvalidFieldError, did_you_mean
+from ..memory.errors import InvalidFieldError, ReadOnlyError, did_you_mean
+
+LOGIN = "/api/login"
+
+
+def writable(*, read_only: bool) -> Callable[[Request], None]:
+    """Return a check that refuses what would change something, but a login, in a console that only reads."""
+
+    def check(request: Request) -> None:
+        if read_only and request.method not in {"GET", "HEAD"} and request.url.path != LOGIN:
+            raise ReadOnlyError
+
+    return check
 
 
 def check_query(request: Request) -> None:

@@ -6,7 +6,7 @@ import threading
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
 from pydantic import Field
 
@@ -17,14 +17,14 @@ from ..memory.maps import OccupancyGrid, PathPoint
 from ..memory.models import SeenObject
 from ..memory.search.request import CountField
 from ..memory.storage.rows import Sighted
+from ..memory.verbs.requests import PathRequest, SeenObjectsRequest
 from .areas_file import add_area, areas_of, remove_area, rename_area
-from .memories import in_full, lacks, writable
-from .requests import AS_WHOLE, MAX_ENTRIES, AreaIn, AreaNameIn, Id, Name, Time
+from .memories import in_full, lacks
+from .requests import MAX_ENTRIES, AreaIn, AreaNameIn, Id, Name, Time, add_reading
 from .responses import NotThereError, SafeJSONResponse, responses
 from .schemas import Entry, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from, fleet_robot
 
 _SIGHTINGS = 100
-MOST_OBJECTS = 10_000
 _MINUTE = 60 * 10**9
 _FOREVER = "private, max-age=31536000, immutable"
 MapId = Annotated[Name | None, Query(description="Name of the map; by default the present one.")]
@@ -118,11 +118,11 @@ class Moment(Value):
     objects: list[SightedOut] = Field(description="Sighted in the minute before, the last one first.")
 
 
-def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
+def place_routes(memory: RobotMemory) -> APIRouter:
     """Make the paths over a memory."""
     router = APIRouter(prefix="/api", tags=["places"])
 
-    @router.get("/areas", responses=responses())
+    @router.get("/areas")
     def areas() -> Areas:
         """List the named areas: those of `areas_file`, and those that memories name themselves."""
         counts = {area.value: area.memories for area in memory.counts(CountField.AREAS)}
@@ -130,7 +130,7 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         all_areas = [polygons.get(name, Area(name, ())) for name in sorted({*polygons, *counts})]
         return Areas(areas=[_area(memory, area, counts.get(area.name, 0)) for area in all_areas])
 
-    @router.post("/areas", responses=responses(409), dependencies=[Depends(writable(read_only))], status_code=201)
+    @router.post("/areas", responses=responses(409), status_code=201)
     def name_area(body: AreaIn) -> AreaOut:
         """Add an area to `areas_file`; the node reads the file again within a second."""
         frame = memory.parameters.memory_frame
@@ -140,28 +140,27 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         memory.reload_areas()
         return _area(memory, area)
 
-    @router.put("/areas/{name:path}", responses=responses(404, 409), dependencies=[Depends(writable(read_only))])
+    @router.put("/areas/{name:path}", responses=responses(404, 409))
     def rename(name: Annotated[Name, InPath()], body: AreaNameIn) -> AreaOut:
         """Give an area of `areas_file` another name."""
         area = rename_area(memory.parameters, name, body.name)
         memory.reload_areas()
         return _area(memory, area)
 
-    @router.delete("/areas/{name:path}", responses=responses(404, 409), dependencies=[Depends(writable(read_only))])
+    @router.delete("/areas/{name:path}", responses=responses(404, 409))
     def remove(name: Annotated[Name, InPath()]) -> AreaRemoved:
         """Take an area out of `areas_file`; no memory is changed."""
         remove_area(memory.parameters, name)
         memory.reload_areas()
         return AreaRemoved(removed=name)
 
-    @router.get("/objects", responses=responses(), response_model=Objects)
-    def objects(
-        limit: Annotated[int, Query(ge=1, le=MOST_OBJECTS), AS_WHOLE] = 2000, *, include_unconfirmed: bool = False
-    ) -> Response:
-        """List the objects of the current map in all collections, those seen last first."""
-        content = Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
+    def objects(**arguments: Any) -> Response:
+        content = Objects.model_validate({"objects": memory.objects(**arguments)})
         # Of thousands, FastAPI would check each a second time.
         return SafeJSONResponse(content.model_dump(mode="json"))
+
+    about = "List the objects of the current map in all collections, those seen last first."
+    add_reading(router, "/objects", objects, SeenObjectsRequest, Objects, about=about)
 
     @router.get("/objects/{id}", responses=responses(404))
     def object_in_full(memory_id: Annotated[Id, InPath(alias="id")]) -> ObjectDetails:
@@ -205,20 +204,12 @@ def past_routes(memory: RobotMemory) -> APIRouter:
         headers = {"ETag": f'"{digest.hex()}"', "Cache-Control": _FOREVER if v == digest.hex() else "no-cache"}
         return Response(images.png(grid, digest), media_type="image/png", headers=headers)
 
-    @router.get("/path", responses=responses())
-    def path(
-        after: Annotated[Time | None, Query(description="At or after this time.")] = None,
-        before: Annotated[Time | None, Query(description="Before this time.")] = None,
-        map_id: MapId = None,
-        n: Annotated[
-            int, Query(ge=1, le=100_000, description="Largest number of points, which lie evenly."), AS_WHOLE
-        ] = 5000,
-    ) -> PathOut:
-        """Return where the robot drove, oldest first."""
-        points = memory.maps.path(after=after, before=before, map_id=map_id, n=n)
-        return PathOut(path=[_point(point) for point in points])
+    def path(**arguments: Any) -> PathOut:
+        return PathOut(path=[_point(point) for point in memory.maps.path(**arguments)])
 
-    @router.get("/at", responses=responses(), response_model=Moment)
+    add_reading(router, "/path", path, PathRequest, PathOut, about="Return where the robot drove, oldest first.")
+
+    @router.get("/at", response_model=Moment)
     def moment(time: Annotated[Time, Query()]) -> Any:
         """Tell what was known and seen at a time."""
         at = memory.moment("time", time)

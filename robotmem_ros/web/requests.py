@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from dataclasses import MISSING
+from collections.abc import Callable, Container, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from ..memory.argument import MAX_NAME, MAX_QUERY, Schema, arguments_of, schema_of
 from ..memory.config.parameters import Parameters
 from ..memory.models import Kind, MemoryUpdate
-from ..memory.search.request import CountsRequest, RecallRequest, TimelineRequest
+from ..memory.search.request import RecallRequest, TimelineRequest
 from ..memory.times import MAX_TIME
 from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE, numbers_in
+from ..memory.verbs.requests import AddTagRequest, ForgetRequest, RenameTagRequest
 
 MAX_ENTRIES = 1000
 """Entries of a list."""
+M = TypeVar("M", bound=BaseModel)
+_NONE: Mapping[str, Any] = MappingProxyType({})
 CONDITION = "x-condition"
 """Marks a parameter of a search that is a condition, for the page, which shows those that it does not know."""
 SPELLING = "spelling"
@@ -83,26 +88,40 @@ class _InQuery(BaseModel):
     pass
 
 
-def _model(request: type, name: str, *, base: type[BaseModel] = _InQuery, **extra: Any) -> type[BaseModel]:
-    # Of the fields of a request, but for what the path names, and of extra ones.
-    shapes: dict[str, Any] = {}
-    for entry in arguments_of(request):
-        if entry.default is MISSING:
-            continue
-        schema = schema_of(entry, partial(getattr, Parameters()))
-        about = schema["description"]
-        # Described alone: the memory checks these, and its error says what is right.
-        bounds = {"maxItems": entry.metadata["entries"], "maxLength": entry.metadata["limit"]}
-        told: Any = {name: bound for name, bound in bounds.items() if bound and isinstance(bound, int)}
-        if entry.metadata["condition"]:
-            told[CONDITION] = True
-        default = {"default_factory": list} if entry.default == () else {"default": entry.default}
-        shapes[entry.name] = (
-            _kind(schema, is_optional=entry.default is None, in_body=base is Strict),
-            Field(**default, description=f"{about[:1].upper()}{about[1:]}.", json_schema_extra=told or None),
-        )
-    model: type[BaseModel] = create_model(name, __base__=base, **(shapes | extra))
-    return model
+def _taking(
+    request: type, *, but: Container[str] = (), defaults: Mapping[str, Any] = _NONE
+) -> Callable[[type[M]], type[M]]:
+    """Give a model the arguments of a request, but for those that the path names, with other defaults for some."""
+
+    def fill(model: type[M]) -> type[M]:
+        entries = (entry for entry in arguments_of(request) if entry.name not in but)
+        shapes: dict[str, Any] = {
+            entry.name: _shape(entry, defaults.get(entry.name, entry.default), in_body=issubclass(model, Strict))
+            for entry in entries
+        }
+        return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **shapes)
+
+    return fill
+
+
+def _shape(entry: dataclasses.Field[Any], default: object, *, in_body: bool) -> Any:
+    schema = schema_of(entry, partial(getattr, Parameters()))
+    about, limit = schema["description"], entry.metadata["limit"]
+    length = f" At most `{limit}` characters." if limit and isinstance(limit, str) else ""
+    # Described alone: the memory checks these, and its error says what is right.
+    bounds = {"maxItems": entry.metadata["entries"], "maxLength": limit}
+    told: Any = {name: bound for name, bound in bounds.items() if bound and isinstance(bound, int)}
+    if entry.metadata["condition"]:
+        told[CONDITION] = True
+    value: dict[str, Any] = {"default": ... if default is dataclasses.MISSING else default}
+    return (
+        _kind(schema, is_optional=default is None, in_body=in_body),
+        Field(
+            **({"default_factory": list} if default == () else value),
+            description=f"{about[:1].upper()}{about[1:]}.{length}",
+            json_schema_extra=told or None,
+        ),
+    )
 
 
 def _kind(schema: Schema, *, is_optional: bool, in_body: bool) -> Any:
@@ -138,48 +157,78 @@ def _bounds(schema: Schema, **rules: Any) -> Any:
     return Field(ge=schema.get("minimum"), le=schema.get("maximum"), **rules)
 
 
-def _synonym(name: str, full: str) -> tuple[Any, Any]:
-    about = f"The same as `{full}`."
-    if name == "confidence":
-        return Share | None, Field(default=None, description=about)
-    return list[KindName] if full == "kinds" else list[Name], Field(default_factory=list, description=about)
+def _synonym(full: str) -> str:
+    return f"The same as `{full}`."
 
 
-if TYPE_CHECKING:
-    SearchParameters = BaseModel
-    TimelineParameters = BaseModel
-    CountParameters = BaseModel
-    UpdateIn = BaseModel
-else:
-    SearchParameters = _model(
-        RecallRequest,
-        "SearchParameters",
-        q=(
-            str,
-            Field(
-                default="",
-                description="Words to search for, the same as `query`.",
-                json_schema_extra={"maxLength": MAX_QUERY},
-            ),
-        ),
-        brief=(bool, Field(default=False, description="Short entries with the matches marked, instead of memories.")),
+@_taking(RecallRequest)
+class SearchParameters(_InQuery):
+    """Parameters of a search."""
+
+    q: str = Field(
+        "", description="Words to search for, the same as `query`.", json_schema_extra={"maxLength": MAX_QUERY}
     )
-    TimelineParameters = _model(
-        TimelineRequest,
-        "TimelineParameters",
-        days=(
-            Annotated[float, Field(gt=0.0, le=100_000.0), AS_NUMBER] | None,
-            Field(default=None, description="Memories observed in the last days."),
-        ),
-        **{name: _synonym(name, full) for name, full in SYNONYMS.items()},
+    brief: bool = Field(False, description="Short entries with the matches marked, instead of memories.")
+
+
+@_taking(TimelineRequest)
+class TimelineParameters(_InQuery):
+    """Parameters of a list of memories by time."""
+
+    days: Annotated[float, Field(gt=0.0, le=100_000.0), AS_NUMBER] | None = Field(
+        None, description="Memories observed in the last days."
     )
-    CountParameters = _model(CountsRequest, "CountParameters")
-    UpdateIn = _model(MemoryUpdate, "UpdateIn", base=Strict)
+    type: list[KindName] = Field(default_factory=list, description=_synonym("kinds"))
+    kind: list[KindName] = Field(default_factory=list, description=_synonym("kinds"))
+    category: list[Name] = Field(default_factory=list, description=_synonym("categories"))
+    session: list[Name] = Field(default_factory=list, description=_synonym("session_ids"))
+    confidence: Share | None = Field(None, description=_synonym("min_confidence"))
+
+
+@_taking(MemoryUpdate, but={"memory_id"})
+class UpdateIn(Strict):
+    """A correction."""
+
+
+@_taking(ForgetRequest, but={"memory_id"})
+class ForgetIn(Strict):
+    """Why a memory is withdrawn."""
+
+
+@_taking(AddTagRequest)
+class AddTagIn(Strict):
+    """A tag, and where it stands."""
+
+
+@_taking(RenameTagRequest, but={"tag"})
+class RenameTagIn(Strict):
+    """The new name of a tag."""
+
+
+def add_reading(
+    router: APIRouter, path: str, call: Callable[..., Any], request: type, result: Any,
+    *, about: str, but: Container[str] = (), defaults: Mapping[str, Any] = _NONE,
+    statuses: Mapping[Any, dict[str, Any]] = _NONE,
+) -> None:  # fmt: skip
+    """Add a path that calls a verb, whose parameters are the arguments of a request, but for some."""
+    model: Any = _taking(request, but=but, defaults=defaults)(type("Parameters", (_InQuery,), {"__module__": __name__}))
+
+    def endpoint(parameters: Any) -> Any:
+        return call(**{**defaults, **given(parameters)})
+
+    endpoint.__name__, endpoint.__doc__ = path.strip("/").replace("/", "_"), about
+    endpoint.__annotations__ = {"parameters": Annotated[model, Query()]}
+    router.add_api_route(path, endpoint, response_model=result, responses=dict(statuses))
+
+
+def given(values: BaseModel) -> dict[str, Any]:
+    """Return the parameters, or the fields of a body, that a caller gave, as arguments of a verb."""
+    return {name: getattr(values, name) for name in values.model_fields_set}
 
 
 def as_arguments(parameters: BaseModel) -> dict[str, Any]:
     """Return the parameters that a caller gave; memories of all collections are meant if no collection is named."""
-    arguments = {name: getattr(parameters, name) for name in parameters.model_fields_set}
+    arguments = given(parameters)
     if "collection" not in arguments and "collections" not in arguments:
         arguments["collection"] = ALL_COLLECTIONS
     return arguments
@@ -204,9 +253,3 @@ class AreaIn(AreaNameIn):
         min_length=3, max_length=1000, description="Corners [x, y] in metres, in order around it."
     )
     frame_id: str = Field(default="", max_length=MAX_NAME, description="Of the corners; empty for the memory frame.")
-
-
-class ReasonIn(Strict):
-    """Why a memory is withdrawn."""
-
-    reason: str = Field(min_length=1, description="At most `content_limit` characters, by default 2000.")

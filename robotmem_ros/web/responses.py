@@ -32,7 +32,8 @@ from .schemas import Error
 _LOG = logging.getLogger(__name__)
 _LONGEST = 200
 """Characters of a bad value that an error tells."""
-_OF_ALL = (400, 401, 403, 405, 408, 413, 415, 429)
+OF_ALL = (400, 401, 403, 405, 408, 413, 415, 429)
+"""Statuses of errors that every path may answer with."""
 _DESCRIPTIONS = {
     400: "A parameter, a field or a header cannot be used.",
     401: "The token is missing or wrong.",
@@ -57,8 +58,8 @@ class SafeJSONResponse(JSONResponse):
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the errors that a path may answer with, besides those of all paths."""
-    return {status: {"model": Error, "description": _DESCRIPTIONS[status]} for status in sorted({*_OF_ALL, *statuses})}
+    """Describe errors that a path may answer with."""
+    return {status: {"model": Error, "description": _DESCRIPTIONS[status]} for status in statuses}
 
 
 class ConflictError(RobotMemoryError):

@@ -12,6 +12,8 @@ from robotmem_ros.memory import RobotMemory
 
 from ..support.subprocesses import output_of, running
 
+pytestmark = pytest.mark.slow
+
 END = """
 import sys, threading
 from robotmem_ros.memory import RobotMemory

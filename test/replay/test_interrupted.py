@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -28,7 +29,8 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.rare), signal.SIGKILL])
 def test_an_interrupted_import_goes_on(
     tmp_path: Path, messages: Messages, imported: Import, db: Path, how: signal.Signals
 ) -> None:
@@ -45,7 +47,7 @@ def test_an_interrupted_import_goes_on(
         [*command, "--no-model"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         while process.poll() is None and _count(db) == 0:
-            pass
+            time.sleep(0.01)
         process.send_signal(how)
         _, said = process.communicate(timeout=180)
     assert process.returncode == (130 if how is signal.SIGINT else -how)

@@ -57,7 +57,8 @@ def with_ros(repository: Path) -> Path:
     return repository
 
 
-@pytest.mark.parametrize("first", ["colcon", "make"])
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [pytest.param("colcon", marks=pytest.mark.rare), "make"])
 def test_make_builds_beside_a_plain_colcon_build_in_either_order(with_ros: Path, first: str) -> None:
     module = with_ros / "robotmem_ros" / "module.py"
     plain, by_make = ["colcon", "build"], [with_ros / "scripts" / "build.sh"]

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import pytest
 
 from robotmem_ros.memory.areas import read_areas
 
@@ -23,6 +24,7 @@ def answered(client: httpx.Client, method: str, path: str, **body: object) -> in
     return response.status_code
 
 
+@pytest.mark.slow
 def test_no_change_of_two_consoles_is_lost(db: Path, tmp_path: Path) -> None:
     file = tmp_path / "areas.yaml"
     options = ("--areas-file", str(file))

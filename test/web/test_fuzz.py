@@ -37,6 +37,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         assert len(memory.get_memories(range(1, 12), include_forgotten=True)) == 11
 
 
+@pytest.mark.rare
 def test_every_path_answers_as_it_is_described(fuzzed: Server, tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("schemathesis")
     if not program.exists():

@@ -281,11 +281,11 @@ def test_tags_are_listed_in_their_tree_and_changed(tmp_path: Path) -> None:
         (found,) = client.get("/api/search", params={"tags": "kitchen"}).json()["memories"]
         assert (found["id"], found["task"], found["params"]) == (learned.memory_id, "tidy", {"t": 4})
         assert (found["robot"], found["source"]) == (None, "")
-        renamed = client.put("/api/tags/fridge", json={"tag": "Icebox"})
+        renamed = client.put("/api/tags/fridge", json={"new_tag": "Icebox"})
         assert (renamed.status_code, renamed.json()) == (200, {"memories": 1, "merged": False})
         removed = client.request("DELETE", "/api/tags/icebox", headers={"Content-Type": "application/json"})
         assert (removed.status_code, removed.json()["memories"]) == (200, 1)
-        refused = client.put("/api/tags/icebox", json={"tag": "x"})
+        refused = client.put("/api/tags/icebox", json={"new_tag": "x"})
         assert (refused.status_code, refused.json()["field"]) == (400, "tag")
 
 

@@ -120,7 +120,7 @@ def test_a_body_that_is_no_json_is_named_as_such(client: httpx.Client, body: byt
 def test_the_reason_of_a_withdrawal_may_be_as_long_as_the_description_says(client: httpx.Client) -> None:
     told = client.request("DELETE", "/api/memory/2", json={"reason": "x" * 2001})
     assert told.json()["error"].endswith("is 2001 characters long; at most 2000 are allowed")
-    reason = client.get("/openapi.json").json()["components"]["schemas"]["ReasonIn"]["properties"]["reason"]
+    reason = client.get("/openapi.json").json()["components"]["schemas"]["ForgetIn"]["properties"]["reason"]
     assert "maxLength" not in reason
     assert "`content_limit`" in reason["description"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 
 from ..memory.argument import MAX_N, MAX_NAMES, MAX_QUERY, NUMBERS, Where, argument
 
@@ -17,15 +17,6 @@ class ObjectsRequest:
     labels: Iterable[str] = argument((), "objects with these labels", entries=MAX_NAMES)
     nearest_to: Where = argument(None, "place; the nearest object comes first")
     include_unconfirmed: bool = argument(False, "also objects that were seen too seldom to be sure of")
-
-
-@dataclass(slots=True)
-class ReadNoteRequest:
-    """Which lines of a note to read."""
-
-    path: str = argument(MISSING, "the note, as in the source of a recalled one: handbook/battery.md")
-    first_line: int = argument(1, "first line to read", within=(1, 10**9))
-    lines: int = argument(50, "largest number of lines", within=(1, 1000))
 
 
 @dataclass(slots=True)

@@ -23,6 +23,9 @@ _SHOWN_ERRORS = 3
 _LONGEST_NAME = 40
 
 
+Run = Callable[[Desk, Mapping[str, Any]], object]
+
+
 @dataclass(frozen=True, eq=False)
 class Tool:
     """A tool; its arguments are the fields of its request, but for those that are left out."""
@@ -31,7 +34,7 @@ class Tool:
     title: str
     description: str
     request: type
-    run: Callable[[Desk, Mapping[str, Any]], object]
+    run: Run
     """Function of the checked arguments; it returns text, or what JSON can hold."""
     examples: tuple[Mapping[str, Any], ...]
     """Arguments as an agent may give them."""

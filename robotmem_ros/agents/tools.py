@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Any
 
+from ..memory.display import json_values
 from ..memory.doctor import Severity
 from ..memory.models import MemoryUpdate, NewFact, NewPerception
 from ..memory.search.request import RecallRequest, TimelineRequest
@@ -14,6 +16,7 @@ from ..memory.verbs.requests import (
     EndSessionRequest,
     ForgetRequest,
     GetMemoriesRequest,
+    NoteLinesRequest,
     ObjectHistoryRequest,
     RemoveTagRequest,
     RenameTagRequest,
@@ -23,8 +26,8 @@ from ..memory.verbs.requests import (
 )
 from .desk import Desk
 from .digest import IS_OBJECT, digest
-from .requests import DigestRequest, DoctorRequest, ObjectsRequest, ReadNoteRequest
-from .tool import Tool
+from .requests import DigestRequest, DoctorRequest, ObjectsRequest
+from .tool import Run, Tool
 from .views import Shown, filled, rounded
 
 MOST_READ = 20
@@ -33,13 +36,26 @@ _NEWEST = 5
 """Number of changes and sightings that a memory is shown with."""
 
 
-def _learn(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    result = desk.memory.learn(**arguments)
-    return filled({
-        "memory_id": result.memory_id, "status": result.status, "category": result.category,
-        "tags": list(result.tags), "confidence": rounded(result.confidence), "similar_ids": list(result.similar_ids),
-        "contradicts": list(result.contradicts), "reason": result.reason,
-    })  # fmt: skip
+def _telling(verb: str, *names: str) -> Run:
+    """Return a function that calls a verb and tells of its result these fields without what is empty, or all."""
+
+    def run(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+        result = attrgetter(verb)(desk.memory)(**arguments)
+        told: Shown = json_values({name: getattr(result, name) for name in names} or result)
+        plain = {name: rounded(value) if isinstance(value, float) else value for name, value in told.items()}
+        return filled(plain) if names else plain
+
+    return run
+
+
+def _doing(verb: str, done: str, argument: str = "memory_id") -> Run:
+    """Return a function that calls a verb that returns nothing, and tells what it was done to."""
+
+    def run(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+        attrgetter(verb)(desk.memory)(**arguments)
+        return {done: arguments[argument]}
+
+    return run
 
 
 def _recall(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
@@ -47,34 +63,6 @@ def _recall(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     memories = [desk.view.brief(short, hit) for short, hit in zip(result.brief(), result, strict=True)]
     about = filled({"mode": result.mode.value, "reason": result.reason})
     return {"memories": memories, "relevant": result.relevant, **about}
-
-
-def _save_perception(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    result = desk.memory.save_perception(**arguments)
-    return filled({"memory_id": result.memory_id, "times_seen": result.times_seen, "reason": result.reason})
-
-
-def _forget(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    desk.memory.forget(**arguments)
-    return {"forgotten": arguments["memory_id"]}
-
-
-def _restore(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    desk.memory.restore(**arguments)
-    return {"restored": arguments["memory_id"]}
-
-
-def _update(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    desk.memory.update(**arguments)
-    return {"updated": arguments["memory_id"]}
-
-
-def _start_session(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    session = desk.memory.start_session(**arguments)
-    return {
-        "session_id": session.session_id, "collection": session.collection, "known_facts": session.known_facts,
-        "known_perceptions": session.known_perceptions, "known_sessions": session.known_sessions,
-    }  # fmt: skip
 
 
 def _end_session(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
@@ -126,26 +114,9 @@ def _tags(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     return {"tags": [filled({"tag": tag.tag, "parent": tag.parent, "memories": tag.memories}) for tag in tags]}
 
 
-def _add_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    desk.memory.tags.add(**arguments)
-    return {"added": arguments["tag"]}
-
-
-def _rename_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    return desk.memory.tags.rename(**arguments)._asdict()
-
-
-def _remove_tag(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    return {"memories": desk.memory.tags.remove(**arguments).memories}
-
-
 def _read_note(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    request = ReadNoteRequest(**arguments)
-    note = desk.memory.notes.lines(request.path, request.first_line, request.lines)
-    return {
-        "path": note.path, "first_line": note.first_line, "last_line": note.last_line, "of_lines": note.lines,
-        "text": note.text,
-    }  # fmt: skip
+    note = asdict(desk.memory.notes.lines(**arguments))
+    return {"of_lines": note.pop("lines"), **note}
 
 
 def status(desk: Desk) -> Shown:
@@ -254,9 +225,11 @@ TOOLS = (
         "Read what people wrote down",
         "Read lines of a note: what people wrote down for the robot, such as site rules and handbooks. recall finds "
         "the parts that matter and gives path and lines as `note`.",
-        ReadNoteRequest,
+        NoteLinesRequest,
         _read_note,
         ({"path": "handbook/battery.md"}, {"path": "handbook/battery.md", "first_line": 3, "lines": 2}),
+        defaults={"lines": 50},
+        bounds={"lines": 1000},
         quotes=True,
     ),
     Tool(
@@ -267,7 +240,9 @@ TOOLS = (
         "within minutes, nor what you only guess. The same sentence again reinforces the fact; the answer names facts "
         "that are similar or contradict it.",
         NewFact,
-        _learn,
+        _telling(
+            "learn", "memory_id", "status", "category", "tags", "confidence", "similar_ids", "contradicts", "reason"
+        ),
         (
             {"insight": "a grip force of 12.5 N holds the red mug", "context": {"task": {"success": True}}},
             {"insight": "the drawer jams if it is pulled faster than 0.2 m/s", "tags": ["gotcha"], "confidence": 0.9},
@@ -282,7 +257,7 @@ TOOLS = (
         "Remember something that was seen, felt or heard, at its place. With a label and a position it is a sighting "
         "of an object: a second one near the same place updates that object. Use learn for conclusions.",
         NewPerception,
-        _save_perception,
+        _telling("save_perception", "memory_id", "times_seen", "reason"),
         (
             {"description": "a red mug on the table", "label": "mug", "pose": [3.0, 1.0, 0.8]},
             {"description": "grinding noise from the left wheel", "perception_type": "auditory"},
@@ -296,9 +271,9 @@ TOOLS = (
         "Correct a memory",
         "Correct a memory that is right in the main; fields that are not given stay, and the earlier version is kept. "
         "A new context replaces the old one as a whole. What is wrong altogether is better forgotten, and the truth "
-        "result.",
+        "learned.",
         MemoryUpdate,
-        _update,
+        _doing("update", "updated"),
         ({"memory_id": 1, "content": "a grip force of 11 N holds the red mug", "add_tags": ["preference"]},),
         left_out=frozenset({"human_summary", "tags", "decay_rate", "perception_type", "frame_id", "clear"}),
         writes=True,
@@ -310,7 +285,7 @@ TOOLS = (
         "Withdraw a memory that proved wrong, or many, with the reason. No search finds them any more; restore brings "
         "them back. Read them with get_memories first.",
         ForgetRequest,
-        _forget,
+        _doing("forget", "forgotten"),
         (
             {"memory_id": 1, "reason": "the mug was thrown away"},
             {"memory_id": [3, 4], "reason": "seen in the mirror"},
@@ -325,7 +300,7 @@ TOOLS = (
         "Bring back a memory that was forgotten by mistake, or superseded: searches find it again. get_memories with "
         "include_forgotten tells why it was withdrawn.",
         RestoreRequest,
-        _restore,
+        _doing("restore", "restored"),
         ({"memory_id": 1},),
         writes=True,
         idempotent=False,
@@ -344,7 +319,7 @@ TOOLS = (
         "Put a tag into the tree",
         "Add a tag under another one, or move it there, so that a filter by the upper one finds it.",
         AddTagRequest,
-        _add_tag,
+        _doing("tags.add", "added", "tag"),
         ({"tag": "kitchen"}, {"tag": "pinch point", "parent": "gotcha"}),
         left_out=frozenset({"display_name"}),
         writes=True,
@@ -354,7 +329,7 @@ TOOLS = (
         "Rename or merge a tag",
         "Rename a tag in all memories that have it; if the new name is a tag already, the two become one.",
         RenameTagRequest,
-        _rename_tag,
+        _telling("tags.rename"),
         ({"tag": "fridge", "new_tag": "icebox"},),
         writes=True,
         destructive=True,
@@ -365,7 +340,7 @@ TOOLS = (
         "Remove a tag",
         "Take a tag away from all memories that have it; the memories stay, and their history tells what they had.",
         RemoveTagRequest,
-        _remove_tag,
+        _telling("tags.remove"),
         ({"tag": "icebox", "dry_run": True},),
         writes=True,
         destructive=True,
@@ -377,7 +352,7 @@ TOOLS = (
         "Begin an episode before a task of several steps, and give its session_id to learn and save_perception. What "
         "is recalled until end_session shares in its outcome: what helped to succeed ranks higher the next time.",
         StartSessionRequest,
-        _start_session,
+        _telling("start_session"),
         ({"context": {"task": "clear the table", "place": "kitchen"}}, {"context": "patrol"}),
         writes=True,
         idempotent=False,

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
-from ..memory.argument import MAX_NAME, MAX_QUERY, Schema, arguments_of, schema_of
+from ..memory.argument import MAX_NAME, MAX_QUERY, Schema, arguments_of, is_time, schema_of
 from ..memory.config.parameters import Parameters
 from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import RecallRequest, TimelineRequest
@@ -26,7 +26,7 @@ MAX_ENTRIES = 1000
 M = TypeVar("M", bound=BaseModel)
 _NONE: Mapping[str, Any] = MappingProxyType({})
 CONDITION = "x-condition"
-"""Marks a parameter of a search that is a condition, for the page, which shows those that it does not know."""
+"""Marks a parameter of a search that is a condition, with the kind of control by which the page shows it."""
 SPELLING = "spelling"
 """The type of an error that says itself how a value is to be written."""
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -112,7 +112,7 @@ def _shape(entry: dataclasses.Field[Any], default: object, *, in_body: bool) -> 
     bounds = {"maxItems": entry.metadata["entries"], "maxLength": limit}
     told: Any = {name: bound for name, bound in bounds.items() if bound and isinstance(bound, int)}
     if entry.metadata["condition"]:
-        told[CONDITION] = True
+        told[CONDITION] = _kind_of_control(schema, entry)
     value: dict[str, Any] = {"default": ... if default is dataclasses.MISSING else default}
     return (
         _kind(schema, is_optional=default is None, in_body=in_body),
@@ -122,6 +122,18 @@ def _shape(entry: dataclasses.Field[Any], default: object, *, in_body: bool) -> 
             json_schema_extra=told or None,
         ),
     )
+
+
+def _kind_of_control(schema: Schema, entry: dataclasses.Field[Any]) -> str:
+    if is_time(entry):
+        return "time"
+    if schema["type"] == "array" and schema["items"]["type"] == "string":
+        return "names"
+    if "target" in schema.get("properties", ()):
+        return "place"
+    if schema["type"] == "number" and schema.get("maximum") == 1.0:
+        return "share"
+    return "flag" if schema["type"] == "boolean" else "text"
 
 
 def _kind(schema: Schema, *, is_optional: bool, in_body: bool) -> Any:

@@ -17,26 +17,36 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from robotmem_ros.memory import Kind, RobotMemory
-from robotmem_ros.memory.argument import Names, argument, names
-from robotmem_ros.memory.conditions.attributes import Confidence, Kinds, OneOf
+from robotmem_ros.memory.argument import NEAR, Names, Where, argument, names, read_times
+from robotmem_ros.memory.conditions.attributes import Confidence, Kinds, OneOf, Window
 from robotmem_ros.memory.search import request
-from robotmem_ros.memory.search.query import by_names, if_set
+from robotmem_ros.memory.search.query import by_names, circle, if_set
+from robotmem_ros.memory.times import Time
 
 def sureness(reader, field):
     value = reader.value(field)
     return Confidence(value, reader.decay) if value else None
+
+def if_given(make):
+    return lambda reader, field: make(reader.value(field)) if reader.value(field) else None
 
 @dataclass
 class Request(request.RecallRequest):
     objects: Names = names("perceptions of these objects", condition=by_names(partial(OneOf, "label")))
     only_facts: bool = argument(False, "facts alone", condition=if_set(Kinds((Kind.FACT,), suffices=True)))
     sureness: float | None = argument(None, "least sureness", within=(0.0, 1.0), condition=sureness)
+    since: Time | None = argument(None, "perceived since", condition=if_given(lambda time: Window(time, None)))
+    about: str = argument("", "label in words", condition=if_given(lambda text: OneOf("label", (text,))))
+    around: Where = argument(None, "memories around", shape=NEAR, condition=circle)
 
-request.RecallRequest, RobotMemory.recall = Request, lambda memory, **values: memory._recall(Request(**values))
+def recall(memory, **values):
+    return memory._recall(Request(**read_times(Request, values, memory.moment)))
+
+request.RecallRequest, RobotMemory.recall = Request, recall
 from robotmem_ros.cli.main import main
 sys.exit(main())
 """
-"""The command with three conditions more, each declared by its field alone."""
+"""The command with six conditions more, each declared by its field alone."""
 
 
 def test_conditions_that_the_server_describes_appear_by_themselves(open_page: OpenPage, own_db: Path) -> None:
@@ -61,6 +71,16 @@ def test_conditions_that_the_server_describes_appear_by_themselves(open_page: Op
         expect(page.get_by_role("option").locator(".kind-perception")).to_have_count(0)
         page.get_by_role("button", name="Clear all conditions").click()
         assert not conditions(page).keys() & {"objects", "only_facts"}
+        for name, value in (
+            ("Perceived since", "2100-01-01"),
+            ("Label in words", "spoon"),
+            ("Memories around", "1e5, 0"),
+        ):
+            page.get_by_label(name).fill(value)
+            page.get_by_label(name).press("Enter")
+            expect(page.locator("#summary")).to_contain_text("Nothing found.")
+            page.get_by_role("button", name=f"Remove the condition {name} {value}").click()
+            expect(page.locator("#summary")).not_to_contain_text("Nothing found.")
 
 
 def test_how_a_search_answers_is_no_condition(open_page: OpenPage, shared_console: str) -> None:

@@ -12,6 +12,8 @@ import { brief, fromInput, toInput, toNs } from "./time.js";
 import { named, number, onLanguage, t } from "./words.js";
 
 const KINDS = ["fact", "perception", "note"];
+const EXAMPLES = { time: "2 hours ago", place: "1.0, 2.0", text: "" };
+const describedTexts = () => CONDITIONS.filter((row) => row.isDescribed && row.kind in EXAMPLES);
 const names = () => LISTS.filter((row) => row.name !== "kinds");
 const OF_FLEET = new Set(["collections", "labels", "categories"]); // which names the fleet counts, too
 const QUICK = { last_hour: 3600e3, last_day: 86400e3, last_week: 7 * 86400e3 };
@@ -96,8 +98,9 @@ function controls() {
     timeWindow(now),
     BOUNDS.map((row) => bound(row, now)),
     place(now),
-    text("context_filter", now, '{"task.success": true}', "filter_hint"),
-    text("ids", now, "12, 15"),
+    text({ name: "context_filter" }, now, '{"task.success": true}', "filter_hint"),
+    text({ name: "ids" }, now, "12, 15"),
+    describedTexts().map((row) => text(row, now, EXAMPLES[row.kind])),
     h("fieldset.flags", {}, h("legend", {}, t("more_conditions")), FLAGS.map((row) => flag(row, now))),
     countConditions() > 0 && h("button", { type: "button", onclick: clear }, t("clear_all")),
   ];
@@ -154,10 +157,11 @@ function place(now) {
   return h("fieldset.near", {}, h("legend", {}, t("nearest_to")), coordinate(0), coordinate(1), field(t("radius"), radius));
 }
 
-function text(name, now, placeholder, hint = "") {
+function text(row, now, placeholder, hint = "") {
+  const { name } = row;
   const control = h(name === "context_filter" ? "textarea" : "input", { rows: 2, spellcheck: "false", autocomplete: "off", placeholder, value: now[name] });
   control.addEventListener("change", () => change({ [name]: control.value.trim() }));
-  return field(t(name), control, hint && t(hint));
+  return field(label(row), control, hint && t(hint));
 }
 
 const label = ({ name, about }) => t(name, {}, about);
@@ -183,6 +187,7 @@ function chips() {
   if (now.radius) chip(`≤ ${metres(Number(now.radius))}`, { radius: "" });
   if (now.context_filter) chip(now.context_filter, { context_filter: "" });
   if (now.ids) chip(`id ${now.ids}`, { ids: "" });
+  for (const row of describedTexts()) if (now[row.name]) chip(`${label(row)} ${now[row.name]}`, { [row.name]: "" });
   for (const row of FLAGS) if (now[row.name]) chip(label(row), { [row.name]: false });
   replace(byId("condition-chips"), found);
 }

@@ -1,6 +1,6 @@
 // Turns the state of the page into the question that the server is asked.
 import { scopeOf } from "./fleet.js";
-import { BOUNDS, CONDITIONS, FLAGS, LISTS, state } from "./state.js";
+import { CONDITIONS, LISTS, state } from "./state.js";
 
 export const PAGE = 50;
 
@@ -20,7 +20,7 @@ export const countConditions = (from = state()) =>
 function shared(from) {
   return {
     ...Object.fromEntries(LISTS.map(({ name }) => [name, from[name]])),
-    ...Object.fromEntries([...FLAGS, ...BOUNDS].filter((row) => row.isDescribed).map(({ name }) => [name, from[name] || ""])),
+    ...Object.fromEntries(CONDITIONS.filter((row) => row.isDescribed && !row.isList).map(({ name }) => [name, from[name] || ""])),
     collections: from.collections.length ? from.collections : ["*"],
     after: from.after,
     before: from.before,

@@ -7,7 +7,8 @@ const bound = (name, needsSearch = false) => ({ name, needsSearch, isBound: true
 
 /**
  * The conditions, one row each: where the names of a list come from, the sign before them, what only a search can do.
- * Here are those that have an order, a source, a sign or a control of their own; the server describes the others.
+ * Here are those that have an order, a source, a sign or a control of their own; the server describes the others with
+ * the kind of their values.
  */
 export const CONDITIONS = [
   list("kinds"), list("collections"), list("labels"), list("categories"), list("tags", "tags", "#"), list("any_tags", "tags", "# "),
@@ -22,25 +23,23 @@ const TEXTS = [
   ...CONDITIONS.filter((row) => row.empty === "" && !row.isBound), ...["q", "n", "radius", "memory", "panel", "at", "view", "scope", "map"].map((name) => text(name)),
 ];
 
+const ROWS = { names: list, flag, share: bound, text, time: text, place: text };
+const MADE = new Set(["near", "within", "since_last_visit"]); // of the place and the view, by flags above
+
 const listeners = [];
 let current = parse(location.search);
 
-/** Adds the other conditions of a search that are lists of names, flags or bounds, as the server describes them. */
+/** Adds the other conditions of a search, as the server describes them, each with the control of its kind. */
 export function addDescribed({ paths }) {
   const ofList = new Set(paths["/api/memories"].get.parameters.map(({ name }) => name));
   for (const { name, description, schema } of paths["/api/search"].get.parameters) {
-    const row = schema["x-condition"] && !CONDITIONS.some((known) => known.name === name) && described(name, schema, paths);
-    if (!row) continue;
-    Object.assign(row, { isDescribed: true, needsSearch: !ofList.has(name), about: description.replace(/\.$/, "") });
-    for (const rows of [CONDITIONS, row.isList ? LISTS : row.isFlag ? FLAGS : BOUNDS]) rows.push(row);
+    const kind = schema["x-condition"];
+    if (!(kind in ROWS) || MADE.has(name) || CONDITIONS.some((known) => known.name === name)) continue;
+    const row = ROWS[kind](name, `/api/${name}` in paths ? name : "");
+    Object.assign(row, { isDescribed: true, kind, needsSearch: !ofList.has(name), about: description.replace(/\.$/, "") });
+    for (const rows of [CONDITIONS, row.isList ? LISTS : row.isFlag ? FLAGS : row.isBound ? BOUNDS : TEXTS]) rows.push(row);
   }
   current = parse(location.search);
-}
-
-function described(name, schema, paths) {
-  if (schema.type === "array" && schema.items.type === "string") return list(name, `/api/${name}` in paths ? name : "");
-  if (schema.type === "boolean" && !schema.default) return flag(name);
-  return [schema, ...(schema.anyOf ?? [])].some((one) => one.type === "number" && one.maximum === 1) && bound(name);
 }
 
 /** Returns the state that an address holds. `target` is [x, y] in metres, or null. */

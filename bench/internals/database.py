@@ -88,7 +88,7 @@ def _store(database: Database, memories: Sequence[NewMemory], vectors: Vectors |
 
     def write(transaction: Transaction) -> None:
         transaction.executemany(
-            "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO vectors (digest, parts, embedding) VALUES (?, 1, ?) ON CONFLICT DO NOTHING",
             [(text_digest(memory.content), vector) for memory, vector in zip(memories, blobs, strict=False)],
         )
         rows.insert_all(transaction, memories)

@@ -47,7 +47,8 @@ _STORE_MEMORIES = f"""
         words = excluded.words, label_key = excluded.label_key, twin = excluded.twin,
         evidence_day = excluded.evidence_day, data = excluded.data, stored = excluded.stored,
         model = CASE WHEN {_SAME_TEXT} THEN old.model ELSE '' END,
-        embedding = CASE WHEN {_SAME_TEXT} THEN old.embedding END
+        embedding = CASE WHEN {_SAME_TEXT} THEN old.embedding END,
+        parts = CASE WHEN {_SAME_TEXT} THEN old.parts END
     {_IS_NEWER}
 """
 _STORE_UNITS = f"""

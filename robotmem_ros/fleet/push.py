@@ -48,7 +48,9 @@ _OUTDATED = (
     "the fleet has later changes of the file {} than the file itself: two robots push copies of it under one name, and "
     "this is the one that was started first; or it was put back from a backup and has stored nothing since"
 )
-_VECTORS = "CREATE TEMP TABLE IF NOT EXISTS vectors (uuid uuid, embedding halfvec) ON COMMIT DELETE ROWS"
+_VECTORS = """
+    CREATE TEMP TABLE IF NOT EXISTS vectors (uuid uuid, embedding halfvec, parts halfvec[]) ON COMMIT DELETE ROWS
+"""
 
 
 class _File(NamedTuple):
@@ -220,17 +222,18 @@ class Push:
     def _store_vectors(self, connection: Connection, values: dict[str, object], uuids: list[str]) -> None:
         with self._database.snapshot() as snapshot:
             vectors = feed.vectors_of(snapshot, uuids) if vector_rows.model(snapshot) == values["model"] else {}
-        size = max((len(vector) for vector in vectors.values() if vector is not None), default=0)
+        size = max((len(parts[0]) for parts in vectors.values() if parts), default=0)
         if size:
             connection.execute("SELECT robotmem.add_model(%s, %s)", (values["model"], size))
         with connection.transaction(), connection.cursor() as cursor:
             cursor.execute(_VECTORS)
             with cursor.copy("COPY vectors FROM STDIN") as copy:
-                for uuid, vector in vectors.items():
-                    copy.write_row((uuid, None if vector is None else vector_text(vector)))
+                for uuid, parts in vectors.items():
+                    texts = [*map(vector_text, parts)]
+                    copy.write_row((uuid, texts[0] if texts else None, texts[1:] or None))
             cursor.execute(
-                "UPDATE robotmem.memories AS m SET model = %(model)s, embedding = v.embedding FROM vectors AS v "
-                "WHERE m.robot = %(robot)s AND m.uuid = v.uuid",
+                "UPDATE robotmem.memories AS m SET model = %(model)s, embedding = v.embedding, parts = v.parts "
+                "FROM vectors AS v WHERE m.robot = %(robot)s AND m.uuid = v.uuid",
                 values,
             )
 

@@ -267,7 +267,7 @@ class _Recall:
     def _matches(self, search: Sql) -> Sequence[_Match]:
         asker, words = self.asker, self._analysis.words
         vector = None if asker.vector is None else vector_text(asker.vector)
-        cosine = Sql("CASE m.model WHEN %s THEN 1 - (m.embedding <=> %s::halfvec) END, ", (asker.model, vector))
+        cosine = Sql(f"CASE m.model WHEN %s THEN 1 - {searches.NEAREST} END, ", (asker.model, vector, vector))
         holds = Sql(", ".join(["m.words @@ %s::tsquery"] * len(words)), tuple(map(self._tsquery, words)))
         rows = ask(
             self.connection, "SELECT m.uuid, f.by_words, f.by_meaning, f.square, ", cosine, "ARRAY[", holds,

@@ -143,6 +143,7 @@ CREATE TABLE memories (
     words tsvector NOT NULL,
     model text NOT NULL DEFAULT '',  -- of the vector; '' until there is one
     embedding halfvec,  -- NULL also for a text that the model does not read
+    parts halfvec[],  -- the vectors of the parts of a long text behind the first one; NULL of others
     dimensions integer GENERATED ALWAYS AS (vector_dims(embedding)) STORED,
     PRIMARY KEY (robot, uuid),
     FOREIGN KEY (model, dimensions) REFERENCES models (name, dimensions)
@@ -160,6 +161,7 @@ CREATE INDEX memories_label ON memories (label_key) WHERE label_key <> '';
 CREATE INDEX memories_seen ON memories (((body #>> '{object,0,last_seen}')::bigint)) WHERE confirmed IS NOT NULL;
 -- To find the memories without a vector of the model.
 CREATE INDEX memories_model ON memories (robot, model, uuid) WHERE status = 'active';
+CREATE INDEX memories_parts ON memories (model) WHERE parts IS NOT NULL;
 
 -- In how many memories of a robot and a collection a word stands, inactive ones included; the word '' in all of them.
 CREATE TABLE words (

@@ -19,6 +19,8 @@ SETTINGS = """
     SET hnsw.iterative_scan = strict_order; SET hnsw.max_scan_tuples = 200000; SET hnsw.ef_search = 100; SET jit = off
 """
 """Without the first, a search by vectors under conditions would find fewer than there are."""
+NEAREST = "least(m.embedding <=> %s::halfvec, (SELECT min(part <=> %s::halfvec) FROM unnest(m.parts) AS part))"
+"""Distance of a memory from a vector, given twice: that of its nearest part."""
 _RANKED_ROWS = 500
 """About so many memories are ranked by their words."""
 _NOTHING = Sql("SELECT NULL::integer AS robot, NULL::uuid AS uuid, NULL::bigint AS rank WHERE false")
@@ -107,14 +109,22 @@ def anyof(queries: Iterable[str]) -> str:
 
 def by_meaning(condition: Sql, model: str, vector: Vector, depth: int, *, is_exact: bool) -> Sql:
     """Rank memories by the nearness of their vectors; `is_exact` compares all of them, without an index."""
-    size = len(vector)
+    size, text = len(vector), vector_text(vector)
     # A sum keeps the index out.
     distance = f"(m.embedding::halfvec({size}) <=> %s::halfvec({size})){' + 0.0' * is_exact}"
+    order = Sql(" ORDER BY distance LIMIT %s", (depth,))
     near = join(
         Sql(f"SELECT m.robot, m.uuid, {distance} AS distance{FROM}WHERE m.model = %s AND m.embedding IS NOT NULL AND ",
-            (vector_text(vector), model)),
-        condition, Sql(" ORDER BY distance LIMIT %s", (depth,)),
+            (text, model)),
+        condition, order,
+    )  # fmt: skip
+    # The index knows the first part of a text alone.
+    long = join(
+        Sql(f"SELECT m.robot, m.uuid, {NEAREST} AS distance{FROM}WHERE m.model = %s AND m.parts IS NOT NULL AND ",
+            (text, text, model)),
+        condition, order,
     )  # fmt: skip
     return join(
-        "SELECT robot, uuid, row_number() OVER (ORDER BY distance, uuid DESC) AS rank FROM (", near, ") AS near"
-    )
+        "SELECT robot, uuid, row_number() OVER (ORDER BY min(distance), uuid DESC) AS rank FROM ((", near,
+        ") UNION ALL (", long, ")) AS near GROUP BY robot, uuid ORDER BY rank", Sql(" LIMIT %s", (depth,)),
+    )  # fmt: skip

@@ -26,7 +26,7 @@ from robotmem_ros.memory.search.reasons import of_faded
 from robotmem_ros.memory.table.view import complete
 
 from ..support.clock import Clock
-from ..support.embedders import WordVectors
+from ..support.embedders import FewWords, WordVectors
 from ..support.postgres import Server
 from ..support.search.errors import InvalidQueryError
 from ..support.search.folding import Group, are_of_one_text, groups
@@ -131,7 +131,7 @@ def asked(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     folder = tmp_path_factory.mktemp("asked")
     fleet, clock = Fleet(postgres, folder), Clock(BORN)
     url = fleet.add("asked")
-    with RobotMemory(folder / "memory.db", embedder=WordVectors(), clock=clock) as memory:
+    with RobotMemory(folder / "memory.db", embedder=FewWords(), clock=clock) as memory:
         world = replace(build(memory, clock, 3 * (number % 100), SIZE), areas=AREAS)
         push(memory, url)
         with closing(connect(url)) as connection:

@@ -71,13 +71,16 @@ def test_vectors_follow_their_texts(fleet: Fleet, tmp_path: Path) -> None:
 
 def same_vectors(fleet: Fleet, memory: RobotMemory, model: str) -> int:
     """Check that the fleet has the vectors of the file, and return how many."""
-    rows = fleet.query("SELECT uuid, embedding::real[] FROM robotmem.memories WHERE model = %s", model)
+    sql = "SELECT uuid, embedding::real[], parts::text[] FROM robotmem.memories WHERE model = %s"
+    rows = fleet.query(sql, model)
     with memory.parts.database.snapshot() as snapshot:
-        vectors = feed.vectors_of(snapshot, [uuid.hex for uuid, _ in rows])
-    for uuid, components in rows:
-        vector = vectors[uuid.hex]
+        vectors = feed.vectors_of(snapshot, [uuid.hex for uuid, *_ in rows])
+    for uuid, components, parts in rows:
         # The model does not read Chinese.
-        assert components == (None if vector is None else pytest.approx(vector.tolist(), abs=1e-3))
+        kept = [components, *map(json.loads, parts or ())] if components else []
+        assert len(kept) == len(vectors[uuid.hex])
+        for vector, of_part in zip(vectors[uuid.hex], kept, strict=True):
+            assert of_part == pytest.approx(vector.tolist(), abs=1e-3)
     return len(rows)
 
 

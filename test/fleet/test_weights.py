@@ -10,7 +10,7 @@ from robotmem_ros.fleet.scope import open_memory
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.search.scoring import MULTIPLY
 
-from ..support.embedders import WordVectors
+from ..support.embedders import FewWords, WordVectors
 from .conftest import Fleet, push
 
 COPIES = 70
@@ -50,6 +50,18 @@ def test_one_text_is_one_result_with_its_count(robot: RobotMemory) -> None:
         assert [(hit.id, hit.folded_count, hit.folded_ids) for hit in fleet] == [
             (hit.id, hit.folded_count, hit.folded_ids) for hit in own
         ], query
+
+
+def test_a_long_text_is_as_near_as_its_nearest_part(fleet: Fleet) -> None:
+    url = fleet.add("long")
+    with open_memory(fleet.folder / "long.db", fleet_url=url, embedder=FewWords(), text_weight=0.0) as memory:
+        for number in range(80):
+            memory.save_perception(f"a lamp {number}")
+        long = memory.save_perception("the lift is out. we took the stairs. the mug broke there.").memory_id
+        send(memory)
+        for scope in ("robot", "fleet"):
+            hits = memory.recall("the mug broke there.", n=1, scope=scope, deadline=30)
+            assert [(hit.id, round(hit.similarity, 2)) for hit in hits] == [(long, 1.0)], scope
 
 
 def test_what_weighs_is_the_same(robot: RobotMemory) -> None:

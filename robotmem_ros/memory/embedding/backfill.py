@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from ..storage import Database, codec, revisions, vector_rows
 from ..storage.rows import last_id
@@ -112,19 +112,28 @@ class Backfill:
         batch = [(row.memory_id, row.text, row.text in texts_with_vectors) for row in rows]
         return batch, rows[-1][:2] if rows else end
 
-    def _embed_texts(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:
+    def _embed_texts(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, list[bytes]], bool]:
         # The vectors of the texts that have none yet, and whether the model refused all that were tried.
         new = dict.fromkeys(text for _, text, is_known in batch if not is_known)
-        attempts = [text for text in new if self._refusals.may_try(text)]
-        vectors = {text: vector_rows.UNREAD for text in attempts if not self._embedder.profile.reads(text)}
-        queue = (text for text in attempts if text not in vectors)
+        parts = {text: self._embedder.parts_of(text) for text in new if self._refusals.may_try(text)}
+        # Parts of like length together: in a batch, all are filled up to the longest.
+        queue = iter(sorted({*chain.from_iterable(parts.values())}, key=len))
+        codes = dict[str, bytes | Exception]()
         while piece := list(islice(queue, self._embedder.batch)):
             self._database.query_priority.yield_to_queries()
-            vectors.update(self._encode(piece))
+            codes.update(self._encode(piece))
+        vectors = dict[str, list[bytes]]()
+        for text, of_text in parts.items():
+            of_parts = [codes[part] for part in of_text]
+            vectors[text] = [code for code in of_parts if isinstance(code, bytes)]
+            if errors := [error for error in of_parts if isinstance(error, Exception)]:
+                del vectors[text]
+                self._refusals.add(text, errors[0])
+                _LOG.warning("a text could not be embedded: %s", errors[0])
         self._refusals.remove(vectors)
-        return vectors, bool(attempts) and not vectors
+        return vectors, bool(parts) and not vectors
 
-    def _store(self, batch: Sequence[tuple[int, str, bool]], vectors: Mapping[str, bytes]) -> Future[bool]:
+    def _store(self, batch: Sequence[tuple[int, str, bool]], vectors: Mapping[str, Sequence[bytes]]) -> Future[bool]:
         rows = [
             (memory_id, text, vectors.get(text)) for memory_id, text, is_known in batch if is_known or text in vectors
         ]
@@ -135,17 +144,15 @@ class Backfill:
 
         return self._database.write(store)
 
-    def _encode(self, texts: Sequence[str]) -> dict[str, bytes]:
-        # One that the model refuses does not keep the others waiting.
+    def _encode(self, texts: Sequence[str]) -> Mapping[str, bytes | Exception]:
+        # One that the model refuses does not keep the others waiting: it stands for itself, with the error.
         try:
             return dict(zip(texts, codec.encode(self._embedder.embed_batch(texts)), strict=True))
         except ServiceFailedError:
             raise
         except Exception as error:
             if len(texts) == 1:
-                self._refusals.add(texts[0], error)
-                _LOG.warning("a text could not be embedded: %s", error)
-                return {}
+                return {texts[0]: error}
         return {key: vector for text in texts for key, vector in self._encode([text]).items()}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from operator import attrgetter
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from ..errors import RobotMemoryError
 from ..models import Vector, Vectors
 from ..storage import vector_rows
 from ..storage.snapshot import Snapshot
+from ..text.sentences import cut
 from ..threads import Calls, Condition, Event
 from .cooldown import Cooldown
 from .profile import Profile, profile_of
@@ -32,6 +33,8 @@ _LOOK = 0.1
 MODEL_THREAD = "robotmem-model"
 """Name of threads that load models."""
 _CACHE_SIZE = 4096
+_OVERLAP = 5
+"""A part of a long text repeats a fifth of the part before, at most."""
 _PATIENCE = 2.0
 """Seconds that closing waits for a model that is being loaded, and for calls."""
 _PrefixOf = Callable[[Profile], str]
@@ -98,6 +101,17 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Release the model."""
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """An embedder that knows how much of a text it reads; of others that is not known, and their texts are whole."""
+
+    max_tokens: int
+    """Number of tokens of a text that it reads; 0 if it reads all."""
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text, those at its ends included."""
 
 
 class BackgroundEmbedder:
@@ -188,6 +202,29 @@ class BackgroundEmbedder:
     def profile(self) -> Profile:
         """Profile of the model."""
         return profile_of(self.name)
+
+    def parts_of(self, text: str) -> Sequence[str]:
+        """Cut the text of a memory into parts that the model reads whole, at the ends of sentences, with some overlap.
+
+        Nearly every text is one part. What the model does not read is left out. Without a model, a text is whole.
+        """
+        with self._calls.running():
+            model, profile = self._model, self.profile
+            if model is None or not profile.reads(text):
+                return [text] if model is None else []
+            if not isinstance(model, CountsTokens) or not model.max_tokens:
+                return [text]
+            room, at_ends = model.max_tokens - model.count_tokens(profile.passage_prefix), model.count_tokens("")
+            if model.count_tokens(text) - at_ends <= room:
+                return [text]
+            parts = cut(
+                text, limit=room, overlap=room // _OVERLAP, count=lambda part: model.count_tokens(part) - at_ends
+            )
+            return [part for part in parts if part.strip() and profile.reads(part)]
+
+    def is_whole(self, text: str) -> bool:
+        """Tell whether the model reads the text of a memory as one part, or not at all."""
+        return len(self.parts_of(text)) < 2
 
     def embed_one(self, text: str) -> Vector:
         """Return the vector of the text of one memory.

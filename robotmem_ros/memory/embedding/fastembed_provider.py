@@ -19,7 +19,7 @@ from ..models import Vector, Vectors
 from ..threads import importing
 from ..validation import expanded_path
 from .embedder import ModelUnavailableError
-from .folder_model import FolderModel
+from .folder_model import FolderModel, Tokens
 from .profile import profile_of, profiles
 
 _BATCH = 16
@@ -53,6 +53,9 @@ class FastEmbedEmbedder:
             self._model = _load(folder, model, threads)
             self._batch = _BATCH if self._keeps_texts_apart() else 1
             self.dim = len(self.embed_one("warm up"))
+            is_folder = isinstance(self._model, FolderModel)
+            self._tokens = self._model.tokens if is_folder else Tokens(self._model.model.tokenizer)
+            self.max_tokens = self._tokens.max_tokens
         except ModelUnavailableError:
             raise
         except ImportError as cause:
@@ -76,6 +79,10 @@ class FastEmbedEmbedder:
         unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
         return unit
 
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text, those at its ends included."""
+        return self._tokens.count(text)
+
     def _keeps_texts_apart(self) -> bool:
         # A model that rounds to 8 bits as it goes rounds all texts of a batch alike, so that a text would have another
         # vector beside other texts.
@@ -84,7 +91,7 @@ class FastEmbedEmbedder:
 
     def close(self) -> None:
         """Release the model."""
-        del self._model
+        del self._model, self._tokens
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ class FolderModel:
         options.intra_op_num_threads = options.inter_op_num_threads = threads
         # By default threads spin for a while after each text and take the cores from the rest of the query.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._tokenizer = _tokenizer(folder)
+        self.tokens = _tokenizer(folder)
+        """Its tokenizer."""
         self._session = onnxruntime.InferenceSession(
             str(folder / onnx), sess_options=options, providers=["CPUExecutionProvider"]
         )
@@ -47,7 +48,7 @@ class FolderModel:
     def _embed(self, texts: Sequence[str]) -> Vectors:
         # encode_batch() wakes threads of its own, which takes three times as long as to read one text.
         one = len(texts) == 1
-        encodings = [self._tokenizer.encode(texts[0])] if one else self._tokenizer.encode_batch(list(texts))
+        encodings = [self.tokens.encode(texts[0])] if one else self.tokens.encode_batch(list(texts))
         tokens = np.array([encoding.ids for encoding in encodings], np.int64)
         mask = np.array([encoding.attention_mask for encoding in encodings], np.int64)
         values = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
@@ -71,12 +72,15 @@ class _SentencePieces:
         with importing:
             from sentencepiece import SentencePieceProcessor
         self._processor = SentencePieceProcessor(model_file=str(file))
-        self._max_tokens = max_tokens
+        self.max_tokens = max_tokens
+
+    def count(self, text: str) -> int:
+        return len(self._processor.encode(text)) + 2
 
     def encode(self, text: str) -> _Encoding:
         ids: list[int] = self._processor.encode(text, add_bos=True, add_eos=True)
-        if len(ids) > self._max_tokens:
-            ids = [*ids[: self._max_tokens - 1], ids[-1]]
+        if len(ids) > self.max_tokens:
+            ids = [*ids[: self.max_tokens - 1], ids[-1]]
         return _Encoding(ids, [1] * len(ids))
 
     def encode_batch(self, texts: Sequence[str]) -> list[_Encoding]:
@@ -87,7 +91,22 @@ class _SentencePieces:
         ]
 
 
-def _tokenizer(folder: Path) -> Any:
+class Tokens:
+    """A tokenizer of the package tokenizers, which cuts texts off behind what a model reads."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self.max_tokens: int = (tokenizer.truncation or {}).get("max_length", 0)
+        """Number of tokens of a text that the model reads; 0 if it reads all."""
+        self.encode, self.encode_batch = tokenizer.encode, tokenizer.encode_batch
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text, those at its ends included; a few more of one that is cut off."""
+        encoding = self._tokenizer.encode(text)
+        return sum(sum(piece.attention_mask) for piece in (encoding, *encoding.overflowing))
+
+
+def _tokenizer(folder: Path) -> _SentencePieces | Tokens:
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     lengths = (settings.get(name) for name in ("model_max_length", "max_length"))
     max_tokens = min(length for length in lengths if isinstance(length, int))
@@ -105,4 +124,4 @@ def _tokenizer(folder: Path) -> Any:
     padding = {"pad_token": settings.get("pad_token"), **(tokenizer.padding or {})}
     padding.setdefault("pad_id", tokenizer.token_to_id(padding["pad_token"]))
     tokenizer.enable_padding(**(padding | {"length": None}))
-    return tokenizer
+    return Tokens(tokenizer)

@@ -110,6 +110,7 @@ _RARE = 8
 _ROUNDING = 0.02
 """Greatest difference of a cosine of stored vectors from that of the vectors themselves."""
 _LOG = logging.getLogger(__name__)
+_TOO_LONG = "the text is longer than the embedding model reads at once"
 _is_close = partial(math.isclose, rel_tol=1e-9)
 _OUTCOMES = (("task", "success"), ("task", "outcome"), ("success",), ("outcome",))
 _ABSENT = object()
@@ -150,7 +151,8 @@ def embed(
     """Return the vectors of texts that are stored together, or why one has none.
 
     `embedding` is that of a single text, if it has been started. Does not wait for a model that is still being loaded.
-    If the model fails, a fact is learned without it.
+    If the model fails, a fact is learned without it. One of several parts is similar to none by its meaning: a part
+    that two have in common says little of the rest.
     """
     if embedding is None and not embedder.available:
         if progress is not None:
@@ -158,7 +160,10 @@ def embed(
         return [embedder.why_not] * len(texts)
     vectors: list[Vector | str] = []
     for first in range(0, len(texts), embedder.batch):
-        vectors += _embedded(embedder, texts[first : first + embedder.batch], embedding)
+        batch = texts[first : first + embedder.batch]
+        whole = [text for text in batch if embedder.is_whole(text)]
+        of_whole = dict(zip(whole, _embedded(embedder, whole, embedding), strict=True))
+        vectors += [of_whole.get(text, _TOO_LONG) for text in batch]
         if progress is not None:
             progress(len(vectors), len(texts))
     return vectors
@@ -233,6 +238,8 @@ def _embedded(
     embedder: BackgroundEmbedder, texts: Sequence[str], embedding: Future[Vector] | None = None
 ) -> list[Vector | str]:
     # A text that is refused does not keep the others from their vectors.
+    if not texts:
+        return []
     try:
         if embedding is not None:
             return [embedding.result()]

@@ -115,7 +115,7 @@ class Learning:
     def learn(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Learned]:
         """Store facts, or reinforce those of the same text, in one transaction. When this returns, they are on disk."""
         embedder, embedding = self._embedder, None
-        if len(new) == 1 and embedder.available:
+        if len(new) == 1 and embedder.available and embedder.is_whole(new[0].content):
             embedding = embedder.start(new[0].content, self._threads)
         prepared = []
         for fact in new:

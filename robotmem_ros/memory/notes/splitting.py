@@ -16,6 +16,7 @@ from functools import lru_cache
 from itertools import accumulate, takewhile, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..text.sentences import cut
 from ..threads import importing
 from .lines import lines_of
 
@@ -168,7 +169,6 @@ MOST_PARTS = 4000
 """Parts of a file: one of more is split by size alone, as if it had no headings."""
 _WHOLE_UP_TO = 4
 """Times the limit up to which code and tables are not cut."""
-_SENTENCE = re.compile(r".+?(?:[.!?;](?=\s)\s*|[\u3002\uff01\uff1f\uff1b]|\Z)", re.DOTALL)
 _BETWEEN = " > "
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
@@ -310,40 +310,15 @@ class _Splitter:
         return start + blank
 
     def _of_long_line(self, number: int, heading: str) -> Iterator[Part]:
-        pieces = [*_fitting(self._lines[number], self._limits.tokens)]
-        sizes = [count(piece) for piece in pieces]
-        first = 0
-        for end in range(1, len(pieces) + 1):
-            if end == len(pieces) or sum(sizes[first : end + 1]) > self._limits.tokens:
-                if text := "".join(pieces[first:end]).strip():
-                    yield Part(number + 1, number + 1, heading, text)
-                room = min(self._overlap, self._limits.tokens - sizes[end]) if end < len(pieces) else 0
-                start = end
-                while start - 1 > first and sum(sizes[start - 1 : end]) <= room:
-                    start -= 1
-                first = start
+        for piece in cut(self._lines[number], limit=self._limits.tokens, overlap=self._overlap, count=count):
+            if text := piece.strip():
+                yield Part(number + 1, number + 1, heading, text)
 
     def _part(self, first: int, end: int, heading: str) -> Part:
         return Part(first + 1, end, heading, "\n".join(self._lines[first:end]))
 
     def _size(self, first: int, end: int) -> int:
         return self._until[end] - self._until[first]
-
-
-def _fitting(line: str, limit: int) -> Iterator[str]:
-    # Sentences, and pieces of those that are too long by themselves.
-    for sentence in _SENTENCE.findall(line):
-        yield from [sentence] if count(sentence) <= limit else _halved(sentence, limit, count)
-
-
-def _halved(text: str, limit: int, size: Callable[[str], int]) -> Iterator[str]:
-    if len(text) == 1 or size(text) <= limit:
-        yield text
-        return
-    middle = len(text) // 2
-    cut = text.rfind(" ", 0, middle) + 1 or middle
-    yield from _halved(text[:cut], limit, size)
-    yield from _halved(text[cut:], limit, size)
 
 
 def _tokens(piece: str) -> int:

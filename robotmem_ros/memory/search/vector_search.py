@@ -51,21 +51,19 @@ class VectorSearch:
         similarities = np.full(len(rows), math.nan)
         at = np.flatnonzero(self._places[rows] >= 0) if self._fits else rows[:0]
         vector_ids = self._view.table.vector_ids.all[self._places[rows[at]]]
-        size = codec.size(len(self.query))
-        kept = [row for row in vector_rows.with_ids(self._view.snapshot, np.unique(vector_ids)) if len(row[1]) == size]
+        kept = vector_rows.with_ids(self._view.snapshot, np.unique(vector_ids), len(self.query))
         if kept:
             ids = np.array([vector_id for vector_id, _ in kept], np.int64)
-            of_ids = cosines(codec.distances([blob for _, blob in kept], self.query))
+            of_ids = cosines(codec.nearest([code for _, code in kept], self.query)[1])
             places = np.searchsorted(ids, vector_ids)
             is_kept = ids.take(places, mode="clip") == vector_ids
             similarities[at[is_kept]] = of_ids[places[is_kept]]
         return similarities
 
     def vectors_of(self, memory_ids: Collection[int]) -> tuple[Sequence[int], Vectors]:
-        """Read the vectors of some memories: which of them have one, and these, of unit length."""
-        dim = len(self.query)
-        rows = vector_rows.of_memories(self._view.snapshot, memory_ids, size=codec.size(dim))
-        return [memory_id for memory_id, _ in rows], codec.decode([blob for _, blob in rows], dim)
+        """Read the vectors of some memories, of parts the nearest: which have one, and these, of unit length."""
+        rows = vector_rows.of_memories(self._view.snapshot, memory_ids, len(self.query))
+        return [memory_id for memory_id, _ in rows], codec.nearest([code for _, code in rows], self.query)[0]
 
     @cached_property
     def _all(self) -> Similarities:

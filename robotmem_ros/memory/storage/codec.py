@@ -30,9 +30,9 @@ def size(dim: int) -> int:
     return dim + (dim + 1) // 2
 
 
-def dimension(code: bytes) -> int:
-    """Return the number of components of an encoded vector."""
-    return 2 * len(code) // 3
+def dimension(size: int) -> int:
+    """Return the number of components of a vector that `size` bytes encode."""
+    return 2 * size // 3
 
 
 def encode(vectors: Vectors) -> list[bytes]:
@@ -47,8 +47,8 @@ def encode(vectors: Vectors) -> list[bytes]:
 
 
 def decode(codes: Sequence[bytes], dim: int) -> Vectors:
-    """Decode the directions of encoded vectors: float32, shape (len(codes), dim), rows of unit length."""
-    rows = np.frombuffer(b"".join(codes), np.uint8).reshape(len(codes), size(dim))
+    """Decode the directions of encoded vectors: float32, shape (parts of codes, dim), rows of unit length."""
+    rows = np.frombuffer(b"".join(codes), np.uint8).reshape(-1, size(dim))
     vectors = rows[:, :dim].view(np.int8).astype(np.float32)
     vectors *= 16
     low = rows[:, dim:]
@@ -59,16 +59,25 @@ def decode(codes: Sequence[bytes], dim: int) -> Vectors:
     return vectors
 
 
-def distances(codes: Sequence[bytes], query: Vector) -> npt.NDArray[np.float32]:
-    """Compute cosine distances (0 is the same, 2 the opposite) of encoded vectors to a query of the same length."""
+def nearest(codes: Sequence[bytes], query: Vector) -> tuple[Vectors, npt.NDArray[np.float32]]:
+    """Decode the part of each text that is nearest to a query, as `decode` does; with its cosine distance (0 to 2).
+
+    A code has the parts of a text, one at least, of the length of the query.
+    """
+    vectors = decode(codes, len(query))
     # Not `@`: BLAS would use all cores, and its threads stand in the way of the model's. This is as fast on one.
-    near: npt.NDArray[np.float32] = 1.0 - np.einsum("ij,j->i", decode(codes, len(query)), query)
-    return near
+    far = 1.0 - np.einsum("ij,j->i", vectors, query)
+    if len(vectors) > len(codes):
+        counts = np.array([len(code) // size(len(query)) for code in codes])
+        texts = np.repeat(np.arange(len(codes)), counts)
+        at = np.lexsort((far, texts))[np.cumsum(counts) - counts]
+        vectors, far = vectors[at], far[at]
+    return vectors, far
 
 
 def upper_bytes(codes: Sequence[bytes], dim: int) -> Bytes:
-    """Extract the signed bytes of encoded vectors."""
-    return np.frombuffer(b"".join(codes), np.int8).reshape(len(codes), size(dim))[:, :dim]
+    """Extract the signed bytes of encoded vectors, those of each part of a code in a row."""
+    return np.frombuffer(b"".join(codes), np.int8).reshape(-1, size(dim))[:, :dim]
 
 
 def as_bytes(vectors: Vectors) -> Bytes:

@@ -285,7 +285,7 @@ _AMONG = f"SELECT {_CANDIDATE} FROM json_each(?) AS j CROSS JOIN memories AS m O
 _NEAR = f"""
     SELECT {_CANDIDATE}, v.embedding FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id
-    CROSS JOIN vectors AS v ON v.id = mv.vector_id AND length(v.embedding) = ?
+    CROSS JOIN vectors AS v ON v.id = mv.vector_id AND v.parts = 1 AND length(v.embedding) = ?
     WHERE {_IS_FACT_OF}
 """
 
@@ -340,10 +340,10 @@ def first_active(snapshot: Snapshot, collection: str, ids: Sequence[int]) -> lis
 def near_facts(
     snapshot: Snapshot, collection: str, ids: Iterable[int], *, vector: bytes, cosine: float
 ) -> list[tuple[Candidate, float]]:
-    """Return the similar facts among some memories, nearest first."""
+    """Return the similar facts among some memories, nearest first; none of more than one part, as they say more."""
     query = np.frombuffer(vector, np.float32)
     rows = snapshot.rows(_NEAR, (json.dumps(list(ids)), codec.size(len(query)), collection))
-    similarities = 1.0 - codec.distances([code for *_, code in rows], query)
+    similarities = 1.0 - codec.nearest([code for *_, code in rows], query)[1]
     close = [
         (Candidate(*row), similarity)
         for (*row, _), similarity in zip(rows, similarities.tolist(), strict=True)

@@ -76,11 +76,11 @@ def _with_references(snapshot: Snapshot, ids: set[int], last: int) -> set[int]:
     return ids
 
 
-def vectors_of(snapshot: Snapshot, uuids: Sequence[str]) -> dict[str, Vector | None]:
-    """Return the vectors of memories that have one, by UUID; None for a text that the model does not read."""
+def vectors_of(snapshot: Snapshot, uuids: Sequence[str]) -> dict[str, Sequence[Vector]]:
+    """Return the vectors of memories, of each part one, by UUID; none of a text that the model does not read."""
     ids = {revisions.memory_of(snapshot, bytes.fromhex(uuid)): uuid for uuid in uuids}
-    codes = vector_rows.of_memories(snapshot, [memory_id for memory_id in ids if memory_id is not None])
+    rows = vector_rows.parts_of(snapshot, [memory_id for memory_id in ids if memory_id is not None])
     return {
-        ids[memory_id]: None if code == vector_rows.UNREAD else codec.decode([code], codec.dimension(code))[0]
-        for memory_id, code in codes
+        ids[memory_id]: [*codec.decode([code], codec.dimension(len(code) // parts))] if parts else ()
+        for memory_id, parts, code in rows
     }

@@ -178,12 +178,14 @@ CREATE TABLE table_blocks (
 
 -- Vectors -------------------------------------------------------------------------------------------------------------
 
--- One vector for each different text (see embedded_text() in vector_rows.py), of the model that `settings` names. An id
--- is never used again, so a vector in RAM whose id is still here is the right one.
+-- The vector of each different text (see embedded_text() in vector_rows.py), of the model that `settings` names: one for
+-- each part of a text that is longer than the model reads. An id is never used again, so a vector in RAM whose id is
+-- still here is the right one.
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     digest INTEGER NOT NULL UNIQUE,  -- text_digest() of the text
-    embedding BLOB NOT NULL  -- encoded by codec.py
+    parts INTEGER NOT NULL,  -- of the text; 0 of one that the model does not read
+    embedding BLOB NOT NULL  -- the vectors of the parts in order, each encoded by codec.py
 );
 -- Active memories that have a vector.
 CREATE TABLE memories_vec (

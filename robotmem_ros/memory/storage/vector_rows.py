@@ -7,7 +7,7 @@ embedded.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +20,6 @@ from .snapshot import Snapshot, Transaction, json_array
 
 Ids = npt.NDArray[np.int64]
 
-UNREAD = b""
-"""Vector of a text that the model does not read: such a memory lacks none, and no search by meaning finds it."""
 _TEXT = "SELECT type, human_summary, content FROM memories WHERE id = ? AND status = 'active'"
 _TEXTS = """
     SELECT m.id, m.type, m.human_summary, m.content FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
@@ -47,6 +45,16 @@ _PLACE = """
 """
 _COUNT_LATE = "UPDATE settings SET value = CAST(value AS INTEGER) + 1 WHERE name = 'late_links'"
 _VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
+_FITS = "v.parts > 0 AND length(v.embedding) = v.parts * ?"
+"""Whether there is a vector, of so many bytes a part."""
+_COSINE = "coalesce(1.0 - vec_distance_cosine(vec_int8(substr(v.embedding, {}, ?2)), vec_int8(?3)), -9e999)"
+_SIMILARITIES = f"""
+    SELECT v.id, CASE v.parts WHEN 1 THEN {_COSINE.format(1)} ELSE (
+        WITH RECURSIVE part (at) AS (SELECT 0 UNION ALL SELECT at + 1 FROM part WHERE at + 1 < v.parts)
+        SELECT max({_COSINE.format("1 + at * ?1")}) FROM part
+    ) END
+    FROM json_each(?4) AS j CROSS JOIN vectors AS v ON v.id = j.value WHERE {_FITS}1
+"""
 _BY_DIGEST = "SELECT v.{columns} FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.digest = j.value"
 
 
@@ -156,22 +164,22 @@ def latest_texts(snapshot: Snapshot, limit: int) -> list[str]:
     return list(dict.fromkeys(embedded_text(*texts) for texts in rows))
 
 
-def store(transaction: Transaction, entries: Iterable[tuple[int, str, bytes | None]]) -> bool:
-    """Store vectors of memories: id, text, and the vector, or None if the text should have one already.
+def store(transaction: Transaction, entries: Iterable[tuple[int, str, Sequence[bytes] | None]]) -> bool:
+    """Store vectors of memories: id, text, and the encoded vectors of its parts, or None if it has some.
 
     A memory that was corrected since its text was read gets none. Return whether the others have theirs: not if that of
     a text was deleted meanwhile, with the last memory of this text.
     """
     newest_before, is_complete, is_late = newest(transaction), True, False
-    for memory_id, text, embedding in entries:
+    for memory_id, text, codes in entries:
         row = transaction.row(_TEXT, (memory_id,))
         if row is None or embedded_text(*row) != text:
             continue
         digest = text_digest(text)
-        if embedding is not None:
+        if codes is not None:
             transaction.execute(
-                "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (digest, embedding),
+                "INSERT INTO vectors (digest, parts, embedding) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (digest, len(codes), b"".join(codes)),
             )
         vector = transaction.row("SELECT id FROM vectors WHERE digest = ?", (digest,))
         if vector is None:
@@ -205,28 +213,31 @@ def known_texts(snapshot: Snapshot, texts: Iterable[str]) -> set[str]:
     return {digests[digest] for (digest,) in snapshot.rows(_BY_DIGEST.format(columns="digest"), (json_array(digests),))}
 
 
-def between(snapshot: Snapshot, low: int, high: int, limit: int) -> list[tuple[int, bytes]]:
-    """Return the first encoded vectors behind an id up to another one, in the order of their ids."""
-    sql = "SELECT id, embedding FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+def between(snapshot: Snapshot, low: int, high: int, limit: int) -> list[tuple[int, int, bytes]]:
+    """Return the first encoded vectors behind an id up to another one, in the order of their ids, and their parts."""
+    sql = "SELECT id, parts, embedding FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
     rows = snapshot.rows(sql, (low, high, limit))
     if rows and rows[-1][0] <= low:  # who goes on behind the last one would never end
         raise StorageError("read the vectors", ValueError("their ids are not in order"))
     return rows
 
 
-def with_ids(snapshot: Snapshot, ids: Ids) -> list[tuple[int, bytes]]:
-    """Return the encoded vectors with these ids; missing ids are skipped."""
-    return snapshot.rows(
-        "SELECT v.id, v.embedding FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value", (json_array(ids),)
-    )
+def with_ids(snapshot: Snapshot, ids: Ids, dim: int) -> list[tuple[int, bytes]]:
+    """Return the encoded vectors with these ids; those that are missing, or of another length, are skipped."""
+    sql = f"SELECT v.id, v.embedding FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value WHERE {_FITS}"
+    return snapshot.rows(sql, (json_array(ids), codec.size(dim)))
 
 
-def of_memories(snapshot: Snapshot, ids: Iterable[int] | Ids, *, size: int = 0) -> list[tuple[int, bytes]]:
-    """Return the encoded vectors of memories, by memory; only those of `size` bytes, unless that is 0."""
-    sql = f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id"
-    if size:
-        return snapshot.rows(f"{sql} WHERE length(v.embedding) = ?", (json_array(ids), size))
+def parts_of(snapshot: Snapshot, ids: Iterable[int] | Ids) -> list[tuple[int, int, bytes]]:
+    """Return the encoded vectors of memories, by memory, with the number of their parts."""
+    sql = f"SELECT mv.memory_id, v.parts, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id"
     return snapshot.rows(sql, (json_array(ids),))
+
+
+def of_memories(snapshot: Snapshot, ids: Iterable[int] | Ids, dim: int) -> list[tuple[int, bytes]]:
+    """Return the encoded vectors of memories, by memory; none of another length."""
+    sql = f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id WHERE {_FITS}"
+    return snapshot.rows(sql, (json_array(ids), codec.size(dim)))
 
 
 def ids_of(snapshot: Snapshot, ids: Iterable[int] | Ids) -> list[Ids]:
@@ -238,13 +249,10 @@ def ids_of(snapshot: Snapshot, ids: Iterable[int] | Ids) -> list[Ids]:
 def similarities(snapshot: Snapshot, ids: Ids, code: bytes) -> list[tuple[int, float]]:
     """Compare the vectors with these ids with a query in signed bytes, by their upper bytes: ids and cosines.
 
-    Those that are missing, or of another length, are skipped; one of zeros is near to nothing.
+    Those that are missing, or of another length, are skipped; one of zeros is near to nothing. Of parts the nearest
+    counts.
     """
-    sql = (
-        "SELECT v.id, coalesce(1.0 - vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), -9e999) "
-        "FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value WHERE length(v.embedding) = ?"
-    )
-    return snapshot.rows(sql, (len(code), code, json_array(ids), codec.size(len(code))))
+    return snapshot.rows(_SIMILARITIES, (codec.size(len(code)), len(code), code, json_array(ids)))
 
 
 def count_all(snapshot: Snapshot) -> int:
@@ -254,7 +262,7 @@ def count_all(snapshot: Snapshot) -> int:
 
 def dimension(snapshot: Snapshot) -> int:
     """Return the length of the newest vector; 0 if there is none."""
-    row = snapshot.row("SELECT embedding FROM vectors WHERE length(embedding) > 0 ORDER BY id DESC LIMIT 1")
+    row = snapshot.row("SELECT length(embedding) / parts FROM vectors WHERE parts > 0 ORDER BY id DESC LIMIT 1")
     return codec.dimension(row[0]) if row else 0
 
 
@@ -289,5 +297,4 @@ def add_vector(transaction: Transaction, memory_id: int, text: str, *, vector: b
     if model(transaction) is None:
         adopt_model(transaction, of)
     if model(transaction) == of:
-        (code,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
-        store(transaction, [(memory_id, text, code)])
+        store(transaction, [(memory_id, text, codec.encode(np.frombuffer(vector, np.float32)[np.newaxis]))])

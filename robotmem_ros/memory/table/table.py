@@ -314,14 +314,16 @@ class Table:
         column = Numbers.of(np.int32).put(np.arange(len(places)), places, len(places), shared=False)
         return replace(self, vector_places=column)
 
-    def _with_new_vectors(self, rows: list[tuple[int, bytes]]) -> Table:
+    def _with_new_vectors(self, rows: list[tuple[int, int, bytes]]) -> Table:
         # What is no vector of this length keeps its place.
         size, before = codec.size(self.vectors.dim), self.vector_ids.size
-        keys, codes = zip(*rows, strict=True)
-        if {*map(len, codes)} != {size}:
-            codes = tuple(code if len(code) == size else bytes(size) for code in codes)
-        vectors = self.vectors.with_room(before + len(rows))
-        vectors.put(before, codec.upper_bytes(codes, vectors.dim))
+        keys, counts, codes = zip(*rows, strict=True)
+        if {*counts} != {1} or {*map(len, codes)} != {size}:
+            fits = [count > 0 and len(code) == count * size for _, count, code in rows]
+            codes = tuple(code if is_fit else bytes(size) for code, is_fit in zip(codes, fits, strict=True))
+            counts = tuple(count if is_fit else 1 for count, is_fit in zip(counts, fits, strict=True))
+        vectors = self.vectors.with_room(before, sum(counts))
+        vectors.put(before, codec.upper_bytes(codes, vectors.dim), counts)
         at, ids = np.arange(before, before + len(rows)), np.array(keys, np.int64)
         vector_ids = self.vector_ids.put(at, ids, before + len(rows), shared=False)
         return replace(self, vectors=vectors, vector_ids=vector_ids)

@@ -9,6 +9,7 @@ Scalar products are computed by numkong, which picks the kernel of this processo
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
@@ -21,6 +22,7 @@ from ..models import Vector
 from ..storage import codec, vector_rows
 from ..storage.codec import Bytes
 from ..storage.snapshot import Snapshot
+from .column import Numbers
 
 Products = npt.NDArray[np.float32]
 _PIECE = 2048
@@ -86,19 +88,24 @@ class _Block:
 
 
 class Vectors:
-    """Vectors of one length, by the places where they stand: a reader knows how many there are for it."""
+    """Vectors of one length, by the places where those of a text stand: a reader knows how many there are for it.
+
+    A text is as near to a query as the nearest of its parts.
+    """
 
     def __init__(self, dim: int, no_room: str = "") -> None:
         self.dim = dim
         self.no_room = no_room
         """Why none is held in RAM; empty if they are."""
         self._blocks: list[_Block] = []
+        self._ends: Numbers | None = None
+        """By places, behind which of all rows the parts of a text end; None while each text has one."""
         self._coarsest = 0.0
         self._has_zeros = False
 
-    def with_room(self, size: int) -> Vectors:
-        """Return vectors with room for `size`: these, or where too little RAM is free, others of which none is held."""
-        blocks = -(-size // ROWS) - len(self._blocks)
+    def with_room(self, first: int, rows: int) -> Vectors:
+        """Return vectors with room for rows behind the first texts: these, or in scarce RAM others that hold none."""
+        blocks = -(-(self._start(first) + rows) // ROWS) - len(self._blocks)
         no_room = "" if self.no_room or blocks <= 0 else _no_room(blocks * ROWS * self.dim)
         if not no_room:
             return self
@@ -106,45 +113,65 @@ class Vectors:
         vectors._coarsest = self._coarsest
         return vectors
 
-    def put(self, first: int, rows: Bytes) -> None:
-        """Put vectors behind the first ones, where no reader looks; what stood there is lost."""
+    def put(self, first: int, rows: Bytes, counts: Sequence[int]) -> None:
+        """Put rows of texts, so many of each, behind the first ones, where no reader looks; what stood there goes."""
         if self.no_room:
             self._coarsest = max(self._coarsest, float(codec.scales(rows).max()))
             return
+        start = self._start(first)
+        if self._ends is None and len(rows) > len(counts):
+            before = np.arange(first)
+            self._ends = Numbers.of(np.int32).put(before, before + 1, first, shared=False)
+        if self._ends is not None:
+            size = first + len(counts)
+            self._ends = self._ends.put(np.arange(first, size), start + np.cumsum(counts), size, shared=False)
         while len(rows):
-            number, at = divmod(first, ROWS)
+            number, at = divmod(start, ROWS)
             if number == len(self._blocks):
                 self._blocks.append(_Block(self.dim))
             count = self._blocks[number].put(at, rows)
             scales = self._blocks[number].scales[at : at + count]
             self._coarsest = max(self._coarsest, float(scales.max()))
             self._has_zeros = self._has_zeros or not scales.all()
-            rows, first = rows[count:], first + count
+            rows, start = rows[count:], start + count
 
     def error(self, query: Vector) -> float:
         """Return the greatest error of a similarity, since components are rounded: six standard deviations."""
         return _DEVIATIONS * _ROUNDED * math.hypot(_coded(query)[1], self._coarsest)
 
     def similarities(self, query: Vector, size: int) -> Similarities:
-        """Compare the first `size` vectors with a query. Releases Python's lock."""
+        """Compare the texts at the first `size` places with a query. Releases Python's lock."""
         code, scale = _coded(query)
-        similarities = np.empty(size, np.float32)
-        for number, block in enumerate(self._blocks[: -(-size // ROWS)]):
+        similarities = np.empty(self._start(size), np.float32)
+        for number, block in enumerate(self._blocks[: -(-len(similarities) // ROWS)]):
             part = similarities[number * ROWS : (number + 1) * ROWS]
             self._scale(products(block.rows[: len(part)], code), block.scales[: len(part)], scale, part)
-        return similarities
+        return similarities if self._ends is None else _nearest(similarities, np.diff(self._ends.all[:size], prepend=0))
 
     def similarities_of(self, query: Vector, places: Places) -> Similarities:
-        """Compare the vectors at some places, ascending, with a query."""
+        """Compare the texts at some places, ascending, with a query."""
+        if self._ends is None:
+            return self._of_rows(query, places)
+        ends = self._ends.all
+        starts = np.where(places > 0, ends[places - 1], 0)
+        counts = ends[places] - starts
+        first = np.cumsum(counts) - counts
+        return _nearest(self._of_rows(query, np.arange(counts.sum()) + np.repeat(starts - first, counts)), counts)
+
+    def _start(self, place: int) -> int:
+        # The row of the first part of a text.
+        return place if self._ends is None or not place else int(self._ends.all[place - 1])
+
+    def _of_rows(self, query: Vector, numbers: Places) -> Similarities:
         code, scale = _coded(query)
-        rows, scales = np.empty((len(places), self.dim), np.int8), np.empty(len(places), np.float32)
-        bounds = np.searchsorted(places, np.arange(len(self._blocks) + 1) * ROWS)
+        rows, scales = np.empty((len(numbers), self.dim), np.int8), np.empty(len(numbers), np.float32)
+        bounds = np.searchsorted(numbers, np.arange(len(self._blocks) + 1) * ROWS)
         for block, first, last in zip(self._blocks, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            at = places[first:last] % ROWS
+            at = numbers[first:last] % ROWS
             # `clip` alone copies without a copy in between; no place is out of bounds.
             np.take(block.rows, at, axis=0, out=rows[first:last], mode="clip")
             np.take(block.scales, at, out=scales[first:last], mode="clip")
-        similarities = np.empty(len(places), np.float32)
+        similarities = np.empty(len(numbers), np.float32)
         self._scale(products(rows, code), scales, scale, similarities)
         return similarities
 
@@ -167,11 +194,11 @@ class VectorsInFile:
         self._snapshot, self._ids = snapshot, ids
 
     def similarities(self, query: Vector, size: int) -> Similarities:
-        """Compare the first `size` vectors with a query."""
+        """Compare the texts at the first `size` places with a query."""
         return self.similarities_of(query, np.arange(size))
 
     def similarities_of(self, query: Vector, places: Places) -> Similarities:
-        """Compare the vectors at some places, ascending, with a query.
+        """Compare the texts at some places, ascending, with a query.
 
         Raises:
             StorageError: the vectors cannot be read.
@@ -183,6 +210,14 @@ class VectorsInFile:
                 found, cosines = zip(*rows, strict=True)
                 similarities[first + np.searchsorted(ids, found)] = cosines
         return similarities
+
+
+def _nearest(similarities: Similarities, counts: npt.NDArray[np.int32]) -> Similarities:
+    # The greatest of each text, of which so many stand in a row, one at least.
+    if len(similarities) == len(counts):
+        return similarities
+    nearest: Similarities = np.maximum.reduceat(similarities, np.cumsum(counts) - counts)
+    return nearest
 
 
 def _no_room(demand: int) -> str:

@@ -201,7 +201,7 @@ def test_a_vector_that_went_with_its_last_memory_is_not_made_up(tmp_path: Path) 
             rows.insert(transaction, NewMemory(Kind.FACT, "red mug", "default", number, "map", ""))
         vector_rows.store(transaction, [(1, "red mug", None)])
         lacking = vector_rows.lacking(transaction)
-        vector_rows.store(transaction, [(1, "red mug", b"\1\2\3"), (2, "red mug", None), (3, "?", None)])
+        vector_rows.store(transaction, [(1, "red mug", [b"\1\2\3"]), (2, "red mug", None), (3, "?", None)])
         return lacking, vector_rows.lacking(transaction)
 
     assert database.write(work).result() == (2, 0)

@@ -102,9 +102,9 @@ def check(memory: RobotMemory, learned: Sequence[Learned]) -> None:
             fact = rows.stored_fact(snapshot, result.memory_id)
             assert fact is not None
             earlier = [key for key in snapshot.ids("SELECT id FROM memories ORDER BY id") if key < result.memory_id]
-            vectors = dict(vector_rows.of_memories(snapshot, earlier))
+            vectors = dict(vector_rows.of_memories(snapshot, earlier, WordVectors().dim))
             vector = WordVectors().embed_one(fact.content)
-            cosines = 1.0 - codec.distances([*vectors.values()], vector)
+            cosines = 1.0 - codec.nearest([*vectors.values()], vector)[1]
             close = np.where(cosines >= profile_of(WordVectors().name).similar_cosine, cosines, 0.0)
             near = dict(zip(vectors, close.tolist(), strict=True))
             others = [other for key in earlier for other in fact_rows.first_active(snapshot, fact.collection, [key])]

@@ -18,7 +18,7 @@ from robotmem_ros.memory.search.request import TimelineRequest
 from robotmem_ros.memory.search.result import ScorePart
 
 from ...support.clock import Clock
-from ...support.embedders import WordVectors
+from ...support.embedders import FewWords
 from ...support.search.errors import InvalidQueryError, UndecidedError
 from ...support.search.queries import questions
 from ...support.search.reference_model import Question
@@ -121,7 +121,7 @@ def opened(path: Path, clock: Clock, embeds: bool, *, areas: bool = False) -> Ro
     """A memory with the parameters that all have; with areas that it had not when it was filled."""
     file = path.parent / "areas.yaml"
     file.write_text(json.dumps({"areas": {name: list(map(list, polygon)) for name, polygon in AREAS.items()}}))
-    embedder = WordVectors() if embeds else None
+    embedder = FewWords() if embeds else None
     return RobotMemory(
         path, embedder=embedder, embedding_model="", synchronous="normal", clock=clock,
         areas_file=str(file) if areas else "",

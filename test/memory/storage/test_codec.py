@@ -25,7 +25,7 @@ def test_an_encoded_vector_is_exact_to_a_part_in_4000_of_its_greatest_component(
     vectors = unit_vectors(seed, 5, dim)
     kept = codec.encode(vectors)
     assert {len(one) for one in kept} == {codec.size(dim)}
-    assert {codec.dimension(one) for one in kept} == {dim}
+    assert {codec.dimension(len(one)) for one in kept} == {dim}
     found = codec.decode(kept, dim)
     assert np.linalg.norm(found, axis=1) == pytest.approx(1, abs=1e-6)
     off = np.abs(found - vectors).max(axis=1) / np.abs(vectors).max(axis=1)

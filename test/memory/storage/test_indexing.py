@@ -121,7 +121,7 @@ def run(transaction: Transaction, step: tuple[str, object], memory_id: int) -> N
         insert(transaction, argument)
     elif action == "embed":
         found = vector_rows.without_vector(transaction, vector_rows.START, memory_id)
-        vector_rows.store(transaction, [(row.memory_id, row.text, b"\1\2\3") for row in found])
+        vector_rows.store(transaction, [(row.memory_id, row.text, [b"\1\2\3"]) for row in found])
     elif action == "update":
         assert isinstance(argument, dict)
         changes.update(transaction, memory_id, argument, None)

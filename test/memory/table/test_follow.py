@@ -108,7 +108,7 @@ class Program:
             vector_rows.store(
                 transaction,
                 [
-                    (key, text, None if text in known else blob)
+                    (key, text, None if text in known else [blob, *kept[: key % 3]])
                     for (_, key, text), blob in zip(pending, kept, strict=False)
                 ],
             )
@@ -124,7 +124,7 @@ class Program:
                 pass
             pending = vector_rows.without_vector(transaction, vector_rows.START, 10_000)
             kept = codec.encode(clustered(len(pending) + 1, seed, dim=DIM + 8 * (name == MODELS[1])))
-            entries = [(key, text, blob) for (_, key, text), blob in zip(pending, kept, strict=False)]
+            entries = [(key, text, [blob] * (key % 3)) for (_, key, text), blob in zip(pending, kept, strict=False)]
             vector_rows.store(transaction, entries)
 
         self.database.write(work).result()

@@ -25,7 +25,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Vectors:
     made = Vectors(DIM)
     rows = codec.upper_bytes(codec.encode(ALL[:COUNT]), DIM)
     for first in range(0, COUNT, 700):
-        made.put(first, rows[first : first + 700])
+        made.put(first, rows[first : first + 700], [1] * len(rows[first : first + 700]))
     return made
 
 
@@ -46,14 +46,36 @@ def test_similarities_are_cosines_but_for_their_error(held: Vectors, share: floa
 
 def test_what_is_put_again_counts_as_it_is_now_and_what_is_behind_does_not_count(held: Vectors) -> None:
     query = ALL[7]
-    held.put(4000, codec.upper_bytes(codec.encode(ALL[:100]), DIM))
+    held.put(4000, codec.upper_bytes(codec.encode(ALL[:100]), DIM), [1] * 100)
     similarities = held.similarities(query, 4100)
     assert sorted(np.argsort(-similarities, kind="stable")[:2].tolist()) == [7, 4007]
     assert len(held.similarities(query, 4000)) == 4000
 
 
 def test_bytes_of_no_vector_are_no_neighbour(held: Vectors) -> None:
-    held.put(COUNT, np.zeros((1, DIM), np.int8))
+    held.put(COUNT, np.zeros((1, DIM), np.int8), [1])
     assert held.similarities_of(ALL[0], np.array([0, COUNT]))[1] == -np.inf
     assert held.similarities(ALL[0], COUNT + 1)[COUNT] == -np.inf
     assert held.similarities(ALL[0], COUNT).min() > -1.1
+
+
+def test_a_text_is_as_near_as_the_nearest_of_its_parts_wherever_blocks_end(held: Vectors) -> None:
+    draw = np.random.default_rng(5)
+    counts = [1, *draw.choice([1, 1, 1, 2, 7], COUNT)]
+    rows = ALL[draw.integers(0, COUNT, sum(counts))]
+    first = 3000
+    for start in range(0, len(counts), 600):
+        at = sum(counts[:start])
+        some = counts[start : start + 600]
+        held.put(first + start, codec.upper_bytes(codec.encode(rows[at : at + sum(some)]), DIM), some)
+    size, owners = first + len(counts), np.repeat(np.arange(len(counts)), counts)
+    for query in ALL[COUNT : COUNT + 5]:
+        right = np.concatenate([cosines(query, np.arange(first)), np.full(len(counts), -1.0)])
+        np.maximum.at(right, first + owners, rows @ query / np.linalg.norm(rows, axis=1))
+        assert np.abs(held.similarities(query, size) - right).max() <= held.error(query)
+        assert held.similarities(query, first + 700).tolist() == held.similarities(query, size)[: first + 700].tolist()
+        for share in (0.5, 0.01):
+            wanted = np.flatnonzero(draw.random(size) < share)
+            of_wanted = held.similarities_of(query, wanted)
+            assert of_wanted == pytest.approx(held.similarities(query, size)[wanted], abs=1e-6)
+    assert len(held.similarities_of(query, np.empty(0, np.intp))) == 0

@@ -290,13 +290,12 @@ class Oracle:
 
     def _meaning(self, query: str, candidates: Sequence[ReferenceMemory]) -> Scores:
         assert self._embed is not None
-        embedded = [memory for memory in candidates if memory.vector is not None]
+        embedded = [memory for memory in candidates if memory.vectors]
         if not embedded:
             return {}
         embedded_query = self._embed(query).astype(np.float64)
-        vectors = np.stack([memory.vector for memory in embedded]).astype(np.float64)  # type: ignore[misc]
-        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(embedded_query)
-        distances = 1 - np.einsum("ij,j->i", vectors, embedded_query) / lengths
+        vectors = np.stack([memory.nearest(embedded_query) for memory in embedded])
+        distances = 1 - np.einsum("ij,j->i", vectors, embedded_query) / np.linalg.norm(embedded_query)
         gaps = np.diff(np.sort(distances))
         if np.any((gaps > 1e-12) & (gaps < _NEAR_TIE)):
             raise UndecidedError

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
+import numpy as np
+import numpy.typing as npt
+
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.areas import Area
 from robotmem_ros.memory.conditions.condition import Row
@@ -39,13 +42,19 @@ class ReferenceMemory:
     new: NewMemory
     context: Mapping[str, object]
     active: bool
-    vector: Vector | None
+    vectors: Sequence[Vector]
+    """Of the parts of its text; none if there is no model."""
     outcome: tuple[float, int] | None = None
     """Sum of the outcomes of the sessions it was recalled in, and their number."""
     opposed: frozenset[int] = frozenset()
     """The memories that it contradicts and that contradict it."""
     evidence_day: int = 0
     """How many days the memory had lived when the evidence for it came."""
+
+    def nearest(self, query: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+        """Return the vector of the part that is nearest to a query, of unit length."""
+        parts = [part.astype(np.float64) / np.linalg.norm(part) for part in self.vectors]
+        return max(parts, key=lambda part: float(part @ query))
 
     @property
     def weight(self) -> float:

@@ -33,11 +33,11 @@ class SessionOracle:
         """Measure by the vector of each, or its sum with a part of those of the two memories before it, if nearer."""
         distances = {}
         for memory_id in ids:
-            total = alone = _unit(self._by_id[memory_id].vector)
+            total = alone = self._by_id[memory_id].nearest(query)
             for beside, _ in self.neighbors(memory_id):
                 other = self._by_id[beside]
-                if beside < memory_id and other.active and other.vector is not None:
-                    total = total + _VECTOR_WEIGHT * _unit(other.vector)
+                if beside < memory_id and other.active and other.vectors:
+                    total = total + _VECTOR_WEIGHT * other.nearest(query)
             nearest = max(float(_unit(one) @ _unit(query)) for one in (alone, total))
             distances[memory_id] = round(1 - nearest, 9)
         return distances
@@ -56,7 +56,6 @@ class SessionOracle:
         return self._sessions[session] if session else [memory_id]
 
 
-def _unit(vector: npt.NDArray[np.floating] | None) -> npt.NDArray[np.float64]:
-    assert vector is not None
+def _unit(vector: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     unit: npt.NDArray[np.float64] = vector.astype(np.float64) / np.linalg.norm(vector)
     return unit

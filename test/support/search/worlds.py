@@ -124,18 +124,16 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
     news += notes
     memory.flush()
     # As they are kept: the oracle is about the search, and test_codec.py about the precision.
-    kept = codec.encode(WordVectors().embed_batch(texts))
-    vectors = dict(zip(texts, codec.decode(kept, WordVectors().dim), strict=True))
-    vectors |= _with_headings(notes)
+    vectors = {text: _vectors(memory, text) for text in {*texts, *map(_embedded, notes)}}
     reference = []
     for memory_id, new in zip(ids, news, strict=True):
         active = memory_id not in withdrawn
         now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
-        vector = vectors[_embedded(now)] if embeds else None
+        parts = vectors[_embedded(now)] if embeds else ()
         against = opposed.get(memory_id, frozenset())
         outcome = outcomes.get(memory_id)
         context, day = json.loads(now.context), evidence_day(now, lived)
-        reference.append(ReferenceMemory(memory_id, now, context, active, vector, outcome, against, day))
+        reference.append(ReferenceMemory(memory_id, now, context, active, parts, outcome, against, day))
     return World(memory, clock, reference, texts, embeds, lived_days=lived)
 
 
@@ -226,10 +224,9 @@ def _embedded(new: NewMemory) -> str:
     return f"{new.human_summary}\n{new.content}" if new.kind is Kind.NOTE and new.human_summary else new.content
 
 
-def _with_headings(notes: list[NewMemory]) -> dict[str, Vector]:
-    texts = sorted({_embedded(note) for note in notes})
-    kept = codec.encode(WordVectors().embed_batch(texts)) if texts else []
-    return dict(zip(texts, codec.decode(kept, WordVectors().dim) if texts else [], strict=True))
+def _vectors(memory: RobotMemory, text: str) -> Sequence[Vector]:
+    model = WordVectors()
+    return [*codec.decode(codec.encode(model.embed_batch(memory.parts.embedder.parts_of(text))), model.dim)]
 
 
 def _again(draw: random.Random, old: NewMemory) -> NewMemory:

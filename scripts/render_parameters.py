@@ -66,6 +66,7 @@ _STABLE = {
     "access_count uuid created_at updated_at perception_metadata perception_data",
     "objects": "memory_id first_seen last_seen times_seen confirmed",
     "sightings": "memory_id observed_at x confidence label session_id",
+    "stays": "memory_id first_seen last_seen first_absent label confidence x",
     "sessions": "external_id collection context status started_at ended_at end_reason",
     "session_outcomes": "session_id score",
     "memory_history": "memory_id changed_at change reason before",

@@ -289,13 +289,18 @@ _OBJECT: Mapping[str, Check] = {
     **dict.fromkeys(("vxx", "vyy", "vzz"), _VARIANCE),
     **dict.fromkeys(("vxy", "vxz", "vyz"), _COVARIANCE),
     "first_seen": _time, "last_seen": _time, "times_seen": _whole(1, _MOST), "hits": _number(), "misses": _number(),
-    "missed": _number(), "last_hit": _time, "last_missed": _time, "confirmed": _FLAG, "told": _FLAG, "last_kept": _time,
+    "missed": _number(), "last_hit": _time, "last_missed": _time, "appeared": _time, "sure": _SHARE,
+    "confirmed": _FLAG, "told": _FLAG, "last_kept": _time,
     "subsampled": _COUNT, "sources": _by_name(_text(_TEXT), _text(_TEXT)), "described_at": _time,
     "described_in": _name,
 }  # fmt: skip
 _SIGHTING: Mapping[str, Check] = {
     "observed_at": _time, **dict.fromkeys("xyz", _COORDINATE), "confidence": _SHARE, "label": _name,
     "subsampled": _COUNT, "session_id": _name,
+}  # fmt: skip
+_STAY: Mapping[str, Check] = {
+    "first_seen": _time, "last_seen": _or_none(_time), "first_absent": _or_none(_time), "label": _or_none(_name),
+    "confidence": _or_none(_SHARE), **dict.fromkeys("xyz", _or_none(_COORDINATE)),
 }  # fmt: skip
 _CHANGE: Mapping[str, Check] = {"changed_at": _stamp, "change": _required_name, "reason": _text(_TEXT), "before": _json}
 _LEARNING: Mapping[str, Check] = {
@@ -318,6 +323,7 @@ _MEMORY: Mapping[str, Check] = {
     "perception_metadata": _or_none(_json), "perception_data": _or_none(_data),
     "evidence_age": _whole(-(2**31), 2**31), "replacement": _or_none(uuid), "group": _or_none(uuid),
     "object": _at_most_one(_fields(_OBJECT)), "sightings": _list(_fields(_SIGHTING)),
+    "stays": _list(_fields(_STAY)),
     "history": _list(_fields(_CHANGE)), "contributions": _list(_fields(_LEARNING)),
     "outcomes": _at_most_one(_fields({"total": _number(), "weight": _number()})),
     "neighbours": _list(_fields({"uuid": uuid, "together": _COUNT, "alone": _COUNT})),
@@ -368,11 +374,21 @@ def _check_memory(row: Row) -> None:
         covariance = Covariance(*(thing[f"v{axes}"] for axes in Covariance._fields))
         if not _is_invertible(covariance):
             raise InvalidFieldError("object[0].vxx to vzz", [*covariance], "must be a covariance that can be inverted")
+    _check_stays(row)
     if row["access_count"] and row["last_accessed"] is None:
         raise InvalidFieldError("last_accessed", None, "is missing from a memory that was recalled")
     for outcome in row["outcomes"]:
         if outcome["total"] > outcome["weight"] * (1 + 1e-9):
             raise InvalidFieldError("outcomes[0].total", outcome["total"], "is more than its weight")
+
+
+def _check_stays(row: Row) -> None:
+    for index, stay in enumerate(row["stays"]):
+        names = [name for name in _STAY if name != "first_seen" and stay[name] is None]
+        if names and len(names) < len(_STAY) - 1:
+            raise InvalidFieldError(f"stays[{index}].{names[0]}", None, "is missing from a stay that has ended")
+    if sum(stay["last_seen"] is None for stay in row["stays"]) > 1:
+        raise InvalidFieldError("stays", row["stays"], "must have ended, all but one")
 
 
 def _is_invertible(covariance: Covariance) -> bool:

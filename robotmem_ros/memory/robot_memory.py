@@ -455,7 +455,7 @@ class RobotMemory(MemoryVerbs):
             MemoryNotFoundError: no active memory has this id.
         """
         parts = self._access.writable
-        parts.learning.correct(parse_correction(self.parameters, request))
+        parts.learning.correct(parse_correction(self.parameters, request, now=self._access.clock()))
         if request.pose is not None:
             parts.objects.join(validation.whole("memory_id", request.memory_id))
         if request.content is not None:

@@ -41,6 +41,10 @@ class Track:
     missed: float = 0.0
     """Looks that did not since it was detected last."""
     last_missed: int = 0
+    appeared: int = 0
+    """Time of the first look of its stay, or of what becomes one if it is confirmed."""
+    sure: float = 0.0
+    """Probability that it exists after it was detected last."""
     last_kept: int = 0
     """Time of the last sighting that has a row."""
     subsampled: int = 0
@@ -72,6 +76,28 @@ class KeptSighting(NamedTuple):
     """Number of sightings without a row that it stands for besides its own."""
 
 
+class Stay(NamedTuple):
+    """From when until when an object was at its place, as far as looks tell."""
+
+    memory_id: int
+    first_seen: int
+    end: StayEnd | None = None
+    """None while it is open."""
+
+
+class StayEnd(NamedTuple):
+    """The end of a stay, and the object as it was in it."""
+
+    last_seen: int
+    first_absent: int
+    """Time of the look that closed it."""
+    label: str
+    confidence: float
+    """Probability that it existed after it was detected last."""
+    position: Point
+    """Metres, in the frame of its memory."""
+
+
 @dataclass
 class Changes:
     """Changes of objects by the sightings of one message, to be saved in the order of the fields."""
@@ -79,6 +105,8 @@ class Changes:
     created: list[tuple[Track, NewMemory]] = field(default_factory=list)
     """New objects, each with its first sighting."""
     sightings: list[KeptSighting] = field(default_factory=list)
+    stays: list[Stay] = field(default_factory=list)
+    """Stays that opened, closed, or were opened again."""
     tracks: dict[int, Track] = field(default_factory=dict)
     """Known objects that changed, by id."""
     columns: dict[int, dict[str, object]] = field(default_factory=dict)

@@ -97,8 +97,8 @@ class MemoryAnswers:
         self.now = max(self.now, now)
 
     def where_at(self, label: str, time: int) -> Point | None:
-        """Return the place of the object that was seen last before a time."""
-        hits = self.memory.recall(labels=[label], before=time + 1, n=1, count_usage=False).memories
+        """Return the place of the object that stayed there at a time, as looks before and after it tell."""
+        hits = self.memory.recall(labels=[label], after=time, before=time + 1, n=1, count_usage=False).memories
         return _position(hits[0].pose) if hits else None
 
     def usually(self, label: str, hour: int, days: int) -> Point | None:

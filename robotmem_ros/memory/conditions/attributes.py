@@ -146,6 +146,11 @@ class Window(Condition):
         return np.asarray(after & before)
 
 
+def window_of(conditions: Iterable[Condition]) -> Window | None:
+    """Return the window among some conditions, all of which must hold; None without one."""
+    return next((condition for condition in conditions if isinstance(condition, Window)), None)
+
+
 @dataclass(frozen=True)
 class Confidence(Condition):
     """At least so much confidence now."""

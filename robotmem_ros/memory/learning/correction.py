@@ -15,7 +15,7 @@ from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import CALLER, OF_THE_ROBOT, Decision, Kind, Memory, MemoryUpdate, NewMemory, Pose
 from ..new_memory import check_tags, new_values
-from ..storage import changes, fact_rows, object_rows, rows
+from ..storage import changes, fact_rows, object_rows, rows, stay_rows
 from ..storage.fact_rows import Contribution
 from ..storage.snapshot import Transaction
 from .classification import Classifier, tags_given
@@ -37,14 +37,16 @@ class Correction:
     added_tags: tuple[str, ...] = ()
     removed_tags: tuple[str, ...] = ()
     reason: str = ""
+    corrected_at: int = 0
+    """Nanoseconds since the epoch, by the robot's clock."""
 
 
-def parse_correction(parameters: Parameters, update: MemoryUpdate) -> Correction:
+def parse_correction(parameters: Parameters, update: MemoryUpdate, *, now: int) -> Correction:
     """Validate a correction by a caller; raises as `new_values` does."""
     columns = new_values(parameters, update)
     memory_id, tags = columns.pop("memory_id"), columns.pop("tags", None)
     added_tags, removed_tags = columns.pop("add_tags", ()), columns.pop("remove_tags", ())
-    return Correction(memory_id, columns, tags, added_tags, removed_tags, columns.pop("reason", ""))
+    return Correction(memory_id, columns, tags, added_tags, removed_tags, columns.pop("reason", ""), now)
 
 
 def correct(transaction: Transaction, classifier: Classifier, areas: Areas, correction: Correction) -> None:
@@ -65,6 +67,8 @@ def correct(transaction: Transaction, classifier: Classifier, areas: Areas, corr
     if fact_before is None or not fact_before.decisions:
         # A memory that was never classified keeps what was given.
         new_columns = _with_area(areas, memory, correction.columns)
+        if "x" in new_columns:
+            stay_rows.leave(transaction, memory_id, correction.corrected_at)
         changes.update(transaction, memory_id, new_columns, correction.tags, reason=correction.reason)
         fact_rows.delete_contributions_of(transaction, memory_id)
         if "label" in correction.columns:

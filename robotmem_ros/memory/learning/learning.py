@@ -166,7 +166,8 @@ class Learning:
         if near is not None:
             near = replace(near, ids=(*near.ids, *rows.behind(transaction, near.last_id, _MAX_LATER)))
         if "confidence" in correction.columns:
-            object_rows.confirm(transaction, correction.memory_id, self._parameters().object_min_existence)
+            threshold = self._parameters().object_min_existence
+            object_rows.confirm(transaction, correction.memory_id, threshold, at=correction.corrected_at)
         link_again(
             transaction,
             correction.memory_id,

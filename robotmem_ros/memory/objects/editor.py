@@ -13,7 +13,7 @@ from ..config.parameters import Parameters
 from ..geometry import Point, combined, updated
 from ..models import NewMemory
 from ..text.normal_form import label_key
-from ..tracks import UNSAVED, Changes, KeptSighting, Track
+from ..tracks import UNSAVED, Changes, KeptSighting, Stay, StayEnd, Track
 from . import existence
 from .sightings import NewSighting
 
@@ -59,6 +59,8 @@ class Editor:
             existence=probability,
             hits=1.0,
             last_hit=new.observed_at,
+            appeared=new.observed_at,
+            sure=probability,
             confirmed=probability >= limits.object_min_existence,
             told=sighting.is_told,
             last_kept=new.observed_at,
@@ -66,6 +68,8 @@ class Editor:
         )
         self.changes.created.append((track, new))
         self.changes.sightings.append(KeptSighting(track.memory_id, new, sighting.estimate.position, 0))
+        if track.confirmed:
+            self.changes.stays.append(Stay(track.memory_id, track.appeared))
         return track
 
     def update(self, track: Track, sighting: NewSighting) -> Track:
@@ -75,10 +79,12 @@ class Editor:
         track.estimate = updated(track.estimate, sighting.estimate, count=track.times_seen, window=limits.object_window)
         track.times_seen += 1
         track.first_seen = min(track.first_seen, new.observed_at)
+        self._begin_stay(track, new.observed_at)
         existence.count_detection(track, new, limits)
         if sighting.is_told:
             track.told = True
             track.existence = max(track.existence, new.confidence)
+        track.sure = track.existence
         if is_newest:
             track.last_seen = self._last(new.observed_at, track.last_seen)
         if new.stream in track.sources or (new.stream and len(track.sources) < _MAX_SOURCES):
@@ -108,7 +114,10 @@ class Editor:
             # The last look of the one that goes detected the one that stays.
             existence.count_detection(stays, new, self._parameters)
             looks -= 1.0
-        stays.existence = existence.either_exists(stays.existence, goes.existence)
+        stays.existence = stays.sure = existence.either_exists(stays.existence, goes.existence)
+        # An open stay of the one that goes is the same stay.
+        same_state = [part.appeared for part in (stays, goes) if part.confirmed is (stays.confirmed or goes.confirmed)]
+        stays.appeared = min(same_state)
         stays.hits += looks
         # What was seen as the one was not missed as the other.
         stays.misses = max(stays.misses - goes.hits, 0.0)
@@ -123,8 +132,25 @@ class Editor:
     def count_missed(self, track: Track, observed_at: int) -> None:
         """Count that an object was in view at a time and was not detected."""
         existence.count_miss(track, observed_at)
-        track.confirmed = track.existence >= self._parameters.object_min_existence
+        self._judge(track, observed_at)
         self._columns(track)["confidence"] = track.existence
+
+    def _begin_stay(self, track: Track, seen_at: int) -> None:
+        """Note when the stay of an object began that is seen at a time, which may be late."""
+        is_back = not track.confirmed and track.missed and not existence.was_hidden(track, seen_at)
+        is_earlier = track.last_missed <= seen_at < track.appeared
+        if is_back or is_earlier:
+            track.appeared = seen_at
+        if is_earlier and track.confirmed:
+            self.changes.stays.append(Stay(track.memory_id, seen_at))
+
+    def _judge(self, track: Track, looked_at: int) -> None:
+        """Tell whether an object is confirmed after a look: then it stays, and else its stay has ended."""
+        was_confirmed, track.confirmed = track.confirmed, track.existence >= self._parameters.object_min_existence
+        if track.confirmed is was_confirmed:
+            return
+        end = StayEnd(track.last_seen, looked_at, track.label, track.sure, track.estimate.position)
+        self.changes.stays.append(Stay(track.memory_id, track.appeared, None if track.confirmed else end))
 
     def is_later(self, stamp: int, than: int, *, recorded: bool) -> bool:
         """Tell whether the stamp of what arrives now is newer, and not only delayed; see `clocks.is_later`."""
@@ -138,7 +164,7 @@ class Editor:
         self, track: Track, votes: Mapping[str, int], new: NewMemory, *, is_newest: bool, received_at: int = 0
     ) -> None:
         """Change an object with further votes on its label; if `new` is newest, its context, pose and session too."""
-        track.confirmed = track.existence >= self._parameters.object_min_existence
+        self._judge(track, new.observed_at)
         for label, count in votes.items():
             track.votes[label] = track.votes.get(label, 0) + count
         latest = new.context if is_newest and new.context != "{}" else track.context

@@ -31,6 +31,8 @@ Hornung et al., "OctoMap", Autonomous Robots 34(3), 2013.
 
 from __future__ import annotations
 
+import math
+
 from ..config.parameters import Parameters
 from ..models import NewMemory
 from ..tracks import Track
@@ -43,6 +45,8 @@ _MAX_DETECTION = 0.8
 """Limit of `d` for a miss: something may stand in the way of any look."""
 _LASTS = 0.4
 """Probability that a false alarm is still there right after it."""
+_STAY, _ABSENCE = 24.0, 24.0
+"""Mean hours for which a thing stays at a place, and after which it comes back: see `was_hidden`."""
 _PRIOR_LOOKS = 0.5
 """Looks at a place that `object_false_alarms` counts for."""
 
@@ -76,6 +80,17 @@ def count_miss(track: Track, observed_at: int) -> None:
     track.existence = after_miss(track.existence, track.hits, track.misses, fresh=fresh)
     track.missed += fresh
     track.last_missed = observed_at
+
+
+def was_hidden(track: Track, seen_at: int) -> bool:
+    """Tell whether an object that is detected again was there all the time, and missed, rather than gone and back.
+
+    What was not detected before it was confirmed has not been there.
+    """
+    hours = max(seen_at - track.last_seen, 0) / 3600e9
+    has_left, is_back = (-math.expm1(-hours / mean) for mean in (_STAY, _ABSENCE))
+    missed: float = (1.0 - min(_detection(track.hits, track.misses), _MAX_DETECTION)) ** track.missed
+    return missed > has_left * is_back
 
 
 def after_first(confidence: float, *, false_alarms: float) -> float:

@@ -120,8 +120,9 @@ class Recall:
         if embedding is not None and self.database.in_memory:
             embedding.exception()  # there the snapshot is the only snapshot, and writers need it
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
-        with self.tables.reading() as view:
-            query = query.including(view.others)
+        with self.tables.reading() as now:
+            query = query.including(now.others)
+            view = now.during(query.conditions)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
             ranking = Ranking(view, parameters, texts, embedding, embedder.name, times.lap, self.vector_failure)
@@ -296,6 +297,9 @@ class _Recall:
         spelling = analyse(self.query.text).spellings
         unscored = _UNSCORED if self.query.explain and self.query.text else None
         memories = read(self.view.snapshot, [group.newest for group in groups], self.query.decay)
+        for memory in [*memories.values()]:
+            if then := self.view.fields_then(memory.id, memory.pose):
+                memories[memory.id] = replace(memory, **then, confirmed=True, faded=False)
 
         def hit(memory: Memory, best: int, rest: tuple[int, ...]) -> Hit:
             evidence = ranking.evidence_of(best)

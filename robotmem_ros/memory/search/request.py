@@ -119,7 +119,10 @@ class _Conditions(Scoped):
 
 _AFTER = "memories observed at or after this time, as in 2026-01-31T12:00"
 _BEFORE = "memories observed before this time"
-_WINDOW = "The window `[after, before)` is half-open; an object counts when it was seen last."
+_WINDOW = (
+    "The window `[after, before)` is half-open. An object is in it if it stayed somewhere at a time of it, and is "
+    "returned as it was last in it. In a fleet it counts when it was seen last."
+)
 _COLLECTION = "memories of this collection; `*` is all"
 
 

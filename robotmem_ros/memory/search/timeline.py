@@ -11,7 +11,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -176,6 +176,7 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
         InvalidFieldError: a condition cannot be met in this database.
     """
     conditions = including(query.conditions, view.others)
+    view = view.during(conditions)
     check_names(view, conditions)
     mask = select(view, conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
@@ -183,7 +184,8 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
     rows, sign = np.flatnonzero(mask), 1 if query.oldest_first else -1
     first = islice(in_order(rows, query.n, sign * view.observed_at[rows], sign * rows), query.n)
     ids: list[int] = view.ids[[*first]].tolist()
-    entries = tuple(map(_entry, timeline_entries(view.snapshot, ids, query.decay, length=_READ)))
+    read = map(_entry, timeline_entries(view.snapshot, ids, query.decay, length=_READ))
+    entries = tuple(replace(entry, **view.fields_then(entry.id, entry.pose)) for entry in read)
     reason = "" if entries or query.behind else "; ".join(islice(_unknown(view, query), _MAX_NAMES))
     return Timeline(entries, "" if len(rows) <= query.n else _behind(entries[-1], query), reason)
 

@@ -47,11 +47,12 @@ _OF_MEMORY = "(SELECT origin FROM memories WHERE id = {}.memory_id)"
 _MEMORY_TIMES = (
     "observed_at", "received_at", "recalled_at", "created_at", "updated_at", "superseded_at", "last_accessed",
 )  # fmt: skip
-_SEEN = ("first_seen", "last_seen", "last_hit", "last_missed", "last_kept", "described_at")
+_SEEN = ("first_seen", "last_seen", "last_hit", "last_missed", "appeared", "last_kept", "described_at")
 TABLES = {
     "memories": _Table("id", _MEMORY_TIMES, "id", "{}.origin"),
     "objects": _Table("memory_id", _SEEN, "memory_id", _OF_MEMORY),
     "sightings": _Table("id", ("observed_at",), "memory_id", _OF_MEMORY),
+    "stays": _Table("id", ("first_seen", "last_seen", "first_absent"), "memory_id", _OF_MEMORY),
     "contributions": _Table("id", ("observed_at", "learned_at"), "memory_id", _OF_MEMORY),
     "memory_history": _Table("id", ("changed_at",), "memory_id", _OF_MEMORY),
     "sessions": _Table("uuid", ("started_at", "ended_at", "expires_at"), origin="{}.origin"),

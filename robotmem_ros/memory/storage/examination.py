@@ -98,7 +98,7 @@ def times(snapshot: Snapshot, now: int) -> tuple[int, int, int, int]:
 
 _MEMORY_ID = "memory_id"
 _OWNERS = {
-    "memories": "id", "objects": _MEMORY_ID, "sightings": _MEMORY_ID, "memory_history": _MEMORY_ID,
+    "memories": "id", "objects": _MEMORY_ID, "sightings": _MEMORY_ID, "stays": _MEMORY_ID, "memory_history": _MEMORY_ID,
     "contributions": _MEMORY_ID, "memory_outcomes": _MEMORY_ID, "sessions": "id", "tag_meta": "id", "areas": "rowid",
     "occupancy_grids": "rowid",
 }  # fmt: skip
@@ -127,6 +127,10 @@ _NO_STAMP = (
 _NO_CHANGE = f"{{0}} <> '' AND ({_NO_STAMP})"
 _NO_ACCESS = f"iif({{0}} IS NULL, access_count > 0, {_NO_STAMP})"
 _HALF_A_POSE = "(x IS NULL) + (y IS NULL) + (z IS NULL) + (qx IS NULL) + (qy IS NULL) + (qz IS NULL) + (qw IS NULL)"
+_HALF_AN_END = (
+    "(last_seen IS NULL) + (first_absent IS NULL) + (label IS NULL) + (confidence IS NULL) + (x IS NULL) "
+    "+ (y IS NULL) + (z IS NULL)"
+)
 _WRONG: Mapping[str, Mapping[str, str]] = {
     "memories": {
         "context": _NO_OBJECT, "tags": _NO_OBJECT, "decisions": _NO_DECISIONS,
@@ -141,10 +145,14 @@ _WRONG: Mapping[str, Mapping[str, str]] = {
         "votes": _NO_VOTES, "sources": _NO_OBJECT, "vxx": _NO_VARIANCE, "vyy": _NO_VARIANCE, "vzz": _NO_VARIANCE,
         "vxy": "{0} * {0} > vxx * vyy", "vxz": "{0} * {0} > vxx * vzz", "vyz": "{0} * {0} > vyy * vzz",
         "first_seen": _NEGATIVE, "last_seen": _NEGATIVE, "hits": _NEGATIVE, "misses": _NEGATIVE, "missed": _NEGATIVE,
-        "times_seen": _NO_COUNT, "subsampled": _NO_COUNT,
+        "sure": _NO_SHARE,         "times_seen": _NO_COUNT, "subsampled": _NO_COUNT,
     },
     "sightings": {
         "observed_at": _NEGATIVE, "subsampled": _NO_COUNT, "confidence": _NO_SHARE, "x": _FAR, "y": _FAR, "z": _FAR,
+    },
+    "stays": {
+        "first_seen": _NEGATIVE, "last_seen": _NEGATIVE, "first_absent": _NEGATIVE, "confidence": _NO_SHARE,
+        "x": f"{_FAR} OR {_HALF_AN_END} NOT IN (0, 7)", "y": _FAR, "z": _FAR,
     },
     "memory_history": {"before": _NO_OBJECT, "changed_at": _NO_STAMP},
     "contributions": {"fact": _NO_OBJECT, "learned_at": _NO_STAMP},

@@ -17,12 +17,12 @@ from ..conditions.decay import Decay
 from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
-from . import revisions, rows, sighting_rows
+from . import revisions, rows, sighting_rows, stay_rows
 from .snapshot import Snapshot, Transaction
 
 _NUMBERS = (
     "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
-    "subsampled",
+    "subsampled", "appeared", "sure",
 )  # fmt: skip
 """Columns of objects that are fields of Track as they are."""
 _COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
@@ -110,6 +110,8 @@ def save(transaction: Transaction, changes: Changes, *, max_sightings: int) -> N
         if sighting.memory_id not in ids and transaction.row(_COUNT, (sighting.memory_id,))[0] > max_sightings:
             sighting_rows.halve(transaction, sighting.memory_id)
     transaction.executemany(_UPDATE, [(*_values(track), memory_id) for memory_id, track in changes.tracks.items()])
+    for stay in changes.stays:
+        stay_rows.save(transaction, ids.get(stay.memory_id, stay.memory_id), stay)
     now = iso(time.time_ns()) if changes.columns else ""
     for memory_id, columns in changes.columns.items():
         rows.update(transaction, memory_id, {**columns, "updated_at": now})
@@ -137,12 +139,14 @@ def relabel(transaction: Transaction, memory_id: int, label: str) -> None:
     transaction.execute("UPDATE objects SET votes = json_object(?, times_seen) WHERE memory_id = ?", (label, memory_id))
 
 
-def confirm(transaction: Transaction, memory_id: int, threshold: float) -> None:
-    """Note whether an object whose confidence was changed reaches a threshold; does nothing to other memories."""
+def confirm(transaction: Transaction, memory_id: int, threshold: float, *, at: int) -> None:
+    """Note whether an object whose confidence was changed at a time reaches a threshold; other memories stay."""
     transaction.execute(
-        "UPDATE objects SET confirmed = (SELECT confidence >= ?2 FROM memories WHERE id = ?1) WHERE memory_id = ?1",
+        "UPDATE objects SET (confirmed, sure) = (SELECT confidence >= ?2, confidence FROM memories WHERE id = ?1) "
+        "WHERE memory_id = ?1",
         (memory_id, threshold),
     )
+    stay_rows.confirm(transaction, memory_id, at)
 
 
 def supersede(transaction: Transaction, memory_id: int, by: int) -> None:
@@ -150,6 +154,7 @@ def supersede(transaction: Transaction, memory_id: int, by: int) -> None:
     reason = {"status": "superseded", "status_reason": "the same object", "superseded_by": by}
     rows.update(transaction, memory_id, {**reason, "updated_at": iso(time.time_ns())})
     transaction.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
+    stay_rows.transfer(transaction, memory_id, by)
     transaction.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
     links = transaction.execute(
         "DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id) "

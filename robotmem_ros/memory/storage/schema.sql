@@ -214,6 +214,8 @@ CREATE TABLE objects (
     missed REAL NOT NULL DEFAULT 0,  -- those after it
     last_hit INTEGER NOT NULL,  -- when the last hit was counted
     last_missed INTEGER NOT NULL DEFAULT 0,  -- 0 if it never was
+    appeared INTEGER NOT NULL,  -- first look of its stay, or of what becomes one if it is confirmed
+    sure REAL NOT NULL,  -- its confidence after the last detection
     confirmed INTEGER NOT NULL,  -- whether its confidence, before decay, is at least `object_min_existence`
     told INTEGER NOT NULL DEFAULT 0,  -- whether a caller saved it, and not only a stream
     last_kept INTEGER NOT NULL,  -- when the last sighting that has a row was made
@@ -262,6 +264,19 @@ CREATE TABLE sightings (
     session_id TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX idx_sightings_memory ON sightings (memory_id, observed_at);
+
+-- From when until when an object was there, as far as looks tell: while it was confirmed. They outlast sightings.
+CREATE TABLE stays (
+    id INTEGER PRIMARY KEY,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    first_seen INTEGER NOT NULL,
+    last_seen INTEGER,  -- NULL while it is open: then what the object has holds, as for the columns below
+    first_absent INTEGER,  -- the look that closed it
+    label TEXT,
+    confidence REAL,  -- after the last detection
+    x REAL, y REAL, z REAL,  -- in the frame and map of the memory
+    UNIQUE (memory_id, first_seen)
+);
 
 -- In how many messages two neighbours were both seen, and in how many only one of two at the same place: those that are
 -- often seen together are two objects. What was seen together once is expected together again: see absence.py.

@@ -32,6 +32,7 @@ class Part(NamedTuple):
 PARTS = {
     "object": Part("objects", "memory_id"),
     "sightings": Part("sightings"),
+    "stays": Part("stays", "first_seen"),
     "history": Part("memory_history"),
     "contributions": Part("contributions"),
     "outcomes": Part("memory_outcomes", "memory_id"),

@@ -6,23 +6,26 @@ A condition on the robot's last visit to a place is completed first: only all me
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Kinds
+from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Kinds, window_of
 from ..conditions.condition import ABSENT, Condition, Points
 from ..conditions.decay import share_left
 from ..conditions.places import POSITION, Field, Place
 from ..conditions.spatial import NEVER, Circle, SinceLastVisit
 from ..fellow_robots import is_of_another
-from ..models import Kind
-from ..storage import lived_days, sighting_rows, table_rows, tag_rows
+from ..models import Kind, Pose
+from ..storage import lived_days, sighting_rows, stay_rows, table_rows, tag_rows
 from ..storage.snapshot import Snapshot
+from ..storage.stay_rows import PastStay
+from ..text.normal_form import label_key
+from ..validation import LATEST_NS
 from .column import Array, Column, Floats, Mask, Rows, bound
 from .table import Ids, Table
 from .vectors import Vectors, VectorsInFile
@@ -54,8 +57,28 @@ class View:
         """1 for each confirmed object, 0 for one that is not, -1 for what is no object."""
         self.pose: Points = numbers["x"], numbers["y"], numbers["z"]
         """x, y, z of each; NaN without a pose."""
+        self.past: Mapping[int, PastStay] = {}
+        """Objects that it has as they were in a window of time, by id."""
         self._counted: dict[str, Column] = {}
         self._confidences: dict[float, Floats] = {}
+
+    def during(self, conditions: Iterable[Condition]) -> View:
+        """Return the view of a query with these conditions: with a window, objects are as they were last in it."""
+        window = window_of(conditions)
+        if window is None:
+            return self
+        after, before = (0 if window.after is None else window.after), (window.before or LATEST_NS)
+        stays = stay_rows.during(self.snapshot, after, before)
+        return _PastView(self.table, self.snapshot, stays) if stays else self
+
+    def fields_then(self, memory_id: int, pose: Pose | None) -> dict[str, Any]:
+        """Return what of a memory was otherwise in the window: when, what, how sure and where."""
+        stay = self.past.get(memory_id)
+        if stay is None or pose is None:
+            return {}
+        x, y, z = stay.position
+        pose = pose._replace(x=x, y=y, z=z)
+        return {"observed_at": stay.last_seen, "label": stay.label, "confidence": stay.confidence, "pose": pose}
 
     @property
     def vectors(self) -> Vectors | VectorsInFile:
@@ -158,6 +181,54 @@ class View:
     def _part_of_space(self, name: str) -> Column:
         space, at = self.table.names["space"], 0 if name == "frame_id" else 1
         return space.mapped(lambda value: value[at])
+
+
+class _PastView(View):
+    """All memories, with some objects as they were in a window of time."""
+
+    def __init__(self, table: Table, snapshot: Snapshot, stays: Mapping[int, PastStay]) -> None:
+        super().__init__(table, snapshot)
+        self.past = stays
+        self._derived: dict[Hashable, Any] = {}
+        self._rows = table.rows_of(np.array(sorted(stays), np.int64))
+        past = [stays[memory_id] for memory_id in self.ids[self._rows].tolist()]
+        self._sure = np.array([stay.confidence for stay in past])
+        self._labels = [stay.label for stay in past]
+        self.observed_at = self._with(self.observed_at, [stay.last_seen for stay in past])
+        self.stored_confidence = self._with(self.stored_confidence, self._sure)
+        self.confirmed = self._with(self.confirmed, 1)
+        x, y, z = self.pose
+        positions = np.array([stay.position for stay in past]).reshape(-1, 3).T
+        self.pose = self._with(x, positions[0]), self._with(y, positions[1]), self._with(z, positions[2])
+
+    def confidence(self, rate: float) -> Floats:
+        """Return the confidence of each now, but of what was there in the window that of then."""
+        return self._with(super().confidence(rate), self._sure)
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what follows from this very view, and is computed once."""
+        if key not in self._derived:
+            self._derived[key] = compute()
+        value: T = self._derived[key]
+        return value
+
+    def name(self, name: str) -> Column:
+        """Return a field with names, such as `label`, by its key."""
+        column = super().name(name)
+        return self._put(column, [*map(label_key, self._labels)]) if name == "label" else column
+
+    def late(self, name: str) -> Column:
+        """Return a field that few queries ask for."""
+        column = super().late(name)
+        return self._put(column, self._labels) if name == "label" else column
+
+    def _put(self, column: Column, values: Sequence[str]) -> Column:
+        return column.put(self._rows, values, len(self.ids), shared=True)
+
+    def _with(self, column: Array, values: npt.ArrayLike) -> Array:
+        column = column.copy()
+        column[self._rows] = values
+        return column
 
 
 _FEW = 16

@@ -291,7 +291,7 @@ def test_nothing_of_a_marked_memory_is_left_after_a_purge(tmp_path: Path, machin
 
 
 def test_every_column_with_a_time_of_the_machine_is_marked(tmp_path: Path, machine: Machine) -> None:
-    is_time = re.compile(r"(^|_)(at|seen|accessed|kept|day)$|^last_(hit|missed)$|^segment$")
+    is_time = re.compile(r"(^|_)(at|seen|absent|accessed|kept|day)$|^last_(hit|missed)$|^appeared$|^segment$")
     with opened(tmp_path, machine) as memory, memory.parts.database.snapshot() as snapshot:
         tables = [name for (name,) in snapshot.rows("SELECT name FROM sqlite_master WHERE type = 'table'")]
         times = {

@@ -124,7 +124,7 @@ class Parts:
             threads=self.threads,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
-        self.recall = Recall(self.database, self.tables, self.embedder, self.threads, reranker)
+        self.recall = Recall(self.database, self.tables, self.embedder, self.threads, reranker, self.usage)
 
     def now(self) -> int:
         """Return the time of the robot's clock in nanoseconds; 0 while it has none."""

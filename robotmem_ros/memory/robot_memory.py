@@ -323,14 +323,9 @@ class RobotMemory(MemoryVerbs):
         """
         parts = self.parts
         _check_scope(request)
-        parsed = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
-        caller, start = validation.name("caller", request.caller), time.perf_counter()
-        with parts.database.query_priority.query():
-            begun = parts.usage.begin() if request.count_usage else 0
-            result = parts.recall.run(parsed, self.parameters)
-        if request.count_usage:
-            parts.usage.add(parsed, result, caller, (time.perf_counter() - start) * 1e3, begun)
-        return result
+        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
+        caller = validation.name("caller", request.caller)
+        return parts.recall.run(query, self.parameters, caller if request.count_usage else None)
 
     def _recalls(self, request: RecallsRequest) -> RecallLog:
         """Return the last `n` recalls, and the `n` memories that were recalled most often.

@@ -17,8 +17,9 @@ LATE = ("content", "scope_entities", "times_seen", ".task.success", ".objects", 
 def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
     """Return what a table says of each memory, by its id; vectors as their similarities to one."""
     view, rows = View(table, snapshot), np.flatnonzero(table.present.all)
-    counts, similarities = table.words.counts(TERMS, np.arange(len(table.ids))), _similarities(table)
-    found = [(table.words.find(term), 1.0 + at) for at, term in enumerate(TERMS)]
+    terms, similarities = [*map(table.words.find, TERMS)], _similarities(table)
+    counts = table.words.counts(terms, np.arange(len(table.ids)))
+    found = [(term, 1.0 + at) for at, term in enumerate(terms)]
     sums, repeats = table.words.weigh(found, [(table.words.find(["grip", "forc"]), 0.5)])
     for weight, at, times in repeats:
         sums[at] += weight * times

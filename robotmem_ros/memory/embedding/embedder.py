@@ -243,8 +243,8 @@ class BackgroundEmbedder:
         """Embed the text of a memory in another thread, unless its vector is at hand."""
         return self._start(_AS_PASSAGE, text, threads)
 
-    def start_query(self, text: str, threads: Executor) -> Future[Vector]:
-        """Embed a query in another thread, unless its vector is at hand."""
+    def start_query(self, text: str, threads: Executor | None) -> Future[Vector]:
+        """Embed a query in another thread, or in this one if there is none, or its vector is at hand."""
         return self._start(_AS_QUERY, text, threads)
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
@@ -298,8 +298,8 @@ class BackgroundEmbedder:
             else:
                 self._model = model
 
-    def _start(self, prefix_of: _PrefixOf, text: str, threads: Executor) -> Future[Vector]:
-        if not self._is_at_hand(prefix_of, text):
+    def _start(self, prefix_of: _PrefixOf, text: str, threads: Executor | None) -> Future[Vector]:
+        if threads is not None and not self._is_at_hand(prefix_of, text):
             with suppress(RuntimeError):  # the memory may be closed, which the database knows
                 return threads.submit(self._embed_one, prefix_of, text)
         embedding: Future[Vector] = Future()

@@ -23,7 +23,7 @@ from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..embedding.profile import profile_of
 from ..errors import StorageError
-from ..storage.rows import read_traits
+from ..storage.rows import Traits, read_traits
 from ..table.column import Floats, Mask, Rows, bound
 from ..table.vectors import Similarities, VectorsUnreadError
 from ..table.view import Chosen, View
@@ -79,6 +79,8 @@ class VectorFailure:
 
 
 _NO_GAINS: Sequence[Gain] = ()
+_ROUNDING = 1e-5
+"""Bound on what single precision changes in a score that is about 1."""
 Ids = npt.NDArray[np.int64]
 
 
@@ -96,14 +98,40 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True)
+class AllEvidence:
+    """What there is of a query in some memories, ascending by id."""
+
+    ids: Ids
+    relevance: Floats
+    cosines: Floats
+    held: Mask
+    """Which of the words of the query, by column, each of them contains."""
+    words: Sequence[str]
+    """The words of the query, as they are indexed."""
+    explanations: Mapping[int, ScoreExplanation]
+
+    def of(self, memory_id: int) -> Evidence:
+        """Return what there is of it in a memory."""
+        at = int(np.searchsorted(self.ids, memory_id))
+        if at == len(self.ids) or self.ids[at] != memory_id:
+            return Evidence()
+        relevance, cosine = float(self.relevance[at]), float(self.cosines[at])
+        return Evidence(relevance, cosine, self.words_at(at), self.explanations.get(memory_id))
+
+    def words_at(self, position: int) -> tuple[str, ...]:
+        """Return the words of the query that the memory at a position contains."""
+        return tuple(compress(self.words, self.held[position].tolist()))
+
+
+@dataclass(frozen=True)
 class RankedMemories:
     """Scores by memory id, and what they were found by."""
 
     scores: Scores
     mode: Mode
     reason: str = ""
-    evidence: Mapping[int, Evidence] | None = None
-    """By memory id; None if the query has no text."""
+    evidence: AllEvidence | None = None
+    """None if the query has no text."""
     is_relevant: bool = True
     """Whether one of them is as relevant as the query wants, if they were judged."""
     are_all: bool = True
@@ -119,14 +147,12 @@ class RankedMemories:
 
     def evidence_of(self, memory_id: int) -> Evidence:
         """Return what there is of the query in a memory; that of a query without a text is in every memory."""
-        if self.evidence is None:
-            return Evidence(relevance=1.0)
-        return self.evidence.get(memory_id, Evidence())
+        return Evidence(relevance=1.0) if self.evidence is None else self.evidence.of(memory_id)
 
-    @property
+    @cached_property
     def best_relevance(self) -> float:
         """Return the relevance of the most relevant memory; 0 if there is none."""
-        return max((evidence.relevance for evidence in (self.evidence or {}).values()), default=0.0)
+        return 0.0 if self.evidence is None else float(self.evidence.relevance.max(initial=0.0))
 
     def judged(self, min_relevance: float) -> RankedMemories:
         """Return the ranking, and in it whether a memory is as relevant as `min_relevance`, if there are any."""
@@ -147,6 +173,16 @@ class _Found:
     """Not exact; minus infinity without a vector."""
 
     @cached_property
+    def has_words(self) -> bool:
+        """Tell whether a row contains a word of the query."""
+        return bool(self.bm25.max(initial=0.0) > 0)
+
+    @cached_property
+    def nearest(self) -> float:
+        """Return the greatest similarity; minus infinity if no row has a vector."""
+        return float(self.similarities.max(initial=-np.inf))
+
+    @property
     def has_vector(self) -> Mask:
         """Tell which rows have a vector."""
         return np.asarray(self.similarities > -np.inf)
@@ -154,14 +190,14 @@ class _Found:
     @cached_property
     def all_have_vectors(self) -> bool:
         """Tell whether each has one."""
-        return bool(self.has_vector.all())
+        return bool(self.similarities.min(initial=np.inf) > -np.inf)
 
     @cached_property
     def hits(self) -> int:
         """Return how many rows one of the searches found."""
         return len(self.bm25) if self.all_have_vectors else int(np.count_nonzero(self.is_hit))
 
-    @property
+    @cached_property
     def is_hit(self) -> Mask:
         """Tell which rows one of the searches found."""
         return self.has_vector | (self.bm25 > 0)
@@ -217,7 +253,7 @@ class Ranking:
         self.lap("fusion")
         parts = self._parts_of_fusion(replace(best, measures=near), scores) if explain else None
         scores = add_gains(scores, gains, parts)
-        scores = apply_steps(scores, read_traits(self.view.snapshot, scores), self._steps, parts)
+        scores = apply_steps(scores, self._traits(measures.ids), self._steps, parts)
         self.lap("scoring")
         explanations = {} if parts is None else self._explanations(scores, parts, replace(best, measures=measures))
         mode, reason = self._mode_and_reason(found, text_failure, vector_failure)
@@ -284,20 +320,20 @@ class Ranking:
     def _best(self, found: _Found, depth: int, *, explain: bool) -> _Best:
         if not found.hits or depth < 1:
             return _Best(Measures.of(()))
-        by_words: Sequence[int] = ()
-        by_meaning: Sequence[int] = ()
+        text_ranks: Mapping[int, int] = {}
+        vector_ranks: Mapping[int, int] = {}
         if self._is_rrf or explain:
             by_words, by_meaning = self._best_by_words(found, depth), self._best_by_meaning(found, depth)
-        ids = found.chosen.ids
-        text_ranks, vector_ranks = (
-            {int(ids[at]): rank for rank, at in enumerate(best, start=1)} for best in (by_words, by_meaning)
-        )
-        if self._is_rrf:
-            measures = self._measured(found, np.union1d(by_words, by_meaning).astype(np.intp))
-            return _Best(measures, text_ranks, vector_ranks)
+            ids = found.chosen.ids
+            text_ranks, vector_ranks = (
+                {int(ids[at]): rank for rank, at in enumerate(best, start=1)} for best in (by_words, by_meaning)
+            )
+            if self._is_rrf:
+                measures = self._measured(found, np.union1d(by_words, by_meaning).astype(np.intp))
+                return _Best(measures, text_ranks, vector_ranks)
         measures = self._measured(found, self._may_be_best(found, depth))
         nearest = float(np.fmax.reduce(measures.cosine, initial=0.0))
-        scores = blend(measures, self._weights, self._max_score if bool(found.bm25.any()) else 0.0, nearest)
+        scores = blend(measures, self._weights, self._max_score if found.has_words else 0.0, nearest)
         best = np.sort(np.lexsort((-measures.ids, -scores))[:depth])
         return _Best(measures.rows(best), text_ranks, vector_ranks, nearest)
 
@@ -306,25 +342,29 @@ class Ranking:
         # exact.
         if depth >= found.hits:
             return np.flatnonzero(found.is_hit)
-        by_words = self._weights.text / sum(self._weights)
-        scores, may_be, slack = found.bm25 / (self._max_score or 1.0), np.zeros(len(found.bm25), bool), 0.0
-        if found.has_vector.any():
-            nearest, error = float(found.similarities.max()), self._vectors.error
-            if nearest <= 2 * error:
+        by_words, has_vectors = self._weights.text / sum(self._weights), found.nearest > -np.inf
+        of_meaning, slack = 0.0, _ROUNDING
+        if has_vectors:
+            error = self._vectors.error
+            if found.nearest <= 2 * error:
                 return np.flatnonzero(found.is_hit)
-            scores *= by_words if found.all_have_vectors else np.where(found.has_vector, by_words, 1.0)
-            scores += np.maximum(found.similarities, 0.0) * np.float32((1.0 - by_words) / nearest)
-            slack = 3 * error * (1.0 - by_words) / nearest
-            may_be = found.similarities >= nearest - 2 * error
+            of_meaning = (1.0 - by_words) / found.nearest
+            slack += 3 * error * of_meaning
+        shares = by_words if found.all_have_vectors else np.where(found.has_vector, by_words, 1.0)
+        scores = (found.bm25 * (shares / (self._max_score or 1.0))).astype(np.float32)
         if not found.all_have_vectors:
             scores[~found.is_hit] = -1.0
-        may_be |= scores >= -bound(-scores, depth) - slack
+        if has_vectors:
+            scores += np.maximum(found.similarities, np.float32(0.0)) * np.float32(of_meaning)
+        may_be = scores >= -bound(-scores, depth) - slack
+        if has_vectors:
+            may_be |= found.similarities >= found.nearest - 2 * error
         return np.flatnonzero(may_be if found.all_have_vectors else may_be & found.is_hit)
 
     def _measured(self, found: _Found, at: Rows) -> Measures:
         rows = found.chosen.rows[at]
         cosines = np.full(len(rows), math.nan)
-        if found.has_vector[at].any():
+        if bool((found.similarities[at] > -np.inf).any()):
             cosines = self._vectors.exact(rows)
         return Measures.of(self.view.ids[rows], bm25=found.bm25[at], cosine=cosines)
 
@@ -334,7 +374,7 @@ class Ranking:
         return best
 
     def _best_by_meaning(self, found: _Found, depth: int) -> list[int]:
-        if not found.has_vector.any():
+        if found.nearest == -np.inf:
             return []
         least = -bound(-found.similarities, depth) - 2 * self._vectors.error
         at = np.flatnonzero(found.has_vector & (found.similarities >= least))
@@ -362,6 +402,12 @@ class Ranking:
             return measures
         vectors, weight = self._vectors, self.parameters.session_vector_weight
         return measure_in_session(vectors.vectors_of, vectors.query, measures, places, weight)
+
+    def _traits(self, ids: Ids) -> Mapping[int, Traits]:
+        traits = dict(read_traits(self.view.snapshot, ids.tolist()))
+        for memory_id in ids[self.view.is_real[self.view.table.rows_of(ids)]].tolist():
+            traits[memory_id] = traits.get(memory_id, Traits())._replace(is_real=True)
+        return traits
 
     def _parts_of_fusion(self, best: _Best, scores: Scores) -> Parts:
         measures = best.measures
@@ -395,24 +441,18 @@ class Ranking:
             for memory_id, bm25 in best.measures.by_id(best.measures.bm25).items()
         }  # fmt: skip
 
-    def _evidence(self, measures: Measures, explanations: Mapping[int, ScoreExplanation]) -> Mapping[int, Evidence]:
-        ids: list[int] = measures.ids.tolist()
-        if not ids:
-            return {}
-        held = np.zeros((len(ids), 0), bool)
-        shares, is_unknown = np.zeros(len(ids)), False
-        if self.has_text:
-            held = self.text.held(self.view.table.rows_of(measures.ids))
+    def _evidence(self, measures: Measures, explanations: Mapping[int, ScoreExplanation]) -> AllEvidence:
+        ids = measures.ids
+        held, shares, is_unknown = np.zeros((len(ids), 0), bool), np.zeros(len(ids)), False
+        if self.has_text and len(ids):
+            held = self.text.held(self.view.table.rows_of(ids))
             shares, is_unknown = self.text.shares(held), self.text.is_unknown
         probable = relevance(measures.cosine, shares, profile_of(self.model).curve, is_unknown=is_unknown)
-        of_query = self.text.words
-        words = [tuple(compress(of_query, row)) for row in held.tolist()]
-        rows = zip(probable.tolist(), measures.cosine.tolist(), words, map(explanations.get, ids), strict=True)
-        return {memory_id: Evidence(*row) for memory_id, row in zip(ids, rows, strict=True)}
+        return AllEvidence(ids, probable, measures.cosine, held, self.text.words, explanations)
 
     def _mode_and_reason(self, found: _Found, text_failure: str, vector_failure: str) -> tuple[Mode, str]:
         reason = "; ".join(filter(None, (text_failure, vector_failure)))
-        has_words, has_vectors = bool(found.bm25.any()), bool(found.has_vector.any())
+        has_words, has_vectors = found.has_words, found.nearest > -np.inf
         if not self.has_text:
             return Mode.VEC_ONLY, reason
         if has_vectors and not has_words:

@@ -32,7 +32,7 @@ from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import StorageError, shown
 from ..models import Memory
-from ..storage import Database
+from ..storage import Database, recall_rows
 from ..storage.rows import read
 from ..table.column import Floats
 from ..table.tables import Tables
@@ -57,6 +57,7 @@ from .reranking import CANDIDATES, Reranker
 from .result import Hit, Mode, RecallResult, ScoreExplanation
 from .scoring import normalise
 from .text_search import TextSearch
+from .usage import UsageRecorder
 
 
 class Stopwatch:
@@ -100,28 +101,43 @@ class Recall:
     embedder: BackgroundEmbedder
     threads: Executor
     reranker: Reranker
+    usage: UsageRecorder
     vector_failure: VectorFailure = field(default_factory=VectorFailure)
 
-    def run(self, query: Query, parameters: Parameters) -> RecallResult:
-        """Run the stages for one query, on one snapshot of the database.
+    def run(self, query: Query, parameters: Parameters, caller: str | None = None) -> RecallResult:
+        """Run the stages for one query, on one snapshot of the database, while maintenance pauses.
+
+        `caller` is who asked, for the log; what nobody asked for does not count.
 
         Raises:
             FrameMismatchError: a position is given in a frame that cannot be compared.
             MemoryClosedError: the memory was closed.
             StorageError: the database cannot be read.
         """
-        started, n = time.monotonic(), query.n
-        reranks = self.reranker.is_on and bool(query.text) and query.spatial_sort is None
+        started, times = time.monotonic(), Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
+        with self.database.query_priority.query():
+            result, purges = self._result(query, parameters, started, times)
+        if caller is not None:
+            self.usage.add(query, result, caller, (time.monotonic() - started) * 1e3, purges)
+        if times.is_on:
+            reason = f", {result.reason}" if result.reason else ""
+            ids = [hit.id for hit in result]
+            _LOG.debug("recall %s: %s, %s%s; %s", shown(query.text), ids, result.mode.value, reason, times)
+        return result
+
+    def _result(
+        self, query: Query, parameters: Parameters, started: float, times: Stopwatch
+    ) -> tuple[RecallResult, int]:
+        # The result, and how many purges there were in its snapshot.
+        n, reranks = query.n, self.reranker.is_on and bool(query.text) and query.spatial_sort is None
         if reranks:
             query = replace(query, n=max(n, CANDIDATES))
-        embedder = self.embedder
-        embeds = bool(query.text and parameters.vector_weight)
-        embedding = embedder.start_query(query.text, self.threads) if embeds else None
-        if embedding is not None and self.database.in_memory:
-            embedding.exception()  # there the snapshot is the only snapshot, and writers need it
-        times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
+        embedder, embeds = self.embedder, bool(query.text and parameters.vector_weight)
+        # In memory the snapshot is the only one, and writers need it.
+        threads = None if self.database.in_memory else self.threads
+        embedding = embedder.start_query(query.text, threads) if embeds else None
         with self.tables.reading() as now:
-            query = query.including(now.others)
+            query, purges = query.including(now.others), recall_rows.purges(now.snapshot)
             view = now.during(query.conditions)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
@@ -130,11 +146,7 @@ class Recall:
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)
             times.lap("reranking")
-        if times.is_on:
-            reason = f", {result.reason}" if result.reason else ""
-            ids = [hit.id for hit in result]
-            _LOG.debug("recall %s: %s, %s%s; %s", shown(query.text), ids, result.mode.value, reason, times)
-        return result
+        return result, purges
 
 
 @dataclass(frozen=True)
@@ -239,10 +251,11 @@ class _Recall:
                     return whole, None
         depth = self.ranking.depth(self.query.n)
         ranking = self._rank(candidates, depth)
-        if not ranking.evidence:
+        evidence = ranking.evidence
+        if evidence is None or not len(evidence.ids):
             return candidates if self.query.takes_best else candidates.only(()), ranking
-        bound = ranking.best_relevance - EQUAL
-        best = [evidence.words for evidence in ranking.evidence.values() if evidence.relevance > bound]
+        most_relevant = np.flatnonzero(evidence.relevance > ranking.best_relevance - EQUAL).tolist()
+        best = [evidence.words_at(position) for position in most_relevant]
         if meant := {tuple(word for word in words if word in subject) for words in best} - {()}:
             return candidates.and_(np.logical_or.reduce([self.texts.holding(words) for words in meant])), ranking
         return self._nearly_as_relevant(candidates, ranking, depth), ranking
@@ -250,8 +263,8 @@ class _Recall:
     def _nearly_as_relevant(self, candidates: Chosen, ranking: RankedMemories, depth: int) -> Chosen:
         # The ranking goes deeper while all that it adds is. If none is relevant at all, all are alike.
         threshold = NEARLY * ranking.best_relevance
-        while threshold:
-            near = [key for key, evidence in (ranking.evidence or {}).items() if evidence.relevance >= threshold]
+        while threshold and ranking.evidence is not None:
+            near = ranking.evidence.ids[ranking.evidence.relevance >= threshold].tolist()
             if len(near) < depth:
                 return candidates.only(near)
             depth *= _GROWTH

@@ -93,11 +93,6 @@ class _Weighted(NamedTuple):
     formula: Formula
 
     @property
-    def terms(self) -> list[list[str]]:
-        """Return the words of each term."""
-        return [[word] for word in self.words] + [compound.split() for compound in self.compounds]
-
-    @property
     def weights(self) -> list[float]:
         """Return the weight of each term."""
         return [*self.words.values(), *self.compounds.values()]
@@ -185,7 +180,8 @@ class TextSearch:
 
     def _scores_of(self, rows: Rows) -> Floats:
         weighted, lengths = self._weighted, self._texts.lengths[rows]
-        counts, words = self._texts.counts(weighted.terms, rows), len(weighted.words)
+        counts = self._texts.counts([*map(self._find, (*weighted.words, *weighted.compounds))], rows)
+        words = len(weighted.words)
         sums = np.zeros(len(rows))
         for at, weight in enumerate(weighted.weights):
             if at == words:  # only where a word stands

@@ -51,13 +51,11 @@ class UsageRecorder:
         self._ranks: dict[int, int] = {}
         self._recalls: deque[tuple[LoggedRecall, int]] = deque(maxlen=_MOST)
 
-    def begin(self) -> int:
-        """Return what `add` must know of the moment before a recall."""
-        with self._database.snapshot() as snapshot:
-            return recall_rows.purges(snapshot)
+    def add(self, query: Query, result: RecallResult, caller: str, milliseconds: float, purges: int) -> None:
+        """Count the memories of a result, and log its recall; a database that is only read does neither.
 
-    def add(self, query: Query, result: RecallResult, caller: str, milliseconds: float, begun: int) -> None:
-        """Count the memories of a result, and log its recall; a database that is only read does neither."""
+        `purges` is how many there were when it looked at the file.
+        """
         if self._database.read_only:
             return
         ids = [hit.memory.id for hit in result.hits]
@@ -67,7 +65,7 @@ class UsageRecorder:
             result.relevant, milliseconds,
         )  # fmt: skip
         with self._lock:
-            self._recalls.append((entry, begun))
+            self._recalls.append((entry, purges))
             self._counts.update(ids)
             for rank, memory_id in enumerate(ids, start=1):
                 self._ranks[memory_id] = min(rank, self._ranks.get(memory_id, rank))

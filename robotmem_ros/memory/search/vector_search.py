@@ -69,7 +69,12 @@ class VectorSearch:
     def _all(self) -> Similarities:
         # The place of a row without a vector is -1, the last one.
         of_vectors = self._vectors.similarities(self.query, self._view.table.vector_ids.size)
+        if self._view.once("each row has its own vector", self._has_own):
+            return of_vectors
         return np.append(of_vectors, np.float32(-np.inf)).take(self._places)
+
+    def _has_own(self) -> bool:
+        return np.array_equal(self._places, np.arange(self._view.table.vector_ids.size))
 
     def _of(self, rows: Rows) -> Similarities:
         similarities = np.full(len(rows), -np.inf, np.float32)

@@ -20,11 +20,6 @@ from .snapshot import Snapshot, Transaction, json_array
 
 OF_OTHERS = "{column} >= '@' AND {column} < 'A'"
 """Whether a column names a collection of another robot."""
-# Few contexts have the name, and to look for it is quicker than to read JSON, which a damaged row may lack.
-_IS_REAL = """
-    CASE WHEN instr(m.context, '"sim_or_real"') AND json_valid(m.context)
-    THEN json_extract(m.context, '$.env.sim_or_real') IS 'real' ELSE 0 END
-"""
 CONTRADICTED_BY = """(
     SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
     WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
@@ -47,7 +42,6 @@ class Traits(NamedTuple):
 
 
 _SQL = (
-    ("SELECT 1", _IS_REAL),
     ("SELECT 1 FROM contradictions", CONTRADICTED_BY),
     (
         "SELECT 1 FROM memory_outcomes",
@@ -55,11 +49,12 @@ _SQL = (
     ),
     ("SELECT 1 FROM memories WHERE adopted", OF_OTHERS.format(column="m.collection")),
 )
-"""For each field of `Traits`: a cheap query that has a row if a memory may have it, and its value of the memory `m`."""
+"""For each field of `Traits` but `is_real`, which a table has: a cheap query that has a row if any memory may have it,
+and its value of the memory `m`."""
 
 
 def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits]:
-    """Read the traits of memories by one statement, or none if no memory in the database has any."""
+    """Read the traits of memories but `is_real` by one statement, or none if no memory in the database has any."""
     columns = snapshot.read_once(_columns)
     if not ids or not any(columns):
         return {}
@@ -68,7 +63,7 @@ def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits
         f"SELECT m.id, {values} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
         (json.dumps(list(ids)),),
     )
-    return {row[0]: Traits._make(row[1:]) for row in rows}
+    return {row[0]: Traits(None, *row[1:]) for row in rows}
 
 
 def _columns(snapshot: Snapshot) -> list[str]:

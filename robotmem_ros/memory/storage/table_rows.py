@@ -34,6 +34,8 @@ _COLUMNS = """
     (SELECT confirmed FROM objects WHERE memory_id = m.id), EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id),
     m.type, m.collection, m.session_id, m.category, m.label_key, m.source, coalesce(m.perception_type, ''),
     m.frame_id, m.map_id, m.tags, m.decay_rate, m.evidence_day,
+    CASE WHEN instr(m.context, '"sim_or_real"') AND json_valid(m.context)
+    THEN json_extract(m.context, '$.env.sim_or_real') IS 'real' ELSE 0 END,
     m.human_summary, m.scope_files, m.scope_entities, m.label
 """
 _RANGE = f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id > ? AND m.id <= ? ORDER BY m.id LIMIT ?"
@@ -182,8 +184,8 @@ def _read(snapshot: Snapshot, column: str, arguments: tuple[object, ...], ids: I
 def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
     (
         ids, active, observed, x, y, z, confidence, text_key, contents, confirmed, represented, kinds, collections,
-        sessions, categories, label_keys, sources, senses, frames, maps, tags, rates, days, *texts,
-    ) = zip(*rows, strict=True) if rows else ((),) * 27  # fmt: skip
+        sessions, categories, label_keys, sources, senses, frames, maps, tags, rates, days, real, *texts,
+    ) = zip(*rows, strict=True) if rows else ((),) * 28  # fmt: skip
     return Piece(
         np.array(ids, np.int64),
         {
@@ -197,6 +199,7 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
             "content_key": np.array([*map(key, contents)], np.uint32),
             "confirmed": np.array([-1 if value is None else value for value in confirmed], np.int8),
             "is_represented": np.array(represented, bool),
+            "is_real": np.array(real, bool),
         },
         {
             "kind": [_KINDS.get(kind, Kind.FACT) for kind in kinds],

@@ -22,7 +22,7 @@ from .words import Segment
 
 Ids = npt.NDArray[np.int64]
 
-_FORMAT = 2
+_FORMAT = 3
 """To be raised if what a column says of the same row becomes another."""
 _CHECKSUM = 4
 _ALIGNED = 8

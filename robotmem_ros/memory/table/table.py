@@ -36,6 +36,7 @@ _NUMBERS: Mapping[str, npt.DTypeLike] = {
     "content_key": np.uint32,
     "confirmed": np.int8,
     "is_represented": bool,
+    "is_real": bool,
 }
 _NAMES = (
     "kind", "collection", "session_id", "category", "label", "source", "perception_type", "space", "tags", "decay",

@@ -49,6 +49,8 @@ class View:
         """Which rows have a memory, withdrawn or not."""
         self.is_represented: Mask = numbers["is_represented"]
         """Which rows have a fact that another one represents."""
+        self.is_real: Mask = numbers["is_real"]
+        """Which rows have a memory of a real run, by `env.sim_or_real`."""
         self.observed_at: Ids = numbers["observed_at"]
         """When each was observed, in nanoseconds by the robot's clock."""
         self.stored_confidence: Floats = numbers["confidence"]

@@ -20,10 +20,10 @@ SPAN = (1 << 16) - 1
 """Greatest number of rows in a segment. A row's number in it, its doc, takes the upper half of a place."""
 BARS = 4
 """Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
-_FREQUENT, _MASKS = 8, 16
-"""A word of more than one in so many rows is held as a mask, too, once it was asked for; and so many at most."""
-_DENSE = 8
-"""To look a doc up takes as long as to count so many places."""
+_FREQUENT = 8
+"""A word of more than one in so many rows is held as a mask, too."""
+_KEPT, _WORDS = 8, 512
+"""Postings of words that were asked for are kept: so many docs for each row, of so many words, at most."""
 
 Docs = npt.NDArray[np.intp]
 code = lru_cache(maxsize=1 << 16)(text_digest)
@@ -58,6 +58,15 @@ class Postings(NamedTuple):
         """Tell which of some docs hold it."""
         return are_among(docs, self.docs) if self.mask is None else self.mask[docs]
 
+    def times(self, docs: Docs) -> npt.NDArray[np.int64]:
+        """Count how often some docs hold it."""
+        counts = self.hold(docs).astype(np.int64)
+        if len(self.repeats):
+            at = np.searchsorted(self.repeats, docs)
+            is_repeated = self.repeats.take(at, mode="clip") == docs
+            counts[is_repeated] = self.counts[at[is_repeated]]
+        return counts
+
     def only(self, docs: Mask) -> Postings:
         """Return those of some docs."""
         is_repeated = docs[self.repeats]
@@ -76,7 +85,7 @@ class Segment:
     """Where in `places` those of each word begin; and their end."""
     places: Array
     """Where each word stands, ascending by word and by place: the doc, then the number of the word in the text."""
-    _frequent: dict[str, Postings] = field(default_factory=dict, kw_only=True)
+    _known: dict[str, Postings] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def of(cls, rows: Rows, texts: Sequence[str]) -> tuple[Segment, npt.NDArray[np.int64]]:
@@ -125,16 +134,17 @@ class Segment:
         """Return the docs in which some words stand one behind the other."""
         if len(words) > 1:
             return self._postings_at(self._starts_of(words))
-        if (known := self._frequent.get(words[0])) is not None:
+        if (known := self._known.get(words[0])) is not None:
             return known
         postings = self._postings_at(self._places_of(words[0]))
         if len(postings.docs) * _FREQUENT > len(self.rows):
             mask = np.zeros(len(self.rows), bool)
             mask[postings.docs] = True
             postings = postings._replace(mask=mask)
-            if len(self._frequent) >= _MASKS:
-                self._frequent.clear()
-            self._frequent[words[0]] = postings
+        kept = [*self._known.values()]
+        if len(kept) >= _WORDS or sum(len(one.docs) for one in (*kept, postings)) > _KEPT * len(self.rows):
+            self._known.clear()
+        self._known[words[0]] = postings
         return postings
 
     def count_all(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -146,25 +156,12 @@ class Segment:
         runs = map(slice, self.starts[at].tolist(), self.starts[at + 1].tolist())
         return np.bincount(np.concatenate([self.places[run] for run in runs]) >> self._bits, minlength=len(self.rows))
 
-    def counts(self, terms: Iterable[Sequence[str]], docs: Docs) -> npt.NDArray[np.int64]:
-        """Count how often the words of each term stand one behind the other, by row, in each of some docs."""
-        bounds = np.left_shift((docs, docs + 1), self._bits).astype(self.places.dtype)
-        return np.array([self._counts(self._starts_of(words), bounds, docs) for words in terms], np.int64)
-
     def holding(self, terms: Sequence[str]) -> Docs:
         """Return the docs that contain all of some words, and phrases with a space between two words, ascending."""
         words = sorted({word for term in terms for word in term.split()}, key=lambda word: len(self._places_of(word)))
         parts = [*([word] for word in words[1:]), *(term.split() for term in terms if " " in term)]
-        first = self._postings_at(self._places_of(words[0])).docs
-        return reduce(lambda docs, term: docs[self.counts([term], docs)[0] > 0], parts, first)
-
-    def _counts(self, places: Array, bounds: Array, docs: Docs) -> Array:
-        if len(places) < _DENSE * len(docs):
-            of_docs: Array = np.bincount((places >> self._bits).astype(np.intp), minlength=len(self.rows))
-            return np.asarray(of_docs[docs])
-        first, end = places.searchsorted(bounds)
-        counts: Array = end - first
-        return counts
+        first = self.postings([words[0]]).docs
+        return reduce(lambda docs, term: docs[self.postings(term).hold(docs)], parts, first)
 
     def _words_of(self, mask: Mask, numbers: Rows) -> tuple[Array, Array, Array]:
         # The words of some docs: their codes, the new numbers of their docs, and where they stand in these.
@@ -406,14 +403,14 @@ class Words:
             found.add_to(sums, repeats, weight, has_word)
         return sums, repeats
 
-    def counts(self, terms: Sequence[Sequence[str]], rows: Rows) -> npt.NDArray[np.int64]:
-        """Count how often the words of each term stand one behind the other, by row, in each of some rows."""
-        result = np.zeros((len(terms), len(rows)), np.int64)
-        for part in self._parts if terms else ():
+    def counts(self, terms: Sequence[Found], rows: Rows) -> npt.NDArray[np.int64]:
+        """Count how often each of some rows, ascending, holds each of some terms: shape (terms, rows)."""
+        counts = np.zeros((len(terms), len(rows)), np.int64)
+        for number, part in enumerate(self._parts):
             docs, at = part.docs_of(rows)
-            if len(docs):
-                result[:, at] = part.segment.counts(terms, docs)
-        return result
+            for row, term in enumerate(terms if len(docs) else ()):
+                counts[row, at] = term.postings(number).times(docs)
+        return counts
 
 
 def _with_part(parts: tuple[_Part, ...], new: _Part) -> tuple[_Part, ...]:

@@ -11,8 +11,8 @@ from robotmem_ros.memory.table.words import SPAN, Segment
 def counted(segment: Segment, term: str) -> dict[int, int]:
     """How often a term stands in each row that holds it, as postings tell, and as counts do."""
     docs = np.arange(len(segment.rows))
-    counts = segment.counts([term.split()], docs)[0]
     postings = segment.postings(term.split())
+    counts = postings.times(docs)
     repeats = dict(zip(postings.repeats.tolist(), postings.counts.tolist(), strict=True))
     times = dict.fromkeys(postings.docs.tolist(), 1) | repeats
     assert {int(doc): int(count) for doc, count in enumerate(counts) if count} == times

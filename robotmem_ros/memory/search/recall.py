@@ -221,9 +221,7 @@ class _Recall:
         match_ranking = None
         if self.query.text:
             matches, match_ranking = self._matching(near)
-        rows = matches.rows
-        order = in_order(rows, self.query.n, metres[rows], -self.view.observed_at[rows], -rows)
-        groups = self._fold(order, matches)
+        groups = self._fold(in_order(matches, self.query.n, metres), matches)
         ids = [group.best for group in groups]
         self.times.lap("distance")
         ranking = self._rank(candidates.only(ids), len(ids)) if self.query.text else _unranked(ids)
@@ -276,8 +274,7 @@ class _Recall:
         return self._read(groups, _unranked([group.best for group in groups]))
 
     def _most_recent(self, candidates: Chosen) -> list[Group]:
-        rows = candidates.rows
-        groups = self._fold(in_order(rows, self.query.n, -self.view.observed_at[rows], -rows), candidates)
+        groups = self._fold(in_order(candidates, self.query.n), candidates)
         self.times.lap("time")
         return groups
 

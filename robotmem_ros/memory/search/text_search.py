@@ -30,6 +30,8 @@ from ..text.tokens import Analysis
 
 _COMMON = 4.0
 """Rarity of a word that all memories hold: to be about what most memories are about is something, too."""
+_FEW = 64
+"""Rows that are fewer than all by this factor are scored by themselves."""
 _AS_OF_MANY = 1000
 """Rarity is that of a word among at least so many memories: in the first few, hardly a word is known yet."""
 
@@ -121,7 +123,8 @@ class TextSearch:
         """
         if not self.words:
             return np.zeros(chosen.count)
-        scores: Floats = self._scores_of(chosen.rows) if chosen.are_few else chosen.of(self._scores)
+        is_alone = _FEW * chosen.count < len(chosen.mask)
+        scores: Floats = self._scores_of(chosen.rows) if is_alone else chosen.of(self._scores)
         return scores
 
     def held(self, rows: Rows) -> Mask:

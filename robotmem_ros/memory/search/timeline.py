@@ -27,7 +27,7 @@ from ..errors import InvalidFieldError
 from ..models import Kind, Memory, Observed, Pose
 from ..storage.rows import timeline_entries
 from ..table.column import Mask
-from ..table.view import View, in_order, select
+from ..table.view import Chosen, View, in_order, select
 from ..text.letters import beginning
 from .query import Reader, including
 from .reasons import check_names, unknown
@@ -181,13 +181,13 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
     mask = select(view, conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
         mask &= query.behind.mask(view)
-    rows, sign = np.flatnonzero(mask), 1 if query.oldest_first else -1
-    first = islice(in_order(rows, query.n, sign * view.observed_at[rows], sign * rows), query.n)
+    chosen = Chosen(view, mask)
+    first = islice(in_order(chosen, query.n, oldest_first=query.oldest_first), query.n)
     ids: list[int] = view.ids[[*first]].tolist()
     read = map(_entry, timeline_entries(view.snapshot, ids, query.decay, length=_READ))
     entries = tuple(replace(entry, **view.fields_then(entry.id, entry.pose)) for entry in read)
     reason = "" if entries or query.behind else "; ".join(islice(_unknown(view, query), _MAX_NAMES))
-    return Timeline(entries, "" if len(rows) <= query.n else _behind(entries[-1], query), reason)
+    return Timeline(entries, "" if chosen.count <= query.n else _behind(entries[-1], query), reason)
 
 
 def _unknown(view: View, query: TimelineQuery) -> Iterator[str]:

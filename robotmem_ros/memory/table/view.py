@@ -297,11 +297,16 @@ def complete(view: View, condition: Condition) -> Condition:
     return replace(condition, end=last_visit(view, condition))
 
 
-def in_order(rows: Rows, n: int, *keys: npt.NDArray[np.number]) -> Iterator[int]:
-    """Yield rows in the order of keys, which these rows have: the first `n` are sorted by themselves."""
-    is_first = np.asarray(keys[0] <= bound(keys[0], 2 * n))
-    for part in (np.flatnonzero(is_first), np.flatnonzero(~is_first)):
-        yield from rows[part[np.lexsort([key[part] for key in reversed(keys)])]].tolist()
+def in_order(
+    chosen: Chosen, n: int, numbers: npt.NDArray[np.number] | None = None, *, oldest_first: bool = False
+) -> Iterator[int]:
+    """Yield chosen rows by numbers that all rows have, least first, then by time; the first `n` are sorted alone."""
+    times, sign = chosen.view.observed_at, 1 if oldest_first else -1
+    keys = sign * times if numbers is None else numbers
+    of_chosen = chosen.of(keys)
+    is_first = np.asarray(of_chosen <= bound(of_chosen, 2 * n))
+    for rows in (chosen.rows[part] for part in (is_first, ~is_first)):
+        yield from rows[np.lexsort((sign * rows, sign * times[rows], keys[rows]))].tolist()
 
 
 Times = npt.NDArray[np.int64]

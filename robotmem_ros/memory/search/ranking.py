@@ -9,7 +9,7 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -145,9 +145,9 @@ class RankedMemories:
         """Return the ranking with some memories in it that no search found."""
         return replace(self, scores={**dict.fromkeys(ids, 0.0), **self.scores})
 
-    def evidence_of(self, memory_id: int) -> Evidence:
-        """Return what there is of the query in a memory; that of a query without a text is in every memory."""
-        return Evidence(relevance=1.0) if self.evidence is None else self.evidence.of(memory_id)
+    def evidence_of(self, ids: Iterable[int]) -> list[Evidence]:
+        """Return what there is of the query in some memories; that of a query without a text is in every memory."""
+        return [Evidence(relevance=1.0) if self.evidence is None else self.evidence.of(key) for key in ids]
 
     @cached_property
     def best_relevance(self) -> float:
@@ -225,6 +225,8 @@ class Ranking:
     embedding: Future[Vector] | None
     """The vector of the query, which may still be computed; None if the query has no text."""
     model: str
+    threads: Executor
+    """Help to compare all vectors."""
     lap: Callable[[str], None]
     """Ends a stage of the stopwatch."""
     failure: VectorFailure
@@ -291,7 +293,7 @@ class Ranking:
             raise ModelUnavailableError("there is no text to embed")
         vector = self.embedding.result()
         check_kept_model(self.view.snapshot, self.model)
-        return VectorSearch(self.view, vector)
+        return VectorSearch(self.view, vector, self.threads)
 
     @cached_property
     def _max_score(self) -> float:

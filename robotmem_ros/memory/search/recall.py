@@ -31,7 +31,6 @@ from ..conditions.spatial import Circle, distances
 from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import StorageError, shown
-from ..models import Memory
 from ..storage import Database, recall_rows
 from ..storage.rows import read
 from ..table.column import Floats
@@ -141,7 +140,9 @@ class Recall:
             view = now.during(query.conditions)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
-            ranking = Ranking(view, parameters, texts, embedding, embedder.name, times.lap, self.vector_failure)
+            ranking = Ranking(
+                view, parameters, texts, embedding, embedder.name, self.threads, times.lap, self.vector_failure
+            )
             result = _Recall(view, query, parameters, ranking, texts, times).result()
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)
@@ -307,19 +308,20 @@ class _Recall:
         spelling = analyse(self.query.text).spellings
         unscored = _UNSCORED if self.query.explain and self.query.text else None
         memories = read(self.view.snapshot, [group.newest for group in groups], self.query.decay)
-        for memory in [*memories.values()]:
-            if then := self.view.fields_then(memory.id, memory.pose):
-                memories[memory.id] = replace(memory, **then, confirmed=True, faded=False)
-
-        def hit(memory: Memory, best: int, rest: tuple[int, ...]) -> Hit:
-            evidence = ranking.evidence_of(best)
-            return Hit(
-                memory, scores[best], evidence.relevance, evidence.similarity,
-                tuple(spelling.get(word, word) for word in evidence.words), evidence.explanation or unscored,
+        for memory_id in memories.keys() & self.view.past.keys():
+            memory = memories[memory_id]
+            if then := self.view.fields_then(memory_id, memory.pose):
+                memories[memory_id] = replace(memory, **then, confirmed=True, faded=False)
+        evidence = ranking.evidence_of(group.best for group in groups)
+        hits = tuple(
+            Hit(
+                memories[newest], scores[best], of_best.relevance, of_best.similarity,
+                tuple(spelling.get(word, word) for word in of_best.words), of_best.explanation or unscored,
                 metres.get(best, math.nan), len(rest), rest[:MAX_FOLDED_IDS],
-            )  # fmt: skip
-
-        hits = tuple(hit(memories[newest], best, rest) for best, newest, rest in groups if newest in memories)
+            )
+            for (best, newest, rest), of_best in zip(groups, evidence, strict=True)
+            if newest in memories
+        )  # fmt: skip
         self.times.lap("read")
         is_relevant = bool(hits) and ranking.is_relevant
         return RecallResult(hits, ranking.mode, ranking.reason, is_relevant, self.texts.weights())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import time
 from dataclasses import fields
 from typing import Any
@@ -29,6 +28,7 @@ from .command import (
     open_memory,
     options_of,
     values_of,
+    within,
 )
 from .listing import JSON, CommandError, option, show, table
 
@@ -162,7 +162,7 @@ def _purge(arguments: argparse.Namespace) -> None:
     selection = values_of(arguments, PurgeRequest)
     del selection["dry_run"]  # first it is shown what would go
     if arguments.older_than is not None:
-        selection["before"] = time.time_ns() - arguments.older_than
+        selection["before"] = time.time_ns() - round(arguments.older_than * DAY)
     if all(value is None for value in selection.values()):
         raise CommandError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
     with open_memory(arguments.db, read_only=True) as memory:
@@ -209,13 +209,6 @@ def _places(part: Purged) -> str:
     return points + (f", {part.maps:,} maps" if part.maps else "")
 
 
-def _days(text: str) -> int:
-    value = float(text)
-    if not (math.isfinite(value) and 0 <= value <= 100_000):
-        raise argparse.ArgumentTypeError(f"{text} must be days, from 0 to 100000")
-    return int(value * DAY)
-
-
 COMMANDS = (
     _update,
     _forget,
@@ -249,7 +242,10 @@ COMMANDS = (
             DATABASE,
             *options_of(PurgeRequest, but={"before"}, ids="--id", session_id="--session"),
             (
-                option("--older-than", type=_days, metavar="DAYS", help="memories observed at least so long ago"),
+                option(
+                    "--older-than", type=within(0.0, 100_000.0), metavar="DAYS",
+                    help="memories observed at least so long ago",
+                ),
                 *options_of(PurgeRequest, but={"ids", "session_id", "collection", "dry_run"}),
             ),
             option("--finish", action="store_true", help="only finish a purge that could not overwrite its traces"),

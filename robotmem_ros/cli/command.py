@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field
 from datetime import timezone
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..fleet import scope
 from ..memory import RobotMemory
@@ -25,6 +25,7 @@ from ..replay.config import load_config
 from .listing import JSON, LISTING, CommandError, Option, option, show
 from .output import write_notice
 
+N = TypeVar("N", int, float)
 Run = Callable[[argparse.Namespace], "int | None"]
 
 
@@ -213,8 +214,8 @@ def _settings(entry: Field[Any], *, is_condition: bool) -> dict[str, Any]:
     if is_time(entry):
         return {"type": _time_ns, "metavar": "TIME"}
     if types == "integer":
-        read = _whole(*entry.metadata["range"]) if entry.metadata["range"] else int
-        return {"type": read, "metavar": "N"}
+        limits = entry.metadata["range"]
+        return {"type": within(limits.low, limits.high, int) if limits else int, "metavar": "N"}
     if types == "number":
         return {"type": float, "metavar": "NUMBER"}
     if types == "string":
@@ -227,12 +228,15 @@ def _settings(entry: Field[Any], *, is_condition: bool) -> dict[str, Any]:
     return {"action": "append", **kind} if is_condition else {"nargs": "+", **kind}
 
 
-def _whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
+def within(low: float, high: float, kind: type[N] = float) -> Callable[[str], N]:  # type: ignore[assignment]
+    """Return the type of an option that takes a number from `low` to `high`."""
+
+    def read(text: str) -> N:
         with suppress(ValueError):
-            if low <= int(text) <= high:
-                return int(text)
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {low:,} to {high:,}")
+            if low <= kind(text) <= high:
+                return kind(text)
+        name = "whole number" if kind is int else "number"
+        raise argparse.ArgumentTypeError(f"{text!r} is no {name} from {low:,.12g} to {high:,.12g}")
 
     return read
 

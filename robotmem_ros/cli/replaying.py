@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from ..replay import (
     proposals,
     proposed_parameters,
 )
-from .command import DRY_RUN, Command
+from .command import DRY_RUN, Command, within
 from .listing import CommandError, option, table
 from .output import write_notice, write_result
 
@@ -194,13 +193,6 @@ def _definition_notes(bag: Bag, config: ReplayConfig) -> list[str]:
     return notes
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value >= 0.0):
-        raise argparse.ArgumentTypeError(f"{text} must be seconds, 0 or more")
-    return value
-
-
 COMMANDS = (
     Command(
         "replay", "import a recording",
@@ -211,8 +203,8 @@ COMMANDS = (
             option("--config", help="parameter file of the node, with perception_topics; without, topics are listed"),
             option("--take", action="store_true", help="without --config: take the topics that have a preset"),
             option("--db", help="database file; overrides db_path of the parameter file"),
-            option("--start", type=_seconds, default=0.0, help="seconds of the recording to skip"),
-            option("--duration", type=_seconds, help="seconds of the recording to read"),
+            option("--start", type=within(0.0, 1e9), default=0.0, help="seconds of the recording to skip"),
+            option("--duration", type=within(0.0, 1e9), help="seconds of the recording to read"),
             option("--topics", nargs="+", default=[], help="topics to read, of those configured"),
             option("--collection", help="namespace of the memories"),
             option(

@@ -22,7 +22,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.storage.connection import default_path, resolve
 from ..memory.validation import expanded_path
 from ..replay import load_config
-from .command import DATABASE, NO_MODEL, Command, existing_path
+from .command import DATABASE, NO_MODEL, Command, existing_path, within
 from .listing import LISTING, CommandError, Option, option, show, table
 from .output import write_notice, write_result
 
@@ -206,18 +206,12 @@ def _own_names() -> tuple[str, ...]:
     return (name, f"{name}.local")
 
 
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text} must be a port, from 0 (any free one) to 65535")
-    return port
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0.0 <= value <= 86_400.0:
-        raise argparse.ArgumentTypeError(f"{text} must be seconds, from 0 to 86400")
-    return value
+def _address(port: int) -> tuple[Option, ...]:
+    about = "0 for any free one; default: %(default)s"
+    return (
+        option("--host", default="127.0.0.1", help="address to listen at; default: %(default)s"),
+        option("--port", type=within(0, 65_535, int), default=port, metavar="N", help=about),
+    )
 
 
 def _version() -> str:
@@ -247,8 +241,7 @@ COMMANDS = (
                 "--namespace", default="", metavar="NAME",
                 help="namespace of the node, which has a file of its own there if nothing names one",
             ),
-            option("--host", default="127.0.0.1", help="address to listen at; default: %(default)s"),
-            option("--port", type=_port, default=8765, metavar="N", help="0 for any free one; default: %(default)s"),
+            *_address(8765),
             option("--token-file", metavar="FILE", help="file of the token; made with a new one if it is missing"),
             option(
                 "--allow-host", action="append", default=[], metavar="NAME",
@@ -263,7 +256,8 @@ COMMANDS = (
             ),
             NO_MODEL,
             option(
-                "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="for a database that a node is to make"
+                "--wait", type=within(0.0, 86_400.0), default=0.0, metavar="SECONDS",
+                help="for a database that a node is to make",
             ),
         ),
     ),
@@ -276,8 +270,7 @@ COMMANDS = (
             *_OPENING,
             option("--create", action="store_true", help="make the database file if there is none"),
             option("--http", action="store_true", help="streamable HTTP instead of stdin and stdout"),
-            option("--host", default="127.0.0.1", help="address to listen at; default: %(default)s"),
-            option("--port", type=_port, default=8766, metavar="N", help="0 for any free one; default: %(default)s"),
+            *_address(8766),
             option("--token-file", metavar="FILE", help="file of the token; else one is made and told"),
         ),
     ),

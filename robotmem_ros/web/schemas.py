@@ -150,12 +150,15 @@ class FoundMemory(MemoryOut):
     distance: Measure = Field(description="Metres to the target; null without one.")
 
 
-class Found(Value):
-    """The result of a search."""
-
+class _Result(Value):
     mode: str
     reason: str = Field(description="What was missing; empty if nothing was.")
     relevant: bool = Field(description="Whether a memory is as relevant to the words as `min_relevance`.")
+
+
+class Found(_Result):
+    """The result of a search."""
+
     memories: list[FoundMemory]
 
 
@@ -230,10 +233,7 @@ class BriefMemory(Value):
     distance: Measure = Field(description="Metres to the target; null without one.")
 
 
-class FoundBriefly(Value):
+class FoundBriefly(_Result):
     """The result of a search, in brief."""
 
-    mode: str
-    reason: str = Field(description="What was missing; empty if nothing was.")
-    relevant: bool = Field(description="Whether a memory is as relevant to the words as `min_relevance`.")
     memories: list[BriefMemory]

@@ -162,8 +162,8 @@ def test_an_invalid_selection_for_purge_is_reported(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["--older-than", "-1"], "-1 must be days, from 0 to 100000"),
-        (["--older-than", "nan"], "nan must be days, from 0 to 100000"),
+        (["--older-than", "-1"], "'-1' is no number from 0 to 100,000"),
+        (["--older-than", "nan"], "'nan' is no number from 0 to 100,000"),
         (["--before", "soon"], "time: 'soon' is no time; write ISO 8601 (2026-01-31T12:00"),
         (["--before", "2026-01-01", "--older-than", "1"], "not allowed with argument"),
     ],

@@ -45,6 +45,8 @@ def test_a_learned_fact_comes_back_with_all_that_a_planner_needs(client: Client,
         context=json.dumps(context),
         category="grasp",
         tags=["glass", "force"],
+        scope_files=["grasp.yaml"],
+        scope_entities=["glass"],
         confidence=[0.8],
         stamp=Time(sec=100, nanosec=7),
         session_id="s1",
@@ -62,6 +64,7 @@ def test_a_learned_fact_comes_back_with_all_that_a_planner_needs(client: Client,
         "12.5 N",
     )
     assert (memory.category, list(memory.tags), memory.session_id) == ("grasp", ["force", "glass"], "s1")
+    assert (list(memory.scope_files), list(memory.scope_entities)) == (["grasp.yaml"], ["glass"])
     assert json.loads(memory.context) == context
     assert memory.source == "service"
     assert (memory.stamp.sec, memory.stamp.nanosec, memory.collection) == (100, 7, collection)

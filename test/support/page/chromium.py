@@ -31,8 +31,9 @@ def chromium() -> Iterator[Browser]:
                 pytest.fail(why)
             pytest.skip(why)
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        # A container may have little of /dev/shm.
-        browser = playwright.chromium.launch(executable_path=path, args=[*options, "--disable-dev-shm-usage"])
+        # A container may have little of /dev/shm. A process for the graphics would cost a page a quarter of a second.
+        options += ["--disable-dev-shm-usage", "--in-process-gpu"]
+        browser = playwright.chromium.launch(executable_path=path, args=options)
         try:
             yield browser
         finally:

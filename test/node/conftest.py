@@ -14,7 +14,7 @@ os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
 pytest.importorskip("rclpy", reason="ROS 2 is not in this environment: `make test` brings it")
 
-from ..support.node.graph import Client, NodeProcess, fork_server, own_domain
+from ..support.node.graph import Client, NodeProcess, own_domain
 
 StartNode = Callable[..., NodeProcess]
 
@@ -25,14 +25,8 @@ def domain() -> Iterator[int]:
         yield number
 
 
-@pytest.fixture(scope="session")
-def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with fork_server(tmp_path_factory.mktemp("forks")) as path:
-        yield path
-
-
 @pytest.fixture
-def own(forks: Path, tmp_path: Path) -> Iterator[tuple[StartNode, Callable[..., Client]]]:
+def own(tmp_path: Path) -> Iterator[tuple[StartNode, Callable[..., Client]]]:
     """Starts nodes and clients in a domain of the test's own; ends them all."""
     nodes: list[NodeProcess] = []
     clients: list[Client] = []
@@ -40,7 +34,7 @@ def own(forks: Path, tmp_path: Path) -> Iterator[tuple[StartNode, Callable[..., 
 
         def start(*arguments: str, environment: dict[str, str] | None = None) -> NodeProcess:
             log = tmp_path / f"node{len(nodes)}.log"
-            nodes.append(NodeProcess(forks, number, log, list(arguments), environment))
+            nodes.append(NodeProcess(number, log, list(arguments), environment))
             return nodes[-1]
 
         def connect(**node_options: object) -> Client:
@@ -56,9 +50,9 @@ def own(forks: Path, tmp_path: Path) -> Iterator[tuple[StartNode, Callable[..., 
 
 
 @pytest.fixture(scope="session")
-def shared_node(forks: Path, domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+def shared_node(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
     folder = tmp_path_factory.mktemp("node")
-    node = NodeProcess(forks, domain, folder / "node.log", ["-p", f"db_path:={folder / 'memory.db'}"])
+    node = NodeProcess(domain, folder / "node.log", ["-p", f"db_path:={folder / 'memory.db'}"])
     yield node
     code = node.stop()
     assert code == 0, node.output

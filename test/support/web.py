@@ -22,13 +22,15 @@ import httpx
 
 from robotmem_ros.memory import RobotMemory
 
+from .forks import PipedFork, fork_server
+from .subprocesses import PATH, ROOT
 from .waiting import until
 
-ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_790_000_000 * 10**9
 SECOND = 10**9
 SCRIPT = "<script>alert('1')</script> \u202eبه & \u0001"
 _CODE = "import sys; from robotmem_ros.cli.main import main; sys.exit(main())"
+_IMPORTS = ("robotmem_ros.cli.main", "robotmem_ros.web.app", "robotmem_ros.web.server")
 
 
 def png() -> bytes:
@@ -68,7 +70,7 @@ def seed(db: Path, *, facts: int = 5, mugs: int = 5) -> str:
 class Server:
     """A console that runs."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | PipedFork
     url: str
     """Without a slash at its end."""
     told: str
@@ -87,7 +89,7 @@ class Server:
         """End it by a signal; return its exit code and what it complained of."""
         self.process.send_signal(number)
         _, complaints = self.process.communicate(timeout=180)
-        return self.process.returncode, complaints
+        return self.process.wait(), complaints
 
 
 @contextmanager
@@ -105,21 +107,17 @@ def client_of(db: Path, **parameters: Any) -> Iterator[httpx.Client]:
 
 @contextmanager
 def console(
-    db: Path | None, *options: str, environment: Mapping[str, str] | None = None, code: str = _CODE
-) -> Iterator[Server]:
-    """Run `robotmem web` on any free port without a model; it must end without a complaint.
+    db: Path | None, *options: str, environment: Mapping[str, str] | None = None, code: str = _CODE,
+    with_model: bool = False,
+) -> Iterator[Server]:  # fmt: skip
+    """Run `robotmem web` on any free port, without a model; it must end without a complaint.
 
-    `code` is run instead of the command.
+    It is forked, unless it has an environment of its own. `code` is run instead of the command.
     """
-    arguments = ["web", *(["--db", str(db)] if db else []), "--port", "0", "--no-model", *options]
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}", **(environment or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    arguments = ["web", *(["--db", str(db)] if db else []), "--port", "0", *options]
+    arguments += [] if with_model else ["--no-model"]
+    everything = {**os.environ, **PATH, **(environment or {})}
+    with _started(code, arguments, everything) if environment else _forked(code, arguments, everything) as process:
         try:
             assert process.stdout
             line = process.stdout.readline()
@@ -132,6 +130,17 @@ def console(
                 assert code_and_complaints == (0, ""), code_and_complaints[1]
         finally:
             process.kill()
+
+
+def _started(code: str, arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def _forked(code: str, arguments: list[str], environment: dict[str, str]) -> PipedFork:
+    return PipedFork(fork_server(*_IMPORTS), code, ["robotmem", *arguments], environment)
 
 
 def with_limits(**limits: float) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import random
-import select
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
 from robotmem_ros.msg import MemoryStatus
+
+from ..forks import Forked, fork_server
 
 EXECUTABLE = Path(__file__).resolve().parents[3] / "scripts" / "memory_node"
 DEADLINE = 60.0
@@ -56,57 +56,6 @@ def _check_is_empty(domain: int) -> None:
             probe.bind(("", 7410 + 250 * domain + 2 * participant))
 
 
-@contextmanager
-def fork_server(folder: Path) -> Iterator[Path]:
-    """Run a program that forks nodes; give the socket that it listens at."""
-    path = folder / "forks"
-    command = (sys.executable, Path(__file__).with_name("fork_server.py"), path)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        assert server.stdin is not None
-        assert server.stdout.readline() == b"ready\n"
-        yield path
-        server.stdin.close()
-
-
-class Forked:
-    """A process that a fork server has made, with the methods of `subprocess.Popen`."""
-
-    def __init__(self, server: Path, **order: object) -> None:
-        self._server = socket.socket(socket.AF_UNIX)
-        self._server.connect(str(server))
-        self._server.sendall(f"{json.dumps(order)}\n".encode())
-        self._answers = self._server.makefile("rb", buffering=0)
-        self.pid = int(self._answers.readline())
-        self.returncode: int | None = None
-
-    def poll(self) -> int | None:
-        """Return the exit code if the process has ended."""
-        with suppress(subprocess.TimeoutExpired):
-            self.wait(0.0)
-        return self.returncode
-
-    def wait(self, timeout: float) -> int:
-        """Return the exit code."""
-        if self.returncode is None:
-            if not select.select([self._server], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired(str(EXECUTABLE), timeout)
-            self.returncode = int(self._answers.readline())
-            self._answers.close()
-            self._server.close()
-        return self.returncode
-
-    def send_signal(self, number: int) -> None:
-        """Send a signal if the process has not ended."""
-        with suppress(ProcessLookupError):  # it ends just now
-            if self.poll() is None:
-                os.kill(self.pid, number)
-
-    def kill(self) -> None:
-        """End the process at once."""
-        self.send_signal(signal.SIGKILL)
-
-
 def _started(command: list[str], environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
     with log.open("w") as output:
         return subprocess.Popen(
@@ -118,24 +67,25 @@ def _started(command: list[str], environment: dict[str, str], log: Path) -> subp
         )
 
 
+def _forked(command: list[str], environment: dict[str, str], log: Path) -> Forked:
+    module = "robotmem_ros.node.main"
+    code = f"import sys, {module}\nsys.exit({module}.main())"
+    with log.open("w") as output:
+        return Forked(fork_server(module), code, command, environment=environment, output=output, errors=output)
+
+
 class NodeProcess:
-    """`memory_node` as a process: started anew if it has an environment of its own, else forked by a server.
+    """`memory_node` as a process: started anew if it has an environment of its own, else forked.
 
     What it prints goes to a file.
     """
 
-    def __init__(
-        self, server: Path, domain: int, log: Path, arguments: list[str], environment: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, domain: int, log: Path, arguments: list[str], environment: dict[str, str] | None = None) -> None:
         self._log = log
         log.touch()
         command = [str(EXECUTABLE), "--ros-args", *arguments]
         variables = {**os.environ, "ROS_DOMAIN_ID": str(domain), **(environment or {})}
-        self._process = (
-            _started(command, variables, log)
-            if environment
-            else Forked(server, arguments=command, environment=variables, log=str(log))
-        )
+        self._process = _started(command, variables, log) if environment else _forked(command, variables, log)
 
     @property
     def output(self) -> str:

@@ -30,6 +30,6 @@ def test_a_lost_connection_is_told_until_it_is_back(open_page: OpenPage, own_db:
     expect(page.locator("#connection")).to_contain_text("Connection lost")
     with RobotMemory(own_db, embedding_model="") as memory:
         memory.learn("while nobody was connected", collection="house")
-    with console(own_db, port=port):
+    with console(own_db, "--port", port):
         expect(page.locator("#connection")).to_have_text("")
         expect(page.get_by_role("option").first).to_contain_text("while nobody was connected")

@@ -1,19 +1,20 @@
-"""A program that has imported the node, and runs one in a fork for each connection; it ends when its stdin ends.
+"""A program that imports modules, and runs code in a fork for each connection; it ends when its stdin ends.
 
-The imports take more than half of what a node costs a test. A client sends one line of JSON, and reads the process id
-and, later, the exit code.
+The imports take more than half of what a node or a console costs a test. A client sends one line of JSON with the
+files for output and errors, and reads the process id and, later, the exit code.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
-
-from robotmem_ros.node.main import main
+from pathlib import Path
 
 
 def serve(path: str) -> None:
@@ -29,6 +30,7 @@ def serve(path: str) -> None:
         while sys.stdin not in (ready := select.select([sys.stdin, listening, ended], [], [])[0]):
             if listening in ready:
                 client, _ = listening.accept()
+                _, files, _, _ = socket.recv_fds(client, 1, 2)
                 order = json.loads(client.makefile().readline())
                 process = os.fork()
                 if process == 0:
@@ -38,7 +40,9 @@ def serve(path: str) -> None:
                         inherited.close()
                     os.close(ended)
                     os.close(wake)
-                    run(**order)
+                    run(files, **order)
+                for file in files:
+                    os.close(file)
                 clients[process] = client
                 client.sendall(f"{process}\n".encode())
             if ended in ready:
@@ -50,18 +54,21 @@ def serve(path: str) -> None:
                             client.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
 
-def run(arguments: list[str], environment: dict[str, str], log: str) -> None:
-    """Become the program with these arguments; it prints into a file."""
+def run(files: list[int], code: str, arguments: list[str], environment: dict[str, str]) -> None:
+    """Become the program with this code and these arguments."""
     os.environ.clear()
     os.environ.update(environment)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    output = os.open(log, os.O_WRONLY)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    for standard, file in enumerate([os.open(os.devnull, os.O_RDONLY), *files]):
+        os.dup2(file, standard)
+        os.close(file)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     sys.argv = arguments
-    sys.exit(main())
+    exec(code, {"__name__": "__main__"})
+    sys.exit()
 
 
 if __name__ == "__main__":
+    for module in sys.argv[2:]:
+        importlib.import_module(module)
     serve(sys.argv[1])
+    shutil.rmtree(Path(sys.argv[1]).parent)

@@ -1,0 +1,110 @@
+"""Processes that are forked from a program which has imported what they need."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from .subprocesses import PATH, ROOT
+
+
+@cache
+def fork_server(*modules: str) -> Path:
+    """Run a program that imports modules, until this one ends; return the socket at which it takes orders."""
+    path = Path(tempfile.mkdtemp(prefix="forks")) / "socket"
+    server = subprocess.Popen(
+        (sys.executable, Path(__file__).with_name("fork_server.py"), path, *modules),
+        cwd=ROOT, env={**os.environ, **PATH}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    atexit.register(server.communicate)
+    assert server.stdout is not None
+    assert server.stdout.readline() == b"ready\n"
+    return path
+
+
+class Forked:
+    """A process that a fork server has made, with the methods of `subprocess.Popen`.
+
+    Args:
+        server: Socket of the fork server.
+        code: Python that it runs.
+        arguments: Its `sys.argv`.
+        environment: All of its environment.
+        output: File for what it prints.
+        errors: File for what it complains of.
+    """
+
+    def __init__(
+        self, server: Path, code: str, arguments: list[str], *,
+        environment: dict[str, str], output: IO[str], errors: IO[str],
+    ) -> None:  # fmt: skip
+        order = {"code": code, "arguments": arguments, "environment": environment}
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.connect(str(server))
+        socket.send_fds(self._server, [b" "], [output.fileno(), errors.fileno()])
+        self._server.sendall(f"{json.dumps(order)}\n".encode())
+        self._answers = self._server.makefile("rb", buffering=0)
+        self.pid = int(self._answers.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code if the process has ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0.0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code."""
+        if self.returncode is None:
+            if not select.select([self._server], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0.0)
+            self.returncode = int(self._answers.readline())
+            self._answers.close()
+            self._server.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal if the process has not ended."""
+        with suppress(ProcessLookupError):  # it ends just now
+            if self.poll() is None:
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+class PipedFork(Forked):
+    """A forked process of which one reads what it prints; a context manager that waits for its end, as Popen is."""
+
+    def __init__(self, server: Path, code: str, arguments: list[str], environment: dict[str, str]) -> None:
+        reading, writing = os.pipe()
+        self.stdout = os.fdopen(reading)
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
+        with os.fdopen(writing, "w") as output:
+            super().__init__(server, code, arguments, environment=environment, output=output, errors=self._errors)
+
+    def communicate(self, timeout: float) -> tuple[str, str]:
+        """Wait for the end; return what it printed and what it complained of."""
+        self.wait(timeout)
+        self._errors.seek(0)
+        return self.stdout.read(), self._errors.read()
+
+    def __enter__(self) -> PipedFork:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.wait(60.0)
+        self.stdout.close()
+        self._errors.close()

@@ -26,7 +26,7 @@ from .config.budgets import Budget, Measure
 from .config.parameters import Parameters
 from .errors import RobotMemoryError
 from .models import Kind
-from .storage import Database, lived_days, map_rows, sighting_rows, units
+from .storage import Database, feed, lived_days, map_rows, sighting_rows
 from .storage.disk import cut_file, file_size, give_back, limit_log, to_give_back
 from .storage.retention_rows import (
     EvictionCandidate,
@@ -316,7 +316,7 @@ class ExportError(RobotMemoryError):
 
 def lines(snapshot: Snapshot, memory_ids: Sequence[int]) -> list[str]:
     """Return memories as JSON, in the order of the ids; missing ids are skipped."""
-    return [json.dumps(row, ensure_ascii=False) for row in units.memories(snapshot, memory_ids)]
+    return [json.dumps(row, ensure_ascii=False) for row in feed.memories(snapshot, memory_ids)]
 
 
 def append(path: Path, records: Sequence[str], *, database: Path) -> None:

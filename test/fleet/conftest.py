@@ -18,7 +18,7 @@ from robotmem_ros.fleet.connection import connect, open_database
 from robotmem_ros.fleet.push import Push
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.batch import BEGINNING
-from robotmem_ros.memory.storage.units import LINKS
+from robotmem_ros.memory.storage.feed import LINKS
 
 from ..support.postgres import Server, server
 

@@ -43,7 +43,7 @@ TYPES = """
         UNION ALL SELECT 'confidence', confidence FROM memories UNION ALL SELECT 'x', x FROM memories
         UNION ALL SELECT 'last_seen', last_seen FROM objects UNION ALL SELECT 'last_missed', last_missed FROM objects
         UNION ALL SELECT 'vxx', vxx FROM objects UNION ALL SELECT 'sighting', observed_at FROM sightings
-        UNION ALL SELECT 'started_at', started_at FROM sessions UNION ALL SELECT 'score', score FROM session_outcomes
+        UNION ALL SELECT 'started_at', started_at FROM sessions UNION ALL SELECT 'outcome', outcome FROM sessions
     ) WHERE typeof(value) IN ('blob', 'text')
 """
 

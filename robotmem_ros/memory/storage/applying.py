@@ -21,7 +21,7 @@ from ..models import Kind, NewMemory, Pose, Similarity
 from ..new_unit import check_deleted, check_unit
 from ..text.normal_form import tag_key
 from ..validation import compact_json
-from . import fact_rows, map_rows, object_rows, purge_rows, revisions, rows, tag_rows, units
+from . import fact_rows, feed, map_rows, object_rows, purge_rows, revisions, rows, tag_rows
 from .snapshot import Snapshot, Transaction
 
 Row = Mapping[str, Any]
@@ -32,7 +32,7 @@ _LATER = (
 """Columns of a memory that change after it is stored."""
 _SESSION = (
     "external_id", "collection", "context", "status", "client_type", "started_at", "ended_at", "end_reason",
-    "superseded", "expires_at",
+    "outcome", "superseded", "expires_at",
 )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ class _Writer:
         file_row = self._transaction.row(f"SELECT origin, revision, {changed_at} FROM {source}", (key,))
         if file_row is None:
             return True
-        robot, revision = units.origin_of(self._transaction, file_row[0], file_row[1])
+        robot, revision = feed.origin_of(self._transaction, file_row[0], file_row[1])
         if robot == version[1]:
             return version[0] > revision
         if file_row[0] is None and is_of_another(str(row.get("collection", ""))):
@@ -164,7 +164,7 @@ class _Writer:
         memory_id, is_new = self._id(row["uuid"]), row["uuid"] in self._new
         assert memory_id is not None
         values: dict[str, object] = {name: row[name] for name in _LATER}
-        values |= {name: units.as_stored(name, row[name]) for name in ("tags", "decisions")}
+        values |= {name: feed.as_stored(name, row[name]) for name in ("tags", "decisions")}
         if is_new:
             values |= {"uuid": bytes.fromhex(row["uuid"]), "adopted": 1}
         else:
@@ -181,7 +181,7 @@ class _Writer:
         self._store_parts(row, memory_id, is_new=is_new)
 
     def _store_parts(self, row: Row, memory_id: int, *, is_new: bool) -> None:
-        parts = {part.table: row[name] for name, part in units.PARTS.items()}
+        parts = {part.table: row[name] for name, part in feed.PARTS.items()}
         for table, part_rows in parts.items():
             if not is_new:
                 self._transaction.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
@@ -204,20 +204,18 @@ class _Writer:
         ]
         self._transaction.executemany(
             f"INSERT INTO {table} (memory_id, {', '.join(columns)}) VALUES (?{', ?' * len(columns)})",
-            [(memory_id, *(units.as_stored(name, part[name]) for name in columns)) for part in parts],
+            [(memory_id, *(feed.as_stored(name, part[name]) for name in columns)) for part in parts],
         )
 
     def _link_memory(self, row: Row) -> None:
         transaction, memory_id = self._transaction, self._id(row["uuid"])
         assert memory_id is not None
-        replacement = row["replacement"] and self._id(row["replacement"])
+        replacement, representative = (row[name] and self._id(row[name]) for name in ("replacement", "group"))
         transaction.execute(
-            "UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NOT ?1", (replacement, memory_id)
+            "UPDATE memories SET (superseded_by, represented_by) = (?1, ?2) "
+            "WHERE id = ?3 AND (superseded_by, represented_by) IS NOT (?1, ?2)",
+            (replacement, representative, memory_id),
         )
-        transaction.execute("DELETE FROM group_members WHERE memory_id = ?", (memory_id,))
-        representative = row["group"] and self._id(row["group"])
-        if representative is not None:
-            transaction.execute("INSERT INTO group_members VALUES (?, ?)", (memory_id, representative))
         if row["type"] == Kind.FACT.value:
             contradictions, similar = self._resolve_links(row["contradictions"]), self._resolve_links(row["similar"])
             fact_rows.unlink_contradictions(transaction, [memory_id])
@@ -251,21 +249,16 @@ class _Writer:
         return self._ids[uuid]
 
     def _store_session(self, row: Row) -> None:
-        transaction, session_id = self._transaction, row["external_id"]
-        values = {name: units.as_stored(name, row[name]) for name in _SESSION}
+        values = {name: feed.as_stored(name, row[name]) for name in _SESSION}
         values["context"] = compact_json(row["context"])
         values |= {"uuid": bytes.fromhex(row["uuid"]), "origin": _origin(row)}
         names = ", ".join(values)
         marks, new_values = ", ".join("?" * len(values)), ", ".join(f"excluded.{name}" for name in values)
-        transaction.execute(
+        self._transaction.execute(
             f"INSERT INTO sessions ({names}, revision) VALUES ({marks}, {revisions.NEXT}) "
             f"ON CONFLICT (external_id) DO UPDATE SET ({names}, revision) = ({new_values}, excluded.revision)",
             (*values.values(),),
         )
-        transaction.execute("DELETE FROM session_outcomes WHERE session_id = ?", (session_id,))
-        if row["outcome"] is not None:
-            sql = "INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)"
-            transaction.execute(sql, (session_id, float(row["outcome"])))
 
     def _link_session(self, row: Row) -> None:
         session_id = row["external_id"]
@@ -305,7 +298,7 @@ class _Writer:
 
 
 def _new_memory(row: Row) -> NewMemory:
-    values = {name: units.as_stored(name, row[name]) for name in rows.COLUMNS}
+    values = {name: feed.as_stored(name, row[name]) for name in rows.COLUMNS}
     values["context"] = compact_json(row["context"])
     if row["perception_metadata"] is not None:
         values["perception_metadata"] = compact_json(row["perception_metadata"])

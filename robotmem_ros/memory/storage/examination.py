@@ -157,7 +157,7 @@ _WRONG: Mapping[str, Mapping[str, str]] = {
     "memory_history": {"before": _NO_OBJECT, "changed_at": _NO_STAMP},
     "contributions": {"fact": _NO_OBJECT, "learned_at": _NO_STAMP},
     "memory_outcomes": {"total": _NEGATIVE, "weight": _NEGATIVE},
-    "sessions": {"context": _NO_OBJECT, "started_at": _NEGATIVE},
+    "sessions": {"context": _NO_OBJECT, "started_at": _NEGATIVE, "outcome": _NO_SHARE},
     "areas": {"polygons": _NO_OBJECT},
 }  # fmt: skip
 """What must not hold of a column, beside a value of another type."""

@@ -374,8 +374,8 @@ def _number(term: str) -> int:
 
 
 _LEAVE = """
-    DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1))
-    OR representative_id IN (SELECT value FROM json_each(?1)) RETURNING memory_id
+    UPDATE memories SET represented_by = NULL WHERE represented_by IS NOT NULL
+    AND (id IN (SELECT value FROM json_each(?1)) OR represented_by IN (SELECT value FROM json_each(?1))) RETURNING id
 """
 _REPRESENTED = """
     SELECT m.id FROM memories AS r CROSS JOIN memories AS m ON m.superseded_by = r.id
@@ -385,10 +385,10 @@ _REPRESENTED = """
 
 
 def leave_groups(transaction: Transaction, memory_ids: Collection[int]) -> None:
-    """Remove memories from their groups, before they are deleted or when they have another status or text."""
-    left = {memory_id for (memory_id,) in transaction.execute(_LEAVE, (json_array(memory_ids),)).fetchall()}
-    if left := left - {*memory_ids}:
-        revisions.touch(transaction, left)  # nothing represents them any more
+    """Remove memories from their groups, before they are deleted, and when they have another status, text or group."""
+    left = transaction.execute(_LEAVE, (json_array(memory_ids),)).fetchall()
+    if left:
+        revisions.touch(transaction, [memory_id for (memory_id,) in left])
 
 
 def represented(snapshot: Snapshot, memory_id: int, columns: Mapping[str, object]) -> list[int]:

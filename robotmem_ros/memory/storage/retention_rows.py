@@ -155,17 +155,23 @@ def evict(transaction: Transaction, candidates: Sequence[EvictionCandidate], rea
     return evictions
 
 
+_REMOVED = "removed "
+"""Begins the names of counters in the settings; the measure of the budget and the kind follow."""
+
+
 def count_removed(transaction: Transaction, reason: str, kinds: Mapping[str, int]) -> None:
     """Add to the counters of removed memories and sightings."""
     transaction.executemany(
-        "INSERT INTO removed VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET n = n + ?3",
-        [(reason, kind, n) for kind, n in kinds.items() if n],
+        "INSERT INTO settings VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = CAST(value AS INTEGER) + ?2",
+        [(f"{_REMOVED}{reason} {kind}", n) for kind, n in kinds.items() if n],
     )
 
 
 def removal_counts(snapshot: Snapshot) -> dict[tuple[str, str], int]:
     """Return how much retention removed so far, by reason and kind."""
-    return {(reason, kind): n for reason, kind, n in snapshot.rows("SELECT reason, kind, n FROM removed")}
+    rows = snapshot.rows("SELECT name, value FROM settings WHERE name GLOB ?", (f"{_REMOVED}*",))
+    names = [name.removeprefix(_REMOVED).split() for name, _ in rows]
+    return {(reason, kind): int(n) for (reason, kind), (_, n) in zip(names, rows, strict=True)}
 
 
 def _scope(budget: Budget, excluded_ids: Collection[int]) -> tuple[str, dict[str, Any]]:

@@ -44,6 +44,8 @@ CREATE TABLE memories (
     -- NULL unless superseded by a memory that still exists
     superseded_by INTEGER REFERENCES memories (id) ON DELETE SET NULL,
     superseded_at TEXT,
+    -- The fact that stands for it since they were consolidated, if a recall asks so; NULL if either has changed since
+    represented_by INTEGER REFERENCES memories (id) ON DELETE SET NULL,
     -- Where and when
     observed_at INTEGER NOT NULL,  -- of an object when it was seen last
     received_at INTEGER NOT NULL DEFAULT 0,  -- came in with a stream, by the robot's clock; 0 if it never did
@@ -76,8 +78,7 @@ CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT N
 -- Without this index, each delete would read the whole table for memories that the deleted one superseded.
 CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
--- For the list of the most used.
-CREATE INDEX idx_mem_used ON memories (access_count) WHERE access_count > 0;
+CREATE INDEX idx_mem_represented ON memories (represented_by) WHERE represented_by IS NOT NULL;
 -- Those without it are active: they are counted without reading them.
 CREATE INDEX idx_mem_inactive ON memories (type, status) WHERE status <> 'active';
 
@@ -303,6 +304,7 @@ CREATE TABLE sessions (
     started_at INTEGER NOT NULL DEFAULT 0,
     ended_at INTEGER,  -- NULL while it is active
     end_reason TEXT NOT NULL DEFAULT '',
+    outcome REAL,  -- 0 to 1; NULL if nobody told it
     superseded INTEGER,  -- facts that its consolidation superseded; NULL until it is consolidated
     expires_at INTEGER,  -- when it is closed if nobody ends it; NULL for never
     -- Identity and change: see "Feed"
@@ -314,11 +316,6 @@ CREATE INDEX idx_sessions_revision ON sessions (revision);
 CREATE INDEX idx_sessions_active ON sessions (collection) WHERE status = 'active';
 CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status = 'ended';
 CREATE INDEX idx_sessions_unconsolidated ON sessions (id) WHERE status = 'ended' AND superseded IS NULL;
-
-CREATE TABLE session_outcomes (
-    session_id TEXT PRIMARY KEY,
-    score REAL NOT NULL  -- 0 to 1
-) WITHOUT ROWID;
 
 -- What was recalled in a session. The share is 1 / the best rank at which the memory was returned: a robot acts on the
 -- first result.
@@ -405,14 +402,6 @@ CREATE TABLE similar_facts (
     similarity REAL NOT NULL,
     PRIMARY KEY (memory_id, other_id)
 ) WITHOUT ROWID;
-
--- The groups that consolidation made: similar facts that their representative stands for, if a recall asks so. A group
--- holds only while its members say what they said then.
-CREATE TABLE group_members (
-    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
-    representative_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE
-);
-CREATE INDEX idx_group_members_representative ON group_members (representative_id);
 
 
 -- Maps and the path of the robot --------------------------------------------------------------------------------------
@@ -523,14 +512,6 @@ CREATE TABLE imported (
     PRIMARY KEY (import_id, recorded_at, nth, element)
 ) WITHOUT ROWID;
 
--- How much retention has deleted.
-CREATE TABLE removed (
-    reason TEXT NOT NULL,  -- the measure of the budget
-    kind TEXT NOT NULL,  -- `fact`, `perception` or `sighting`
-    n INTEGER NOT NULL,
-    PRIMARY KEY (reason, kind)
-) WITHOUT ROWID;
-
 -- When processes opened the file: memories with greater ids were saved later, whatever their clock told then.
 CREATE TABLE openings (
     after_id INTEGER PRIMARY KEY,
@@ -544,6 +525,7 @@ CREATE TABLE openings (
 -- `last_purge` (the revision of the last transaction that purged something: see table_rows.py),
 -- `lost_vectors` (up to where vectors of an earlier model were deleted),
 -- `late_links` (how often a memory got a vector that was there already, after it was stored: see vector_rows.py),
+-- `removed MEASURE KIND` (how many memories, or sightings, retention has deleted for this measure of a budget),
 -- `intake ...` (what a node reported of its intake, see imports.py).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from ..conditions.decay import DEFAULT_CONFIDENCE, IS_PROTECTED, Decay
 from ..models import ENDED, EXPIRED, Session
-from . import doubtful_times, revisions
+from . import doubtful_times, fact_rows, revisions
 from .revisions import SET_REVISION
 from .rows import update
 from .snapshot import Snapshot, Transaction
 
 _COLUMNS = """
     s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
-    (SELECT score FROM session_outcomes WHERE session_id = s.external_id), s.expires_at,
+    s.outcome, s.expires_at,
     (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active'),
     s.superseded
 """
@@ -34,7 +34,7 @@ _BOTH_UNCHANGED = """
     FROM memories AS m JOIN memories AS r ON r.id = ?3 AND r.content = ?4 AND r.status = 'active'
     WHERE m.id = ?1 AND m.content = ?2 AND m.status = 'active'
 """
-_JOIN_GROUP = f"INSERT INTO group_members (memory_id, representative_id) SELECT m.id, r.id {_BOTH_UNCHANGED}"
+_JOIN_GROUP = f"UPDATE memories SET represented_by = ?3 WHERE id = (SELECT m.id {_BOTH_UNCHANGED})"
 _BESIDE = """(SELECT group_concat(id) FROM (
     SELECT p.id FROM memories AS p INDEXED BY idx_mem_session WHERE p.session_id = m.session_id AND p.session_id <> ''
     AND p.id {before} m.id ORDER BY p.id {order} LIMIT ?))"""
@@ -91,19 +91,14 @@ def set_group(
     transaction: Transaction, representative: SessionFact, members: Sequence[SessionFact]
 ) -> list[SessionFact]:
     """Make facts one group instead of their old groups; return the members that have not changed."""
-    ids = json.dumps([representative.id, *(member.id for member in members)])
-    before = transaction.execute(
-        "DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1)) "
-        "OR representative_id IN (SELECT value FROM json_each(?1)) RETURNING memory_id",
-        (ids,),
-    ).fetchall()
+    fact_rows.leave_groups(transaction, [representative.id, *(member.id for member in members)])
     version = (representative.id, representative.content)
     new_members = [
         member
         for member in members
         if transaction.execute(_JOIN_GROUP, (member.id, member.content, *version)).rowcount == 1
     ]
-    revisions.touch(transaction, {memory_id for (memory_id,) in before} | {member.id for member in new_members})
+    revisions.touch(transaction, [member.id for member in new_members])
     return new_members
 
 
@@ -193,7 +188,10 @@ def subject_texts(snapshot: Snapshot, session: Session, n: int) -> list[str]:
 
 def outcomes(snapshot: Snapshot, session_ids: Collection[str]) -> dict[str, float]:
     """Return the outcomes of those of some sessions that have one."""
-    sql = "SELECT session_id, score FROM session_outcomes WHERE session_id IN (SELECT value FROM json_each(?))"
+    sql = (
+        "SELECT external_id, outcome FROM sessions "
+        "WHERE external_id IN (SELECT value FROM json_each(?)) AND outcome IS NOT NULL"
+    )
     return dict(snapshot.rows(sql, (json.dumps(list(session_ids)),)))
 
 
@@ -254,7 +252,7 @@ def close_expired(transaction: Transaction, now: int) -> list[tuple[str, str]]:
 
 def set_outcome(transaction: Transaction, session_id: str, score: float) -> None:
     """Store the outcome of a session, and add it to the outcomes of the memories that were recalled in it."""
-    transaction.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
+    transaction.execute("UPDATE sessions SET outcome = ? WHERE external_id = ?", (score, session_id))
     rows = transaction.execute(
         "INSERT INTO memory_outcomes (memory_id, total, weight) "
         "SELECT memory_id, share * ?1, share FROM session_recalls WHERE session_id = ?2 "

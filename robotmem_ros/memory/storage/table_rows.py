@@ -31,7 +31,7 @@ _PIECE = 8192
 """Memories that are read at once."""
 _COLUMNS = """
     m.id, m.status = 'active', m.observed_at, m.x, m.y, m.z, m.confidence, m.text_key, m.content,
-    (SELECT confirmed FROM objects WHERE memory_id = m.id), EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id),
+    (SELECT confirmed FROM objects WHERE memory_id = m.id), m.represented_by IS NOT NULL,
     m.type, m.collection, m.session_id, m.category, m.label_key, m.source, coalesce(m.perception_type, ''),
     m.frame_id, m.map_id, m.tags, m.decay_rate, m.evidence_day,
     CASE WHEN instr(m.context, '"sim_or_real"') AND json_valid(m.context)

@@ -28,13 +28,11 @@ NO_TEXT = {
                  "updated_at", "superseded_at", "uuid", "origin"},
     "tag_meta": {"tag", "parent", "display_name", "updated_at", "uuid", "origin"},
     "sessions": {"external_id", "status", "client_type", "end_reason", "uuid", "origin"},
-    "session_outcomes": {"session_id"},
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},
     "table_blocks": {"columns"},  # see table/test_kept.py
     "subscriptions": {"robot", "scope"},  # parameters
     "memory_history": {"changed_at", "change"},
-    "removed": {"reason", "kind"},
     "recalls": {"caller", "digest", "mode"},
     "imports": {"recording", "topic", "configuration", "path", "started_at", "finished_at"},
     "contributions": {"learned_at", "method"},

@@ -66,22 +66,19 @@ def test_a_purge_by_session_deletes_the_session_and_its_memories(memory: RobotMe
 
 
 def add_session(memory: RobotMemory, session: str, collection: str) -> None:
-    """Notes a session with an outcome."""
+    """Notes a session."""
     with sqlite3.connect(memory.path) as connection:
         connection.execute(
             "INSERT INTO sessions (external_id, collection, uuid, revision) VALUES (?, ?, randomblob(16), 1)",
             (session, collection),
         )
-        connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, 0.5)", (session,))
     connection.close()
 
 
 def sessions(memory: RobotMemory) -> list[str]:
-    """The sessions that are known, which are those with an outcome."""
+    """The sessions that are known."""
     with sqlite3.connect(memory.path) as connection:
         found = connection.execute("SELECT external_id FROM sessions ORDER BY id").fetchall()
-        outcomes = connection.execute("SELECT session_id FROM session_outcomes ORDER BY session_id").fetchall()
-        assert outcomes == sorted(found)
     connection.close()
     return [session for (session,) in found]
 
@@ -90,7 +87,6 @@ def test_what_other_tables_tell_of_a_session_goes_with_it(memory: RobotMemory) -
     with sqlite3.connect(memory.path) as connection:
         connection.execute("CREATE TABLE later_tales (session_id TEXT, tale TEXT)")
         connection.executemany("INSERT INTO later_tales VALUES (?, 'x')", [("s1",), ("s2",), ("",)])
-        connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES ('s1', 1.0)")
     connection.close()
     memory.purge(session_id="s1", collection="default")
     memory.purge(session_id="s1", before=9)
@@ -98,7 +94,6 @@ def test_what_other_tables_tell_of_a_session_goes_with_it(memory: RobotMemory) -
     assert connection_rows(memory, told) == ["", "s1", "s2"]
     memory.purge(session_id="s1")
     assert connection_rows(memory, told) == ["", "s2"]
-    assert connection_rows(memory, "SELECT session_id FROM session_outcomes") == []
 
 
 def connection_rows(memory: RobotMemory, sql: str) -> list[str]:

@@ -79,7 +79,8 @@ def test_deleted_sightings_are_counted(open_memory: OpenMemory) -> None:
     memory.parameters = memory.parameters.changed(retention_sightings=3)
     assert memory.retain().sightings == 6
     with sqlite3.connect(memory.path) as connection:
-        assert connection.execute("SELECT * FROM removed").fetchall() == [("sightings", "sighting", 6)]
+        counts = connection.execute("SELECT name, value FROM settings WHERE name GLOB 'removed *'")
+        assert counts.fetchall() == [("removed sightings sighting", "6")]
     connection.close()
     assert memory.status().removed == 0
 

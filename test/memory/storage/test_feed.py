@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory
 from robotmem_ros.memory.batch import BEGINNING, Batch, Cursor
 from robotmem_ros.memory.errors import InvalidFieldError, MemoryNotFoundError, SessionNotFoundError
-from robotmem_ros.memory.storage import map_rows, units
+from robotmem_ros.memory.storage import feed, map_rows
 from robotmem_ros.memory.storage.applying import apply
 from robotmem_ros.memory.storage.map_rows import MapAreas
 
@@ -218,7 +218,7 @@ def units_of(memory: RobotMemory) -> list[dict[str, Any]]:
     """Return all memories as rows, by id."""
     with memory.parts.database.snapshot() as snapshot:
         ids = [memory_id for (memory_id,) in snapshot.rows("SELECT id FROM memories ORDER BY id")]
-        return units.memories(snapshot, ids)
+        return feed.memories(snapshot, ids)
 
 
 def stored(memory: RobotMemory, *, but: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
@@ -226,10 +226,10 @@ def stored(memory: RobotMemory, *, but: frozenset[str] | set[str] = frozenset())
     but = {"id", "robot", "revision", *but}
     rows = units_of(memory)
     with memory.parts.database.snapshot() as snapshot:
-        rows += units.others(snapshot, 0, 2**62)
+        rows += feed.others(snapshot, 0, 2**62)
     found = {row["uuid"]: {name: value for name, value in row.items() if name not in but} for row in rows}
     for row in found.values():
-        for links in units.LINKS.keys() & row.keys():
+        for links in feed.LINKS.keys() & row.keys():
             row[links] = sorted(row[links], key=str)
     return found
 

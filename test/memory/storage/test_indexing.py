@@ -97,7 +97,7 @@ STEPS = st.one_of(
 )
 DERIVED = (
     "memories_fts_docsize", "memory_tags", "objects_rtree", "vectors", "memories_vec",
-    "similar_facts", "contradictions", "group_members",
+    "similar_facts", "contradictions",
 )  # fmt: skip
 
 

@@ -171,6 +171,8 @@ class _Found:
     """0 of a row without a word of the query."""
     similarities: Similarities
     """Not exact; minus infinity without a vector."""
+    exact: Floats | None = None
+    """The same as the vectors are kept, NaN without one; None of many rows."""
 
     @cached_property
     def has_words(self) -> bool:
@@ -306,7 +308,7 @@ class Ranking:
 
     def _search_vectors(self, chosen: Chosen, bm25: Floats, depth: int, *, explain: bool) -> tuple[_Found, _Best, str]:
         try:
-            found = _Found(chosen, bm25, self._vectors.similarities(chosen))
+            found = self._compared(chosen, bm25, depth)
             best = self._best(found, depth, explain=explain)
         except (ModelUnavailableError, VectorsUnreadError) as error:
             failure = str(error)
@@ -318,6 +320,12 @@ class Ranking:
             return found, best, ""
         found = _Found(chosen, bm25, np.full(chosen.count, -np.inf, np.float32))
         return found, self._best(found, depth, explain=explain), failure
+
+    def _compared(self, chosen: Chosen, bm25: Floats, depth: int) -> _Found:
+        if chosen.count > depth:
+            return _Found(chosen, bm25, self._vectors.similarities(chosen))
+        exact = self._vectors.exact(chosen.rows)
+        return _Found(chosen, bm25, np.nan_to_num(exact, nan=-np.inf).astype(np.float32), exact)
 
     def _best(self, found: _Found, depth: int, *, explain: bool) -> _Best:
         if not found.hits or depth < 1:
@@ -365,9 +373,12 @@ class Ranking:
 
     def _measured(self, found: _Found, at: Rows) -> Measures:
         rows = found.chosen.rows[at]
-        cosines = np.full(len(rows), math.nan)
-        if bool((found.similarities[at] > -np.inf).any()):
+        if found.exact is not None:
+            cosines = found.exact[at]
+        elif bool((found.similarities[at] > -np.inf).any()):
             cosines = self._vectors.exact(rows)
+        else:
+            cosines = np.full(len(rows), math.nan)
         return Measures.of(self.view.ids[rows], bm25=found.bm25[at], cosine=cosines)
 
     def _best_by_words(self, found: _Found, depth: int) -> list[int]:

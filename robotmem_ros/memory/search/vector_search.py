@@ -80,6 +80,10 @@ class VectorSearch:
     def _of(self, rows: Rows) -> Similarities:
         similarities = np.full(len(rows), -np.inf, np.float32)
         at = np.flatnonzero(self._places[rows] >= 0)
-        places, back = np.unique(self._places[rows[at]], return_inverse=True)
-        similarities[at] = self._vectors.similarities_of(self.query, places)[back]
+        places = self._places[rows[at]]
+        if (places[1:] > places[:-1]).all():
+            similarities[at] = self._vectors.similarities_of(self.query, places)
+        else:  # rows with the same vector, or an older one than the row before
+            places, back = np.unique(places, return_inverse=True)
+            similarities[at] = self._vectors.similarities_of(self.query, places)[back]
         return similarities

@@ -175,6 +175,8 @@ class Vectors:
         rows, scales = np.empty((len(numbers), self.dim), np.int8), np.empty(len(numbers), np.float32)
         bounds = np.searchsorted(numbers, np.arange(len(self._blocks) + 1) * ROWS)
         for block, first, last in zip(self._blocks, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            if first == last:
+                continue
             at = numbers[first:last] % ROWS
             # `clip` alone copies without a copy in between; no place is out of bounds.
             np.take(block.rows, at, axis=0, out=rows[first:last], mode="clip")

@@ -33,6 +33,8 @@ MAX_TAGS = 100
 """Tags of a memory, and names in each list that belongs to it."""
 MAX_DETAILS = 100
 """Memories that are read in full at once."""
+MAX_HISTORY = 10_000
+"""Sightings of an object that are listed."""
 MAX_NAME = 256
 """Characters of a name, such as a label, a tag or a frame."""
 

@@ -44,6 +44,15 @@ def _stamp_from(field: str, message: Time, clock: Clock) -> int:
     return stamp
 
 
+def arguments_of(request: Any) -> dict[str, Any]:
+    """Return the arguments of a verb that a request carries; a number of results that is not set is the default one.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    return fields_of(request, but=() if getattr(request, "n", 1) else {"n"})
+
+
 def learn_fields(request: Learn.Request, clock: Clock) -> dict[str, Any]:
     """Return the arguments of RobotMemory.learn that a request carries.
 

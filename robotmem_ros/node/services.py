@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter, methodcaller
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from rclpy.node import Node
@@ -15,12 +15,12 @@ from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 
 from robotmem_ros import srv
 
-from ..memory import Learned, RobotMemory, Sighting, Stored
+from ..memory import RobotMemory, Stored
 from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError, encodable
 from ..perception import Placed
 from . import conversions
 from .executors import CallbackThread
-from .fields import fields_of, fill
+from .fields import fill
 from .perception_topic import Place
 from .transforms import Point, Target
 
@@ -28,7 +28,6 @@ _LOG = logging.getLogger(__name__)
 DEPTH = 1000
 """Requests that may wait: the usual depth of 10 would lose what a burst holds beyond, and its callers would wait."""
 _PLACES = ("spatial_sort", "near", "since_last_visit")
-_HISTORY, _LONGEST_HISTORY = 100, 10_000
 S = TypeVar("S")
 T = TypeVar("T")
 Memory = Callable[[], RobotMemory]
@@ -75,7 +74,7 @@ class Services:
 
     def _table(self) -> tuple[tuple[Any, str, Callable[[Any], Future[Any]], Callable[[Any, Any], object]], ...]:
         return (
-            (srv.Learn, "~/learn", self._learn, fill),
+            (srv.Learn, "~/learn", self._calling("learn", partial(conversions.learn_fields, clock=self._clock)), fill),
             (srv.SavePerception, "~/save_perception", self._save_perception, fill),
             (srv.Recall, "~/recall", self._recall, fill),
             (srv.Timeline, "~/timeline", self._calling("timeline"), fill),
@@ -87,8 +86,8 @@ class Services:
             (srv.RemoveTag, "~/remove_tag", self._calling("tags.remove"), fill),
             (srv.Forget, "~/forget", self._calling("forget"), fill),
             (srv.Restore, "~/restore", self._calling("restore"), fill),
-            (srv.Update, "~/update", self._update, fill),
-            (srv.ObjectHistory, "~/object_history", self._object_history, _into("sightings")),
+            (srv.Update, "~/update", self._calling("update", conversions.update_fields), fill),
+            (srv.ObjectHistory, "~/object_history", self._calling("object_history"), _into("sightings")),
             (srv.GetData, "~/get_data", self._calling("data"), fill),
             (srv.StartSession, "~/start_session", self._calling("sessions.start"), fill),
             (srv.EndSession, "~/end_session", self._calling("sessions.end"), conversions.fill_report),
@@ -101,10 +100,14 @@ class Services:
         self._thread.close(DEPTH)
         self._workers.shutdown()
 
-    def _calling(self, verb: str) -> Callable[[Any], Future[Any]]:
-        # A request that has the names and values of the verb's arguments.
-        find = attrgetter(verb)
-        return lambda request: self._submit(lambda memory: find(memory)(**fields_of(request)))
+    def _calling(
+        self, verb: str, read: Callable[[Any], dict[str, Any]] = conversions.arguments_of
+    ) -> Callable[[Any], Future[Any]]:
+        def begin(request: Any) -> Future[Any]:
+            arguments = read(request)
+            return self._submit(lambda memory: attrgetter(verb)(memory)(**arguments))
+
+        return begin
 
     def _submit(self, work: Callable[[RobotMemory], T]) -> Future[T]:
         # Refused at once by a node that is not active, and by one that no longer is when a worker is free.
@@ -118,12 +121,6 @@ class Services:
         except MemoryClosedError:
             self._memory()  # it says why it was closed
             raise
-
-    def _learn(self, request: srv.Learn.Request) -> Future[Learned]:
-        return self._submit(methodcaller("learn", **conversions.learn_fields(request, self._clock)))
-
-    def _update(self, request: srv.Update.Request) -> Future[None]:
-        return self._submit(methodcaller("update", **conversions.update_fields(request)))
 
     def _save_perception(self, request: srv.SavePerception.Request) -> Future[Stored]:
         new = conversions.perception_from(request.perception, self._memory().parameters, self._clock, source="service")
@@ -141,8 +138,7 @@ class Services:
             for name in _PLACES
             for message in getattr(request, name)
         }
-        # A field that is not set is 0: then the default of the core holds.
-        return self._recall_in(fields_of(request, but=() if request.n else {"n"}), targets)
+        return self._recall_in(conversions.arguments_of(request), targets)
 
     def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[conversions.RecallResponse]:
         # A target in another frame becomes one in the memory frame, one after the other.
@@ -159,10 +155,6 @@ class Services:
             return then(self._transform(target), partial(again, target, error.field.partition(".")[0]))
 
         return then(self._submit(partial(recall, **query)), in_memory_frame)
-
-    def _object_history(self, request: srv.ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
-        n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
-        return self._submit(lambda memory: memory.object_history(int(request.memory_id), n))
 
 
 def _into(field: str) -> Callable[[Any, Any], object]:

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from .. import validation
 from ..areas import Areas
+from ..argument import MAX_HISTORY
 from ..clocks import possible_stamp
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
@@ -134,7 +135,7 @@ class Objects:
             tracker.join(memory_id, new)
 
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
-        """Return the last `n` sightings of an object that were kept, newest first.
+        """Return the last `n` sightings of an object that were kept, 10,000 at most, newest first.
 
         Raises:
             InvalidFieldError: `n` is less than 1.
@@ -148,7 +149,7 @@ class Objects:
                 by = rows.replacement(snapshot, object_id)
                 ending = "" if by is None else f"; it was replaced by {by}"
                 raise MemoryNotFoundError(object_id, f"there is no such object{ending}")
-            return sighting_rows.histories(snapshot, [object_id], limit).get(object_id, ())
+            return sighting_rows.histories(snapshot, [object_id], min(limit, MAX_HISTORY)).get(object_id, ())
 
     def seen_last(self, limit: object, decay: Decay, include_unconfirmed: object) -> tuple[SeenObject, ...]:
         """Return the objects of the current map in all collections, those seen last first, with decayed confidence."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, MISSING, dataclass
 
-from ..argument import ID, IDS, MAX_DETAILS, MAX_IDS, MAX_NAME, Json, argument
+from ..argument import ID, IDS, MAX_DETAILS, MAX_HISTORY, MAX_IDS, MAX_NAME, Json, argument
 from ..map_values import MAX_POINTS
 from ..search.counts import MAX_BINS
 from ..sessions.sessions import LONGEST
@@ -57,7 +57,7 @@ class ObjectHistoryRequest:
     """Whose sightings to list."""
 
     memory_id: int = argument(MISSING, "id of the object", "7", shape=ID)
-    n: int = argument(100, "largest number of sightings, the newest first", "20", within=(1, 10_000))
+    n: int = argument(100, "largest number of sightings, the newest first", "20", within=(1, MAX_HISTORY))
 
 
 @dataclass(slots=True)

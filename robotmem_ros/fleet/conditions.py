@@ -1,6 +1,7 @@
 """Say conditions in the SQL of PostgreSQL, over the alias `m` of memories and `r` of their robots.
 
-Each means what it means in SQLite: `matches` of the condition says it for both. A value at a path of the context is
+Each means what `matches` of the condition says. A fleet may have more memories than the RAM of one computer, and each
+robot reads only what it was granted, so PostgreSQL is asked and not a table in RAM. A value at a path of the context is
 JSON here as well, so one comparison does for all fields.
 """
 

@@ -76,7 +76,7 @@ def worst(findings: Iterable[Finding]) -> Severity:
 
 _FIX = "robotmem doctor --fix"
 _SAMPLE = 500
-"""Memories whose entries are compared in each index: as many of the newest, and of any others."""
+"""Memories whose vectors are compared with their texts: as many of the newest, and of any others."""
 _LOGGED = 1000
 """Recalls that are looked at."""
 _FEW_RECALLS = 20
@@ -206,7 +206,7 @@ def _indexes(patient: Patient) -> Seen:
         problems = examination.out_of_step(snapshot, sample)
     if problems:
         return Seen(Severity.ERROR, "; ".join(problems), _FIX)
-    return Seen(Severity.OK, f"{len(sample):,} of {total:,} memories and all objects are in step with every index")
+    return Seen(Severity.OK, f"{len(sample):,} of {total:,} memories have their vectors, and all objects their boxes")
 
 
 def _rebuild(patient: Patient) -> None:

@@ -525,16 +525,6 @@ class Session:
         return self.ended_at is None
 
     @property
-    def started_datetime(self) -> datetime:
-        """Return `started_at` in UTC, to the microsecond."""
-        return utc(self.started_at)
-
-    @property
-    def ended_datetime(self) -> datetime | None:
-        """Return `ended_at` in UTC, to the microsecond; None while the session is open."""
-        return None if self.ended_at is None else utc(self.ended_at)
-
-    @property
     def duration(self) -> float | None:
         """Return the duration in seconds; None while the session is open."""
         return None if self.ended_at is None else (self.ended_at - self.started_at) / 1e9

@@ -49,7 +49,7 @@ def test_each_check_has_a_line(db: Path, capsys: Out) -> None:
     assert [line.split()[1] for line in lines] == [check.name for check in CHECKS]
     (indexes,) = (line for line in lines if line.split()[1] == "indexes")
     assert indexes.startswith("ok")
-    assert indexes.endswith("5 of 5 memories and all objects are in step with every index")
+    assert indexes.endswith("5 of 5 memories have their vectors, and all objects their boxes")
 
 
 def test_what_is_broken_is_an_error_until_it_is_mended(db: Path, capsys: Out) -> None:

@@ -1,1 +1,1 @@
-"""What must hold of a memory, as values that explain themselves to SQL, to RAM and to Python; they know no database."""
+"""What must hold of a memory, as values that ask a table of columns, or one memory; they know no database."""

@@ -184,7 +184,7 @@ def _equal(left: object, right: object) -> bool:
 
 _FIELD = "context_filter"
 MAX_COMPARISONS, MAX_VALUES, MAX_DEPTH = 100, 1000, 8
-"""Comparisons of a filter, values of an `$in`, and joins within joins, which SQLite reads within its own limits."""
+"""Comparisons of a filter, values of an `$in`, and joins within joins."""
 JOINS = ("$and", "$or", "$not")
 _ORDER_OPERATORS = ("$lt", "$lte", "$gt", "$gte")
 

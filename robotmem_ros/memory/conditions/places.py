@@ -31,14 +31,6 @@ class Field(NamedTuple):
     memory_frame: str
 
 
-class Space(NamedTuple):
-    """The space that positions are compared in; `id` is None when no memory has a position in it."""
-
-    id: int | None
-    other_frames: tuple[str, ...]
-    """Other frames of the same map in which memories have this field: they are not compared."""
-
-
 @dataclass(frozen=True)
 class Place:
     """A point in metres, and how far from it; `max_distance` is inf when there is no limit."""

@@ -8,7 +8,6 @@ SQLite Database File", section 2.6.
 from __future__ import annotations
 
 import errno
-import math
 import os
 import sqlite3
 import stat
@@ -21,7 +20,6 @@ import numpy as np
 
 from ..conditions.decay import share_left
 from ..errors import DatabaseUnusableError
-from ..text.normal_form import digest
 
 _INSTEAD = "without room in RAM, numpy compares vectors"
 
@@ -30,10 +28,6 @@ def register_functions(connection: sqlite3.Connection) -> None:
     """Register the functions on a connection, and those of sqlite-vec if it can be loaded."""
     connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1, deterministic=True)
     connection.create_function("share_left", 4, share_left, deterministic=True)
-    connection.create_function("content_digest", 1, digest, deterministic=True)
-    if _lacks_mathematics(connection):
-        connection.create_function("pow", 2, math.pow, deterministic=True)
-        connection.create_function("ln", 1, math.log, deterministic=True)
     if missing_sqlite_vec(connection):
         connection.create_function("vec_int8", 1, bytes, deterministic=True)
         connection.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
@@ -63,15 +57,6 @@ def cosine_distance(left: bytes, right: bytes) -> float:
     a, b = np.frombuffer(left, np.int8).astype(np.float32), np.frombuffer(right, np.int8).astype(np.float32)
     lengths = float(np.sqrt((a @ a) * (b @ b)))
     return 1.0 - float(a @ b) / lengths if lengths else 1.0
-
-
-def _lacks_mathematics(connection: sqlite3.Connection) -> bool:
-    # SQLite can be built without its mathematical functions.
-    try:
-        connection.execute("SELECT pow(1.0, 0), ln(1.0)")
-    except sqlite3.OperationalError:
-        return True
-    return False
 
 
 IN_MEMORY = ":memory:"

@@ -232,7 +232,6 @@ _PART = CANDIDATES
 HEAD = 2
 """Numbers before the terms in a row: the scheme by which the text was read, and how many of the terms are words."""
 _TERM = np.dtype("<u4")
-Ids = npt.NDArray[np.int64]
 Terms = npt.NDArray[np.uint32]
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -41,15 +40,6 @@ class Snapshot:
         """Return the rows of a query."""
         try:
             return self._connection.execute(sql, arguments).fetchall()
-        except sqlite3.Error as cause:
-            raise StorageError(self._action, cause) from cause
-
-    def batches(self, sql: str, arguments: Arguments, size: int) -> Generator[list[Any], None, None]:
-        """Yield the rows of a query, `size` at a time; the caller must close an unfinished generator."""
-        try:
-            with closing(self._connection.execute(sql, arguments)) as cursor:
-                while batch := cursor.fetchmany(size):
-                    yield batch
         except sqlite3.Error as cause:
             raise StorageError(self._action, cause) from cause
 

@@ -22,12 +22,11 @@ from typing import NamedTuple
 
 from . import scripts
 from .inflection import has_snowball, is_function_word, language_of, stem_by_script, stem_in
-from .letters import ASCII_SPACES, MARKS, clusters, compose, fold
+from .letters import ASCII_SPACES, clusters, compose, fold
 from .scripts import Piece
 from .stemmer import stem
 from .stop_words import ENGLISH, ERRAND_WORDS, SPATIAL_WORDS, STOP_WORDS
 
-_SPELLING = re.compile(rf"-?\d+\.\d+|-?[^\W_](?:[^\W_]|[{MARKS}])*")
 # 3rd is 3, and the words of room3, 5kg and 12b are found in all ways to write them. What mixes more is a code.
 _MIXED = re.compile(r"(−?\d+)(?:st|nd|rd|th)|(−?\d+(?:٫\d+)?)([^\d٫]+)|([^\d−]+)(\d+)")
 _NEGATIVE = re.compile(r"(?<![^\s(\[{=:<>,;|])-(?=\d)")

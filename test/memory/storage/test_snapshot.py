@@ -49,22 +49,7 @@ def test_so_many_rows_are_inserted_as_are_given_and_in_their_order(number: int) 
     connection.close()
 
 
-@given(ROWS, st.integers(1, 9))
-def test_batches_together_are_all_rows(rows: list[tuple[int, str, float]], size: int) -> None:
-    connection = table(rows)
-    batches = list(Snapshot(connection).batches("SELECT * FROM rows ORDER BY rowid", (), size))
-    assert [row for batch in batches for row in batch] == rows
-    assert all(len(batch) == size for batch in batches[:-1])
-    connection.close()
-
-
-def first_batch(snapshot: Snapshot, sql: str) -> object:
-    return next(snapshot.batches(sql, (), 1))
-
-
-@pytest.mark.parametrize(
-    "read", [Snapshot.rows, Snapshot.row, Snapshot.mappings, Snapshot.ids, Snapshot.array, first_batch]
-)
+@pytest.mark.parametrize("read", [Snapshot.rows, Snapshot.row, Snapshot.mappings, Snapshot.ids, Snapshot.array])
 def test_what_sqlite_raises_is_a_storage_error_that_says_what_failed(read: Callable[[Snapshot, str], object]) -> None:
     connection = table([])
     with pytest.raises(StorageError, match=r"^could not read 'a': no such table: missing$") as raised:

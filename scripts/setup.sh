@@ -108,8 +108,10 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
         ask 'import numpy as n; print("numpy<%d" % (int(n.__version__.split(".")[0]) + 1))' >"$venv/numpy.txt"
     fi
     # shellcheck disable=SC2086  # constraint is two words or none
-    "$venv/bin/python3" -m pip install --disable-pip-version-check --no-input $constraint \
+    "$venv/bin/python3" -m pip install --disable-pip-version-check --no-input --no-compile $constraint \
         $(printf -- '-r %s ' "$@") >"$log" 2>&1 || robotmem_failed setup "$log"
+    # On all cores; pip would take one. Some packages have files of other versions of Python, which do not compile.
+    "$venv/bin/python3" -m compileall -q -j 0 "$venv/lib" >>"$log" 2>&1 || true
     if [ "$robotmem_ros" = wheels ]; then
         "$venv/bin/python3" scripts/patch_wheels.py >>"$log" 2>&1 || robotmem_failed setup "$log"
         for shell in sh bash zsh; do

@@ -57,8 +57,8 @@ def with_ros(repository: Path) -> Path:
     return repository
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", [pytest.param("colcon", marks=pytest.mark.rare), "make"])
+@pytest.mark.rare
+@pytest.mark.parametrize("first", ["colcon", "make"])
 def test_make_builds_beside_a_plain_colcon_build_in_either_order(with_ros: Path, first: str) -> None:
     module = with_ros / "robotmem_ros" / "module.py"
     plain, by_make = ["colcon", "build"], [with_ros / "scripts" / "build.sh"]
@@ -89,6 +89,7 @@ def test_a_build_that_fails_shows_why_and_names_its_log(with_ros: Path) -> None:
     assert done.stderr.splitlines()[-1] == f"build: failed; all of its output is in {log}"
 
 
+@pytest.mark.rare
 def test_a_set_up_that_fails_says_a_line_for_each_step_and_names_its_log(repository: Path) -> None:
     done = run(repository / "scripts" / "setup.sh", cwd=repository, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
     assert done.returncode == 1

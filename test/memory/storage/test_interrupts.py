@@ -23,8 +23,8 @@ memory = RobotMemory(sys.argv[1], embedding_model="", synchronous="normal")
 database, maintenance = memory.parts.database, memory.parts.maintenance
 priority = database.query_priority
 signal.signal(signal.SIGALRM, interrupt)
-count, end = 0, time.monotonic() + 3
-while time.monotonic() < end:
+count, end = 0, time.monotonic() + 60
+while count < {times} and time.monotonic() < end:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.0007, 0.5)  # again, since a finalizer swallows what is raised in it
         while True:
@@ -50,8 +50,9 @@ WORKS = {
 
 
 @pytest.mark.parametrize("work", WORKS.values(), ids=WORKS)
-def test_interrupts_at_any_moment_leave_nothing_taken(tmp_path: Path, work: str) -> None:
-    assert output_of(PROGRAM.format(work=work), tmp_path / "memory.db") == "closed\n"
+@pytest.mark.parametrize("times", [500, pytest.param(5000, marks=pytest.mark.rare)])
+def test_interrupts_at_any_moment_leave_nothing_taken(tmp_path: Path, work: str, times: int) -> None:
+    assert output_of(PROGRAM.format(work=work, times=times), tmp_path / "memory.db") == "closed\n"
 
 
 class InterruptedCondition(Condition):

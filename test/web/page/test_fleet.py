@@ -23,7 +23,7 @@ from ...support.page.accessible import assert_accessible
 from ...support.page.console import console
 from ...support.postgres import server
 from .conftest import OpenPage
-from .test_looks import PHONE
+from .test_looks import LOOKS, PHONE
 
 ROBOTS = {"hall1": "house", "kitchen1": "house", "lab1": "lab"}
 """The robots, each with its map."""
@@ -211,8 +211,7 @@ def test_without_a_fleet_nothing_of_one_is_shown(open_page: OpenPage, shared_con
     expect(page.locator(".robot")).to_have_count(0)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("locale", ["en-GB", "zh-CN"])
+@pytest.mark.parametrize(("locale", "theme"), LOOKS)
 def test_a_checker_of_accessibility_finds_nothing(
     open_page: OpenPage, operators_console: str, theme: str, locale: str
 ) -> None:

@@ -65,7 +65,7 @@ class View:
             "faded": short.faded or None, "label": short.label,
             "category": memory.category, "source": memory.source, "note": note_lines(memory),
             **parts(memory.context, limit=_SHORT), **self.place(short.pose, short.frame_id),
-            "distance": rounded(short.distance), "times_seen": memory.times_seen,
+            "distance": rounded(short.distance), "times_seen": memory.times_seen, "presence": rounded(memory.presence),
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
             "similar_ids": list(memory.similar_ids), "folded_count": hit.folded_count, "fleet_robot": hit.robot,
         })  # fmt: skip
@@ -93,7 +93,7 @@ class View:
             "scope_entities": [*memory.scope_entities], "similar_ids": list(memory.similar_ids),
             **{name: getattr(memory, name) for name in _AS_THEY_ARE},
             "first_seen": "" if memory.first_seen is None else self.as_text(memory.first_seen),
-            "confirmed": memory.confirmed if memory.times_seen else None,
+            "confirmed": memory.confirmed if memory.times_seen else None, "presence": rounded(memory.presence),
             "status": "" if details.status == "active" else details.status, "status_reason": details.status_reason,
             "changes": [self.change(change) for change in details.history[:newest]],
             "sightings": [self.sighting(sighting) for sighting in details.sightings[:newest]],

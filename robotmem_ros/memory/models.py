@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field
 from datetime import datetime
@@ -319,6 +320,8 @@ class Memory(Observed):
     """Number of sightings of an object; 0 for what is no object."""
     confirmed: bool = False
     """Whether the confidence of an object, before decay, is at least the parameter `object_min_existence`."""
+    presence: float = math.nan
+    """Probability that an object is still there, from 0 to 1; NaN for what is no object of this robot."""
     contradicted_by: int = 0
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     similar_ids: tuple[int, ...] = ()
@@ -477,6 +480,8 @@ class SeenObject(NamedTuple):
     map_id: str = ""
     robot: str = ""
     """The robot of the fleet that remembers it; empty for this one."""
+    presence: float = math.nan
+    """Probability that it is still there, from 0 to 1; NaN for the object of another robot."""
 
 
 ENDED, EXPIRED = "ended", "expired"

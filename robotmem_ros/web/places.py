@@ -22,7 +22,7 @@ from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, lacks
 from .requests import MAX_ENTRIES, AreaIn, AreaNameIn, Id, Name, Time, add_reading
 from .responses import NotThereError, SafeJSONResponse, responses
-from .schemas import Entry, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from, fleet_robot
+from .schemas import Entry, Measure, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from, fleet_robot
 
 _SIGHTINGS = 100
 _MINUTE = 60 * 10**9
@@ -57,6 +57,7 @@ class ObjectOut(Value):
 
     fleet_robot: str = fleet_robot()
     uncertainty: float | None = Field(default=None, description="Standard deviation along the floor, in metres.")
+    presence: Measure = Field(description="Probability that it is still there; null for that of another robot.")
 
 
 class Objects(Value):

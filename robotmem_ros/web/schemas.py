@@ -132,6 +132,9 @@ class ScoreExplanationOut(Value):
 class MemoryOut(Value):
     """A memory in full."""
 
+    presence: Measure = Field(
+        description="Probability that an object is still there; null for what is no object of this robot."
+    )
     params: Any = _part("params", "Part of the context: parameters that were used, or that the text names.")
     spatial: Any = _part("spatial", "Part of the context: positions, and the area.")
     robot: Any = _part("robot", "Part of the context: the robot, and its state.")

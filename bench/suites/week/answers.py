@@ -20,8 +20,8 @@ from bench.worlds.week.house import FLOOR
 from bench.worlds.week.truth import Change, LastSeen, is_near
 from robotmem_ros.memory import FieldOfView, OccupancyGrid, Origin, Pose, RobotMemory
 
-_BELIEVED = 0.3
-"""Confidence from which a recall returns an object by default."""
+_BELIEVED = 0.5
+"""Presence from which a thing is believed to be there."""
 _BATCH = 64
 """Messages that are stored without waiting for each."""
 _CELL = 0.1
@@ -110,7 +110,7 @@ class MemoryAnswers:
         return [
             Change(item.label, True, item.position)
             for item in self.memory.objects()
-            if item.first_seen >= time and item.confidence >= _BELIEVED
+            if item.first_seen >= time and item.presence >= _BELIEVED
         ]
 
     def last_seen(self, label: str) -> LastSeen | None:
@@ -119,17 +119,17 @@ class MemoryAnswers:
         return LastSeen(label, hits[0].observed_at, _position(hits[0].pose)) if hits else None
 
     def believed(self) -> list[Belief]:
-        """Return the confirmed objects that a recall gives by default."""
+        """Return the confirmed objects that are still there, more likely than not."""
         return [
-            Belief(item.label, item.position, item.confidence)
+            Belief(item.label, item.position, item.presence)
             for item in self.memory.objects()
-            if item.confidence >= _BELIEVED
+            if item.presence >= _BELIEVED
         ]
 
     def beliefs(self) -> list[Belief]:
-        """Return all objects with their confidence."""
+        """Return all objects with the probability that they are there."""
         return [
-            Belief(item.label, item.position, item.confidence) for item in self.memory.objects(include_unconfirmed=True)
+            Belief(item.label, item.position, item.presence) for item in self.memory.objects(include_unconfirmed=True)
         ]
 
     def window(self, after: int, before: int, label: str = "") -> int:

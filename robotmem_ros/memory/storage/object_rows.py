@@ -183,12 +183,14 @@ def seen_last(
         "AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
         (map_id, not include_unconfirmed, limit),
     )
+    presences = stay_rows.presences(snapshot, [record[0] for record in records], decay.now)
     return tuple(
         SeenObject(
             memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(is_sure), math.sqrt(variance),
-            *names,
+            collection, of_map, presence=presences[memory_id],
         )
-        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance, *names in records
+        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance, collection, of_map
+        in records
     )  # fmt: skip
 
 

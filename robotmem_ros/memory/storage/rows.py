@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from ..conditions.decay import Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import fact_rows, lived_days, revisions, text_rows, vector_rows
+from . import fact_rows, lived_days, revisions, stay_rows, text_rows, vector_rows
 from .fact_rows import encoded_terms
 from .snapshot import Snapshot, Transaction, json_array
 
@@ -183,7 +183,7 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
 _READ: Mapping[str, Callable[[Any], Any]] = {
     field.name: _CONVERSIONS.get(field.name) or _CONVERSIONS.get(str(field.type), lambda value: value)
     for field in fields(Memory)
-    if field.name != "pose"
+    if field.name not in ("pose", "presence")
 }
 _MEMORY_COLUMNS = ", ".join(
     [
@@ -325,7 +325,11 @@ def read(
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
         (json.dumps(list(memory_ids)), include_inactive),
     )
-    return {row[0]: _memory(row) for row in rows}
+    memories = {row[0]: _memory(row) for row in rows}
+    objects = [memory.id for memory in memories.values() if memory.times_seen]
+    for memory_id, presence in stay_rows.presences(snapshot, objects, decay.now).items():
+        memories[memory_id] = replace(memories[memory_id], presence=presence)
+    return memories
 
 
 def behind(snapshot: Snapshot, memory_id: int, limit: int) -> list[int]:

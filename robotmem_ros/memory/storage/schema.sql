@@ -278,6 +278,7 @@ CREATE TABLE stays (
     x REAL, y REAL, z REAL,  -- in the frame and map of the memory
     UNIQUE (memory_id, first_seen)
 );
+CREATE INDEX idx_stays_label ON stays (label) WHERE label NOT NULL;
 
 -- In how many messages two neighbours were both seen, and in how many only one of two at the same place: those that are
 -- often seen together are two objects. What was seen together once is expected together again: see absence.py.

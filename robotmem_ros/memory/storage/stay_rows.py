@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..geometry import Point
@@ -58,6 +61,19 @@ _DURING = """
     WHERE s.first_seen < ?2 AND coalesce(s.last_seen, o.last_seen) >= ?1
     AND NOT (o.confirmed AND o.appeared <= o.last_seen AND o.last_seen >= ?1 AND o.last_seen < ?2)
     ORDER BY last, s.first_seen
+"""
+
+
+_HOUR = 3600e9
+_PRIOR = 24.0
+"""Hours that a thing stays, before anything is known of its label: one departure in as many is assumed."""
+_LOOKED_AT = """
+    SELECT o.memory_id, m.label, m.confidence, max(o.last_seen, o.last_missed), o.last_seen - o.appeared, o.confirmed
+    FROM json_each(?) AS j CROSS JOIN objects AS o ON o.memory_id = j.value JOIN memories AS m ON m.id = o.memory_id
+"""
+# A thing left at any time between the last look at it and the one that found it gone.
+_DEPARTURES = """
+    SELECT count(*), total((last_seen + first_absent) / 2 - first_seen) FROM stays WHERE label = ?
 """
 
 
@@ -122,3 +138,22 @@ def during(snapshot: Snapshot, after: int, before: int) -> dict[int, PastStay]:
         memory_id: PastStay(last, label, confidence, (x, y, z))
         for memory_id, last, label, confidence, x, y, z in snapshot.rows(_DURING, (after, before))
     }
+
+
+def presences(snapshot: Snapshot, memory_ids: Iterable[int], now: int) -> dict[int, float]:
+    """Return the probability that each object among some memories is still there, `now` by the robot's clock.
+
+    After the last look it falls with the rate at which things of its label leave, (1 + departures) / (24 h + hours of
+    presence): the mean of a Gamma distribution, over the stays of this memory that have ended, and the object's own.
+    """
+    ids = json.dumps([*memory_ids])
+    departures: dict[str, tuple[int, float]] = {}
+    found = {}
+    for memory_id, label, existence, looked_at, stayed, is_there in snapshot.rows(_LOOKED_AT, (ids,)):
+        if label not in departures:
+            departures[label] = snapshot.row(_DEPARTURES, (label,))
+        count, presence = departures[label]
+        hours = _PRIOR + (presence + (max(stayed, 0) if is_there else 0)) / _HOUR
+        left = existence * math.exp(-(1 + count) / hours * max(now - looked_at, 0) / _HOUR)
+        found[memory_id] = round(left, 3)
+    return found

@@ -69,7 +69,8 @@ class View:
         window = window_of(conditions)
         if window is None:
             return self
-        after, before = (0 if window.after is None else window.after), (window.before or LATEST_NS)
+        after = 0 if window.after is None else window.after
+        before = LATEST_NS if window.before is None else window.before
         stays = stay_rows.during(self.snapshot, after, before)
         return _PastView(self.table, self.snapshot, stays) if stays else self
 

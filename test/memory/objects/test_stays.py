@@ -1,4 +1,4 @@
-"""A stay says from when until when an object was at its place: a window holds for all that stayed in it."""
+"""Stays tell where things were, in a window of time, and how likely they are still there."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from robotmem_ros.memory import FieldOfView, Memory, RobotMemory
 from robotmem_ros.memory.batch import BEGINNING
 
+from ...support.clock import Clock
 from ...support.sightings import SECOND, place, see, sighting, undetected
 from ..conftest import OpenMemory
 
@@ -152,3 +155,27 @@ def test_a_purge_of_sightings_leaves_nothing_of_their_stays(memory: RobotMemory)
     memory.purge(before=5_000 * SECOND)
     assert stays(memory) == [(1, 40_000, None, None)]
     assert then(memory, 0, 1_000) == []
+
+
+def test_what_leaves_often_is_sooner_gone(open_memory: OpenMemory, clock: Clock) -> None:
+    memory = open_memory(clock=clock)
+    clock.now = 100_000 * SECOND
+    for start in range(0, 40_000, 10_000):
+        seen(memory, 2.0, range(start + 10, start + 60, 10), label="dog")
+        gone(memory, start + 100)
+    seen(memory, 2.0, range(99_950, 100_001, 10), label="dog")
+    seen(memory, 6.0, (10, 20, 100_000), label="sofa")
+    at_once = {each.label: each.presence for each in memory.objects()}
+    assert min(at_once.values()) > 0.9
+    clock.now += 24 * 3600 * SECOND
+    later = {each.label: each.presence for each in memory.objects()}
+    # Four departures in 24 hours; none in 24 hours and the 28 of its own stay.
+    assert later["dog"] == pytest.approx(at_once["dog"] * math.exp(-5), abs=0.002)
+    assert later["sofa"] == pytest.approx(at_once["sofa"] * math.exp(-24 / (24 + 100_000 / 3600)), abs=0.002)
+    assert {label: memory.recall(label, labels=[label])[0].memory.presence for label in later} == later
+
+
+def test_what_is_no_object_has_no_presence(memory: RobotMemory) -> None:
+    memory.learn("the lab is open")
+    assert math.isnan(memory.recall("lab")[0].memory.presence)
+    assert memory.recall("lab").to_dicts()[0]["presence"] is None

@@ -20,7 +20,7 @@ def test_the_doctor_examines_when_asked_and_names_what_mends(
     page = open_page(own_console, "/?panel=health")
     page.get_by_role("button", name="Examine the memory").click()
     findings = page.get_by_role("table", name="Doctor")
-    expect(findings.locator("tr.ok", has_text="indexes")).to_contain_text("in step with every index")
+    expect(findings.locator("tr.ok", has_text="indexes")).to_contain_text("have their vectors")
     with closing(sqlite3.connect(own_db, isolation_level=None)) as connection:
         connection.execute("INSERT INTO objects_rtree (id) VALUES (99)")
     page.get_by_role("button", name="Examine the memory").click()

@@ -310,10 +310,15 @@ def _origin(row: Row) -> bytes:
     return bytes.fromhex(row["robot"]) + int(row["revision"]).to_bytes(8, "big")
 
 
+_SUBSCRIBED = "subscribed "
+"""Begins the names of settings; the name of a robot follows."""
+
+
 def subscribed_place(snapshot: Snapshot, robot: str, scope: str) -> int:
     """Return up to where the file has what a robot made, of this scope; 0 for nothing."""
-    row = snapshot.row("SELECT place FROM subscriptions WHERE robot = ? AND scope = ?", (robot, scope))
-    return int(row[0]) if row else 0
+    row = snapshot.row("SELECT value FROM settings WHERE name = ?", (_SUBSCRIBED + robot,))
+    known_scope, place = json.loads(row[0]) if row else ("", 0)
+    return int(place) if known_scope == scope else 0
 
 
 def store_subscribed(transaction: Transaction, robot: str, scope: str, batch: Batch, place_after: int) -> Applied:
@@ -323,7 +328,8 @@ def store_subscribed(transaction: Transaction, robot: str, scope: str, batch: Ba
         InvalidFieldError: a row is malformed.
     """
     applied = apply(transaction, batch)
-    transaction.execute("INSERT OR REPLACE INTO subscriptions VALUES (?, ?, ?)", (robot, scope, place_after))
+    value = json.dumps([scope, place_after])
+    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_SUBSCRIBED + robot, value))
     return applied
 
 

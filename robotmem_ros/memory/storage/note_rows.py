@@ -210,8 +210,7 @@ def paths(snapshot: Snapshot) -> list[str]:
 
 def file_counts(snapshot: Snapshot) -> tuple[int, int]:
     """Return how many files there are, and how many of them could not be read."""
-    sql = "SELECT (SELECT count(*) FROM note_files), (SELECT count(*) FROM note_files WHERE error <> '')"
-    counts: tuple[int, int] = snapshot.row(sql)
+    counts: tuple[int, int] = snapshot.row("SELECT count(*), coalesce(sum(error <> ''), 0) FROM note_files")
     return counts
 
 

@@ -121,7 +121,6 @@ CREATE TABLE doubtful_times (
     PRIMARY KEY (of_table, key, booted_at)  -- first, else SQLite 3.40 finds a NULL that is none
 ) WITHOUT ROWID;
 CREATE INDEX idx_doubtful_times_memory ON doubtful_times (memory_id);
-CREATE INDEX idx_doubtful_times_boot ON doubtful_times (boot);
 
 -- The tags of memories, in the form by which tags are compared, see normal_form.py.
 CREATE VIEW memory_tags (memory_id, tag, source) AS
@@ -315,8 +314,8 @@ CREATE TABLE sessions (
 );
 CREATE INDEX idx_sessions_revision ON sessions (revision);
 CREATE INDEX idx_sessions_active ON sessions (collection) WHERE status = 'active';
-CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status = 'ended';
-CREATE INDEX idx_sessions_unconsolidated ON sessions (id) WHERE status = 'ended' AND superseded IS NULL;
+-- Contexts are long: those that wait for consolidation are found without reading rows.
+CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at, superseded, status) WHERE status = 'ended';
 
 -- What was recalled in a session. The share is 1 / the best rank at which the memory was returned: a robot acts on the
 -- first result.
@@ -356,8 +355,6 @@ CREATE TABLE note_files (
     digest TEXT NOT NULL,  -- of its content and of how that was split; '' if it could not be read
     error TEXT NOT NULL DEFAULT ''  -- why it could not be read; '' if it could
 );
-CREATE INDEX idx_note_files_digest ON note_files (digest) WHERE digest <> '';
-CREATE INDEX idx_note_files_error ON note_files (path) WHERE error <> '';
 -- What `note` gives lines of. By itself, so that the files are found without the pages of their texts.
 CREATE TABLE note_texts (
     file_id INTEGER PRIMARY KEY REFERENCES note_files (id) ON DELETE CASCADE,
@@ -466,14 +463,6 @@ CREATE TABLE deleted (
 ) WITHOUT ROWID;
 CREATE INDEX idx_deleted_revision ON deleted (revision);
 
--- Up to where the file has what other robots of the fleet made: see applying.py.
-CREATE TABLE subscriptions (
-    robot TEXT PRIMARY KEY,
-    scope TEXT NOT NULL,  -- what was subscribed to
-    place INTEGER NOT NULL
-) WITHOUT ROWID;
-
-
 -- The processes that wrote revisions, each from its first one on.
 CREATE TABLE epochs (
     after INTEGER PRIMARY KEY,  -- the revision before its first one
@@ -527,6 +516,7 @@ CREATE TABLE openings (
 -- `lost_vectors` (up to where vectors of an earlier model were deleted),
 -- `late_links` (how often a memory got a vector that was there already, after it was stored: see vector_rows.py),
 -- `removed MEASURE KIND` (how many memories, or sightings, retention has deleted for this measure of a budget),
+-- `subscribed ROBOT` (what was subscribed to, and up to where the file has it, as a JSON array: see applying.py),
 -- `intake ...` (what a node reported of its intake, see imports.py).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,

@@ -147,8 +147,10 @@ def has_open(snapshot: Snapshot) -> bool:
 
 def unconsolidated(snapshot: Snapshot) -> list[tuple[str, str]]:
     """Return the sessions that ended and wait for consolidation, with their collections; the oldest first."""
-    sql = "SELECT external_id, collection FROM sessions WHERE status = 'ended' AND superseded IS NULL ORDER BY id"
-    return snapshot.rows(sql)
+    return snapshot.rows(
+        "SELECT external_id, collection FROM sessions INDEXED BY idx_sessions_ended "
+        "WHERE status = 'ended' AND superseded IS NULL ORDER BY id"
+    )
 
 
 def note_consolidated(transaction: Transaction, session_id: str, collection: str, superseded_count: int) -> None:

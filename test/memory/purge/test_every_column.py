@@ -31,7 +31,6 @@ NO_TEXT = {
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},
     "table_blocks": {"columns"},  # see table/test_kept.py
-    "subscriptions": {"robot", "scope"},  # parameters
     "memory_history": {"changed_at", "change"},
     "recalls": {"caller", "digest", "mode"},
     "imports": {"recording", "topic", "configuration", "path", "started_at", "finished_at"},

@@ -66,7 +66,7 @@ _STABLE = {
     "access_count uuid created_at updated_at perception_metadata perception_data",
     "objects": "memory_id first_seen last_seen times_seen confirmed",
     "sightings": "memory_id observed_at x confidence label session_id",
-    "stays": "memory_id first_seen last_seen first_absent label confidence x",
+    "stays": "memory_id first_seen last_seen first_absent label area confidence x",
     "sessions": "external_id collection context status started_at ended_at end_reason outcome",
     "memory_history": "memory_id changed_at change reason before",
     "path_points": "observed_at collection session_id frame_id map_id x yaw segment",

@@ -300,6 +300,7 @@ _SIGHTING: Mapping[str, Check] = {
 }  # fmt: skip
 _STAY: Mapping[str, Check] = {
     "first_seen": _time, "last_seen": _or_none(_time), "first_absent": _or_none(_time), "label": _or_none(_name),
+    "area": _or_none(_name),
     "confidence": _or_none(_SHARE), **dict.fromkeys("xyz", _or_none(_COORDINATE)),
 }  # fmt: skip
 _CHANGE: Mapping[str, Check] = {"changed_at": _stamp, "change": _required_name, "reason": _text(_TEXT), "before": _json}

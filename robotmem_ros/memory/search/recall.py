@@ -37,6 +37,7 @@ from ..table.column import Floats
 from ..table.tables import Tables
 from ..table.view import Chosen, View, in_order, select
 from ..text.tokens import analyse
+from ..validation import compact_json
 from .folding import MAX_FOLDED_IDS, Folding, Group
 from .query import Query
 from .ranking import RankedMemories, Ranking, VectorFailure
@@ -311,7 +312,8 @@ class _Recall:
         for memory_id in memories.keys() & self.view.past.keys():
             memory = memories[memory_id]
             if then := self.view.fields_then(memory_id, memory.pose):
-                memories[memory_id] = replace(memory, **then, confirmed=True, faded=False)
+                context = compact_json(self.view.context_then(memory_id, memory.context))
+                memories[memory_id] = replace(memory, **then, context_json=context, confirmed=True, faded=False)
         evidence = ranking.evidence_of(group.best for group in groups)
         hits = tuple(
             Hit(

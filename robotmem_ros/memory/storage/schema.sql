@@ -273,6 +273,7 @@ CREATE TABLE stays (
     last_seen INTEGER,  -- NULL while it is open: then what the object has holds, as for the columns below
     first_absent INTEGER,  -- the look that closed it
     label TEXT,
+    area TEXT,  -- `spatial.area` of its context; empty without one
     confidence REAL,  -- after the last detection
     x REAL, y REAL, z REAL,  -- in the frame and map of the memory
     UNIQUE (memory_id, first_seen)

@@ -13,22 +13,27 @@ from .snapshot import Snapshot, Transaction
 
 _MAX_STAYS = 1000
 """Stays of an object that are kept, the latest."""
-_ENDED = "(last_seen, first_absent, label, confidence, x, y, z)"
+_ENDED = "(last_seen, first_absent, label, confidence, x, y, z, area)"
+_AREA = "iif(json_type(m.context, '$.spatial.area') = 'text', json_extract(m.context, '$.spatial.area'), '')"
 _OPEN = "memory_id = ?1 AND last_seen IS NULL"
 _BEGIN_EARLIER = f"UPDATE OR REPLACE stays SET first_seen = ?2 WHERE {_OPEN}"
 _BEGIN = f"""
     INSERT INTO stays (memory_id, first_seen) VALUES (?1, ?2)
-    ON CONFLICT DO UPDATE SET {_ENDED} = (NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+    ON CONFLICT DO UPDATE SET {_ENDED} = (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
 """
 _CUT = """
     DELETE FROM stays WHERE id IN (
         SELECT id FROM stays WHERE memory_id = ? ORDER BY first_seen DESC LIMIT -1 OFFSET ?
     )
 """
-_END = f"UPDATE stays SET {_ENDED} = (?2, ?3, ?4, ?5, ?6, ?7, ?8) WHERE {_OPEN}"
+_END = f"""
+    UPDATE stays SET {_ENDED} = (
+        SELECT ?2, ?3, ?4, ?5, ?6, ?7, ?8, {_AREA} FROM memories AS m WHERE m.id = ?1
+    ) WHERE {_OPEN}
+"""
 _END_AT = f"""
     UPDATE stays SET {_ENDED} = (
-        SELECT max(o.last_seen, stays.first_seen), max(?2, o.last_seen), m.label, o.sure, m.x, m.y, m.z
+        SELECT max(o.last_seen, stays.first_seen), max(?2, o.last_seen), m.label, o.sure, m.x, m.y, m.z, {_AREA}
         FROM objects AS o JOIN memories AS m ON m.id = o.memory_id WHERE o.memory_id = ?1
     ) WHERE {_OPEN}
 """
@@ -53,10 +58,10 @@ _REDUCE = (
     f"UPDATE OR REPLACE stays SET first_seen = (SELECT appeared FROM objects WHERE memory_id = ?1) WHERE {_OPEN}",
 )
 # An object that was seen last in the window, and is there since, is in it as it is.
-_DURING = """
+_DURING = f"""
     SELECT s.memory_id, min(coalesce(s.last_seen, max(o.last_seen, s.first_seen)), ?2 - 1) AS last,
     coalesce(s.label, m.label), coalesce(s.confidence, o.sure), coalesce(s.x, m.x), coalesce(s.y, m.y),
-    coalesce(s.z, m.z)
+    coalesce(s.z, m.z), coalesce(s.area, {_AREA})
     FROM stays AS s JOIN objects AS o ON o.memory_id = s.memory_id JOIN memories AS m ON m.id = s.memory_id
     WHERE s.first_seen < ?2 AND coalesce(s.last_seen, o.last_seen) >= ?1
     AND NOT (o.confirmed AND o.appeared <= o.last_seen AND o.last_seen >= ?1 AND o.last_seen < ?2)
@@ -86,6 +91,8 @@ class PastStay(NamedTuple):
     confidence: float
     position: Point
     """Metres, in the frame of its memory."""
+    area: str
+    """Empty without one."""
 
 
 def save(transaction: Transaction, memory_id: int, stay: Stay) -> None:
@@ -135,8 +142,8 @@ def reduce(transaction: Transaction, memory_id: int) -> None:
 def during(snapshot: Snapshot, after: int, before: int) -> dict[int, PastStay]:
     """Return what was there in `[after, before)` otherwise than it is now, by id."""
     return {
-        memory_id: PastStay(last, label, confidence, (x, y, z))
-        for memory_id, last, label, confidence, x, y, z in snapshot.rows(_DURING, (after, before))
+        memory_id: PastStay(last, label, confidence, (x, y, z), area)
+        for memory_id, last, label, confidence, x, y, z, area in snapshot.rows(_DURING, (after, before))
     }
 
 

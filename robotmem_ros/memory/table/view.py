@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Kinds, window_of
 from ..conditions.condition import ABSENT, Condition, Points
 from ..conditions.decay import share_left
-from ..conditions.places import POSITION, Field, Place
+from ..conditions.places import AREA_PATH, POSITION, Field, Place
 from ..conditions.spatial import NEVER, Circle, SinceLastVisit
 from ..fellow_robots import is_of_another
 from ..models import Kind, Pose
@@ -82,6 +82,14 @@ class View:
         x, y, z = stay.position
         pose = pose._replace(x=x, y=y, z=z)
         return {"observed_at": stay.last_seen, "label": stay.label, "confidence": stay.confidence, "pose": pose}
+
+    def context_then(self, memory_id: int, context: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the context of a memory with the area that it was in in the window."""
+        area, spatial = self.past[memory_id].area, context.get("spatial", {})
+        if not isinstance(spatial, dict) or spatial.get("area", "") == area:
+            return {**context}
+        rest = {name: value for name, value in spatial.items() if name != "area"}
+        return {**context, "spatial": {**rest, "area": area} if area else rest}
 
     @property
     def vectors(self) -> Vectors | VectorsInFile:
@@ -186,6 +194,9 @@ class View:
         return space.mapped(lambda value: value[at])
 
 
+_AREA = f".{AREA_PATH}"
+
+
 class _PastView(View):
     """All memories, with some objects as they were in a window of time."""
 
@@ -197,6 +208,7 @@ class _PastView(View):
         past = [stays[memory_id] for memory_id in self.ids[self._rows].tolist()]
         self._sure = np.array([stay.confidence for stay in past])
         self._labels = [stay.label for stay in past]
+        self._then: dict[str, list[object]] = {"label": [*self._labels], _AREA: [stay.area or ABSENT for stay in past]}
         self.observed_at = self._with(self.observed_at, [stay.last_seen for stay in past])
         self.stored_confidence = self._with(self.stored_confidence, self._sure)
         self.confirmed = self._with(self.confirmed, 1)
@@ -223,9 +235,9 @@ class _PastView(View):
     def late(self, name: str) -> Column:
         """Return a field that few queries ask for."""
         column = super().late(name)
-        return self._put(column, self._labels) if name == "label" else column
+        return self._put(column, self._then[name]) if name in self._then else column
 
-    def _put(self, column: Column, values: Sequence[str]) -> Column:
+    def _put(self, column: Column, values: Sequence[object]) -> Column:
         return column.put(self._rows, values, len(self.ids), shared=True)
 
     def _with(self, column: Array, values: npt.ArrayLike) -> Array:

@@ -179,3 +179,21 @@ def test_what_is_no_object_has_no_presence(memory: RobotMemory) -> None:
     memory.learn("the lab is open")
     assert math.isnan(memory.recall("lab")[0].memory.presence)
     assert memory.recall("lab").to_dicts()[0]["presence"] is None
+
+
+def test_the_area_of_a_window_is_that_of_then(open_memory: OpenMemory, tmp_path: Path) -> None:
+    areas = tmp_path / "areas.yaml"
+    areas.write_text(
+        "areas: {kitchen: [[0, 0], [10, 0], [10, 10], [0, 10]], hall: [[20, 0], [30, 0], [30, 9], [20, 9]]}"
+    )
+    memory = open_memory(areas_file=str(areas))
+    seen(memory, 5.0, range(0, 60, 10))
+    (mug,) = memory.recall(labels=["mug"]).memories
+    memory.update(mug.id, pose=(25.0, 5.0, 0.0))
+    for conditions in ({"areas": "kitchen"}, {"context_filter": {"spatial.area": "kitchen"}}):
+        (there,) = then(memory, 10, 20, **conditions)
+        assert (there.pose and there.pose.x, there.context["spatial"]) == (5.0, {"area": "kitchen"})
+        assert not memory.recall(**conditions).memories
+    for conditions in ({"areas": "hall"}, {"context_filter": {"spatial.area": "hall"}}):
+        assert not then(memory, 10, 20, **conditions)
+        assert [one.id for one in memory.recall(**conditions).memories] == [mug.id]

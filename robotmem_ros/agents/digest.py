@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ..memory import Hit, Kind, Memory, RecallResult, validation
+from ..memory.argument import MAX_QUERY, NUMBERS, argument
 from ..memory.errors import InvalidFieldError
 from ..memory.models import Session
 from .desk import Desk
-from .requests import DigestRequest
 from .views import note_lines, rounded
 
 _LEAST_TOKENS, _MOST_TOKENS = 100, 8000
@@ -27,6 +28,20 @@ _LONGEST = 240
 
 
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[\x21-\x7e]|\n|[^\x00-\x7f]+")
+
+
+@dataclass(slots=True)
+class DigestRequest:
+    """What the digest is to be about, and how long it may be."""
+
+    task: str | None = argument(
+        None, "what you are about to do, in words; puts what was learned of it first", limit=MAX_QUERY
+    )
+    place: Iterable[float] | str | None = argument(
+        None, "where you are: x, y (and z) in metres in the memory frame, or the name of an area", shape=NUMBERS
+    )
+    radius: float = argument(5.0, "metres around the place within which objects count", within=(0.01, 1e6))
+    tokens: int = argument(800, "largest length of the digest in tokens, 100 to 8000", within=(100, 8000))
 
 
 class Line(NamedTuple):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
 
+from ..memory.argument import MAX_N, MAX_NAMES, MAX_QUERY, Where, argument
 from ..memory.display import json_values
 from ..memory.doctor import Severity
 from ..memory.models import MemoryUpdate, NewFact, NewPerception
@@ -25,8 +26,7 @@ from ..memory.verbs.requests import (
     TagsRequest,
 )
 from .desk import Desk
-from .digest import IS_OBJECT, digest
-from .requests import DigestRequest, DoctorRequest, ObjectsRequest
+from .digest import IS_OBJECT, DigestRequest, digest
 from .tool import Run, Tool
 from .views import Shown, filled, rounded
 
@@ -34,6 +34,22 @@ MOST_READ = 20
 """Memories that an agent reads in full at once."""
 _NEWEST = 5
 """Number of changes and sightings that a memory is shown with."""
+
+
+@dataclass(slots=True)
+class ObjectsRequest:
+    """Which objects to list."""
+
+    query: str = argument("", "words that describe the object, such as `red mug`", limit=MAX_QUERY)
+    n: int = argument(10, "largest number of objects", within=(1, MAX_N))
+    labels: Iterable[str] = argument((), "objects with these labels", entries=MAX_NAMES)
+    nearest_to: Where = argument(None, "place; the nearest object comes first")
+    include_unconfirmed: bool = argument(False, "also objects that were seen too seldom to be sure of")
+
+
+@dataclass(slots=True)
+class DoctorRequest:
+    """No arguments."""
 
 
 def _telling(verb: str, *names: str) -> Run:

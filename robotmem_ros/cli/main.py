@@ -8,11 +8,11 @@ from typing import Any
 
 from .. import __version__
 from ..memory.errors import RobotMemoryError, did_you_mean
-from . import changing, doctor, exporting, fleet, importing, maps, models, reading, replaying, scanning, serving, tags
+from . import changing, fleet, maps, models, reading, replaying, serving, tags, transfer
 from .output import prepare_streams, printable, write_notice
 from .parser import Parser
 
-_MODULES = (replaying, reading, scanning, doctor, changing, tags, maps, exporting, importing, fleet, models, serving)
+_MODULES = (replaying, reading, changing, tags, maps, transfer, fleet, models, serving)
 COMMANDS = tuple(command for module in _MODULES for command in module.COMMANDS)
 """All commands, in the order in which help lists them."""
 _GROUPS = {

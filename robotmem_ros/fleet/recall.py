@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import compress
 from typing import NamedTuple
 from uuid import UUID
@@ -34,8 +34,8 @@ from ..memory.search.scoring import (
 )
 from ..memory.search.text_search import Statistics
 from ..memory.storage.rows import Traits
-from ..memory.text.inflection import MARKERS, forms
-from ..memory.text.tokens import Analysis, analyse
+from ..memory.text.inflection import MARKERS
+from ..memory.text.tokens import Analysis, analyse, by_stems
 from . import searches
 from .ask import FROM, NEWEST_FIRST, ROBOTS, Asker, ask, memory
 from .batches import lexeme, quote, vector_text
@@ -340,7 +340,7 @@ class _Recall:
 
     def _tsquery(self, word: str) -> str:
         # As it stands in texts of all languages of the fleet.
-        return f"({searches.anyof(map(quote, forms(word, self._languages)))})"
+        return f"({searches.anyof(map(quote, self._forms(word)))})"
 
     def _holding(self, term_sets: Iterable[Sequence[str]]) -> Sql:
         # All words and phrases of one set or more.
@@ -374,7 +374,7 @@ class _Recall:
     @cached_property
     def _known(self) -> tuple[Statistics, int]:
         # What is known of the words in the collections that are asked, as on a robot; and the length of vectors.
-        words = {word: [*map(lexeme, forms(word, self._languages))] for word in self._analysis.words}
+        words = {word: [*map(lexeme, self._forms(word))] for word in self._analysis.words}
         lexemes = {form for forms_of_word in words.values() for form in forms_of_word}
         names = [*self.query.collections.names]
         rows = ask(
@@ -390,15 +390,34 @@ class _Recall:
         frequencies = {word: count for word, count in frequencies.items() if count}
         return Statistics(counts.get("", 0), 1.0, frequencies), counts.get(None, 0)
 
+    def _forms(self, word: str) -> Sequence[str]:
+        # As on a robot: see `search/text_search.py`.
+        languages = {language for marker, language in MARKERS.items() if marker in self._indexed}
+        if not (languages := languages | ({self._analysis.language} - {""})):
+            return (word,)
+        forms = self._analysis.forms(word, sorted(languages))
+        if word in self._indexed:
+            return forms
+        own = {own for form in forms for own in self._labels(form.partition(":")[2]).get(form, ())}
+        return (*forms, *sorted(own - {*forms}))
+
     @cached_property
-    def _languages(self) -> Sequence[str]:
-        # Of the texts of the fleet.
-        markers = {*ask(self.connection, Sql("SELECT word FROM robotmem.words WHERE word = ANY (%s)", ([*MARKERS],)))}
-        return [language for marker, language in MARKERS.items() if (marker,) in markers]
+    def _indexed(self) -> Set[str]:
+        # The words of the query that texts hold as they are, and the languages of texts.
+        words = [*MARKERS, *self._analysis.words]
+        rows = ask(self.connection, Sql("SELECT DISTINCT word FROM robotmem.words WHERE word = ANY (%s)", (words,)))
+        return {word for (word,) in rows}
+
+    @cached_property
+    def _labels(self) -> Callable[[str], Mapping[str, set[str]]]:
+        labels = ask(
+            self.connection, "SELECT DISTINCT body ->> 'label' FROM robotmem.memories AS m WHERE m.label_key <> ''"
+        )
+        return cache(partial(by_stems, [label for (label,) in labels]))
 
     @property
     def _rarities(self) -> Mapping[str, float]:
-        return {word: self._statistics.rarity(word) for word in self._analysis.words}
+        return {form: self._statistics.rarity(word) for word in self._analysis.words for form in self._forms(word)}
 
 
 def _among(keys: Iterable[tuple[int, UUID]]) -> Sql:

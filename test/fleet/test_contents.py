@@ -12,6 +12,7 @@ import pytest
 from robotmem_ros.cli.main import main
 from robotmem_ros.fleet.batches import words_of
 from robotmem_ros.fleet.connection import open_database
+from robotmem_ros.fleet.scope import open_memory
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.storage import feed
 from robotmem_ros.memory.text.tokens import query_words
@@ -43,6 +44,17 @@ def test_words_are_those_of_the_robots_own_index(fleet: Fleet, memory: RobotMemo
         assert hits
         assert {content for (content,) in rows} <= hits
         assert rows
+
+
+def test_a_label_alone_is_found_in_the_languages_of_the_fleet(fleet: Fleet, tmp_path: Path) -> None:
+    url = fleet.add("labels")
+    with open_memory(tmp_path / "labels.db", fleet_url=url, embedding_model="") as memory:
+        memory.save_perception("De robot is in de hal en wacht op het signaal van de lift")
+        flessen = memory.save_perception("flessen", label="flessen").memory_id
+        memory.flush()
+        push(memory, url)
+        for scope in ("robot", "fleet"):
+            assert [hit.id for hit in memory.recall("fles", scope=scope, deadline=30)] == [flessen], scope
 
 
 def test_the_words_of_a_long_text_fit(fleet: Fleet) -> None:

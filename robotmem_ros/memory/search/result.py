@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from ..display import html_table, json_values, place_text, time_text
 from ..errors import RobotMemoryError
 from ..models import Kind, Memory, Observed, Pose
-from ..text.inflection import forms
 from ..text.letters import clusters, one_line
 from ..text.tokens import WrittenWord, written_words
 
@@ -114,10 +113,7 @@ def snippet(text: str, weights: Mapping[str, float], length: int = LENGTH) -> st
     `**` without one is a mark. A "…" stands where the text is cut, and a single space for all white space between two
     words. `weights` are of the words of the query, as they are indexed.
     """
-    words = written_words(text)
-    languages = sorted({word.word.partition(":")[2] for word in words} - {""})
-    weights = {form: weight for word, weight in weights.items() for form in forms(word, languages)}
-    words = [word for word in words if word.word in weights]
+    words = [word for word in written_words(text) if word.word in weights]
     window = _Window(0, len(text)) if len(text) <= length else _best(text, words, weights, length)
     pieces, at = [], window.start
     for first, last in _spans(words):

@@ -25,8 +25,8 @@ from ..conditions.attributes import Collections
 from ..config.parameters import Parameters
 from ..table.column import Floats, Mask, Rows
 from ..table.view import Chosen, View
-from ..table.words import Found
-from ..text.tokens import Analysis
+from ..table.words import EITHER, Found
+from ..text.tokens import Analysis, by_stems
 
 _COMMON = 4.0
 """Rarity of a word that all memories hold: to be about what most memories are about is something, too."""
@@ -133,7 +133,7 @@ class TextSearch:
 
     def holding(self, terms: Sequence[str]) -> Mask:
         """Tell which rows contain all of some words and phrases; none without a term."""
-        return self._texts.holding(terms)
+        return self._texts.holding([" ".join(self._words_of(term)) for term in terms])
 
     def holding_any(self, words: Iterable[str]) -> Mask:
         """Tell which rows contain any of some words."""
@@ -159,10 +159,9 @@ class TextSearch:
         return self._statistics.frequencies.keys().isdisjoint(self._query.subject)
 
     def weights(self) -> Mapping[str, float]:
-        """Return the rarity of each word of the query; 1 for each if nothing was searched by them."""
-        if "_statistics" not in self.__dict__:
-            return dict.fromkeys(self.words, 1.0)
-        return {word: self._statistics.rarity(word) for word in self.words}
+        """Return the rarity of each form of each word of the query; 1 for each if nothing was searched by them."""
+        rarity = self._statistics.rarity if "_statistics" in self.__dict__ else lambda _: 1.0
+        return {form: rarity(word) for word in self.words for form in self._forms(word)}
 
     def max_score(self) -> float:
         """Return the score of a memory of mean length that contains each word of the query once."""
@@ -199,8 +198,25 @@ class TextSearch:
 
     def _find(self, term: str) -> Found:
         if term not in self._found:
-            self._found[term] = self._texts.find(term.split())
+            self._found[term] = self._texts.find(self._words_of(term))
         return self._found[term]
+
+    def _words_of(self, term: str) -> list[str]:
+        return [EITHER.join(self._forms(word)) for word in term.split()]
+
+    def _forms(self, word: str) -> Sequence[str]:
+        # In the languages of the texts; where it is not known as it is, labels may have it in one of them.
+        if not (languages := self._texts.languages | ({self._query.language} - {""})):
+            return (word,)
+        forms = self._query.forms(word, sorted(languages))
+        if self._texts.find([word]).count(None):
+            return forms
+        return (*forms, *sorted({own for form in forms for own in self._labels(form)} - {*forms}))
+
+    def _labels(self, form: str) -> Iterable[str]:
+        language = form.partition(":")[2]
+        labels = self._view.name("label").values
+        return self._view.once(("labels", language), lambda: by_stems(labels, language)).get(form, ())
 
     @cached_property
     def _statistics(self) -> Statistics:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..storage.vector_rows import text_digest
-from ..text.inflection import MARKERS, forms
+from ..text.inflection import MARKERS
 from ..text.tokens import indexed_text
 from .column import Array, Floats, Mask, Numbers, Rows
 
@@ -24,6 +24,9 @@ _FREQUENT = 8
 """A word of more than one in so many rows is held as a mask, too."""
 _KEPT, _WORDS = 8, 512
 """Postings of words that were asked for are kept: so many docs for each row, of so many words, at most."""
+
+EITHER = "|"
+"""What stands between the forms of a word that is looked for, any of which is it."""
 
 Docs = npt.NDArray[np.intp]
 code = lru_cache(maxsize=1 << 16)(text_digest)
@@ -176,18 +179,16 @@ class Segment:
     def _bits(self) -> Any:
         return self.places.dtype.type(4 * self.places.itemsize)
 
+    @cached_property
+    def languages(self) -> Sequence[str]:
+        """Return the languages that texts are told to be in, without English."""
+        return [language for marker, language in MARKERS.items() if len(self._places_of(marker))]
+
     def _places_of(self, word: str) -> Array:
-        # In English, and in each other language of the texts.
-        if not self._languages:
-            return self._places_of_form(word)
-        runs = [run for form in forms(word, self._languages) if len(run := self._places_of_form(form))]
+        runs = [run for form in word.split(EITHER) if len(run := self._places_of_form(form))]
         if len(runs) > 1:
             return np.sort(np.concatenate(runs))
         return runs[0] if runs else self.places[:0]
-
-    @cached_property
-    def _languages(self) -> Sequence[str]:
-        return [language for marker, language in MARKERS.items() if len(self._places_of_form(marker))]
 
     def _places_of_form(self, form: str) -> Array:
         at = int(np.searchsorted(self.codes, code(form)))
@@ -350,6 +351,11 @@ class Words:
         nothing = np.zeros(len(rows), np.uint32)
         lengths = self._lengths.put(rows, nothing, self._lengths.size, shared=shared)
         return Words(tuple(part.without(rows) for part in self._parts), lengths)
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """Return the languages that texts are told to be in, without English."""
+        return frozenset(language for part in self._parts for language in part.segment.languages)
 
     def find(self, term: Sequence[str]) -> Found:
         """Find the rows that hold some words one behind the other."""

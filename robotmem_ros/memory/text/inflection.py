@@ -3,8 +3,11 @@
 The script of a word decides: Cyrillic words are read as Russian, others as Greek, Arabic, Hindi, Tamil or Armenian. In
 Latin script the text decides: it is in the language of which it holds most function words. Its words are indexed as
 stems with their language, `tass:german`, and the language itself as `:german`. A query is too short to tell, so it asks
-for each of its words in English and in all languages of the memories. Words that one language alone confuses, such as
-plane and plan in Spanish, remain two in texts of the others.
+for each of its words in English and, by its stem there, in all languages of the memories. Words that one language alone
+confuses, such as plane and plan in Spanish, remain two in texts of the others.
+
+A label is too short as well. It is indexed as an English one, and a word of a query that no text holds so is looked for
+among the labels, too, by its stem in each of these languages and in that of the query.
 
 M. F. Porter: Snowball, a language for stemming algorithms, 2001, https://snowballstem.org.
 """
@@ -14,7 +17,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
@@ -112,13 +115,8 @@ def stem_by_script(word: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def stem_in(word: str, language: str) -> str:
-    """Return how a word, as English texts have it, is indexed in a text of a language in Latin script."""
-    return f"{_stem(word, language)}:{language}" if language and _IN_LATIN.fullmatch(word) else word
-
-
-def forms(word: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """Return all that stands for a word of a query in an index with texts in some languages: itself first."""
-    return tuple(dict.fromkeys((word, *(stem_in(word, language) for language in languages))))
+    """Return how a folded word is indexed in a text of a language in Latin script; empty if that has no stem of it."""
+    return f"{_stem(word, language)}:{language}" if language and _IN_LATIN.fullmatch(word) else ""
 
 
 def _stem(word: str, language: str) -> str:

@@ -14,6 +14,7 @@ The words of a query that stand together are a phrase, which counts once more wh
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -49,6 +50,8 @@ _LETTER = re.compile(r"([aàiAÀI])(?=\s+([^\W_]+))(?<![\w._\-/:'’].)")
 _CLITIC = re.compile(r"(?<=[^\W_])['’](?:s|t|d|m|re|ve|ll)(?![^\W_])", re.IGNORECASE)
 _ELISION = re.compile(r"(?<![^\W_])[cdjlmnst]['’](?=[^\W\d_]{2})", re.IGNORECASE)
 _LAST_WORD = re.compile(r"([^\W_]+)[ \t]*\Z")
+_SHORTEST_STEM = 4
+"""Letters of a stem by which words of an unknown language are found."""
 _SIGHT = 40
 """Number of characters before a letter that are searched for the word there."""
 # A text has few different characters.
@@ -68,7 +71,7 @@ class WrittenWord(NamedTuple):
 
 def scheme() -> str:
     """Name how text is cut; an index made by another scheme must be rebuilt."""
-    return f"stems, letters, characters, pairs{', languages' * has_snowball()}"
+    return f"stems, letters, characters, pairs{', stems of languages' * has_snowball()}"
 
 
 @lru_cache(maxsize=1024)  # a robot often sees the same
@@ -82,12 +85,12 @@ def indexed_text(text: str) -> str:
     if text.isascii() or plain.isascii():  # an ASCII text gets other characters in its numbers alone
         words = plain.translate(ASCII_SPACES).split()
         language = language_of(words)
-        indexed = " ".join(map(_indexed_word, words))
+        indexed = " ".join(_indexed_word(word, language) for word in words)
     else:
         pieces = scripts.pieces(plain)
         language = language_of(piece.text for piece in pieces)
-        indexed = " ".join(word for piece in pieces for word in indexed_piece(piece))
-    return " ".join([*(stem_in(word, language) for word in indexed.split()), f":{language}"]) if language else indexed
+        indexed = " ".join(word for piece in pieces for word in indexed_piece(piece, language))
+    return f"{indexed} :{language}" if language else indexed
 
 
 def query_words(text: str) -> list[str]:
@@ -112,14 +115,16 @@ def written_words(text: str) -> list[WrittenWord]:
     """Return the words of a text as `indexed_text` does, in the same order, without its language."""
     plain = PlainText.of(text)
     pieces = scripts.pieces(plain.text)
-    words = words_of(plain, pieces)
-    language = language_of(piece.text for piece in pieces)
-    return [word._replace(word=stem_in(word.word, language)) for word in words] if language else words
+    return words_of(plain, pieces, language_of(piece.text for piece in pieces))
 
 
-def words_of(plain: PlainText, pieces: Iterable[scripts.Piece]) -> list[WrittenWord]:
-    """Return the words of a plain text that is cut into pieces, as they are indexed in English, in order."""
-    return [word for piece in pieces for word in (_of_word if piece.kind == "word" else _of_run)(plain, piece)]
+def words_of(plain: PlainText, pieces: Iterable[scripts.Piece], language: str = "") -> list[WrittenWord]:
+    """Return the words of a plain text that is cut into pieces, as they are indexed in a language, in order."""
+    return [
+        word
+        for piece in pieces
+        for word in (_of_word(plain, piece, language) if piece.kind == "word" else _of_run(plain, piece))
+    ]
 
 
 def plain_text(text: str) -> str:
@@ -152,10 +157,10 @@ def terms(word: str) -> list[str]:
     return [_stem(word)] if kind == "word" else scripts.pairs(scripts.characters(word, kind))
 
 
-def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
-    """Yield the words by which a piece is indexed, in order."""
+def indexed_piece(piece: scripts.Piece, language: str = "") -> Iterator[str]:
+    """Yield the words by which a piece is indexed in a text of a language, in order."""
     if piece.kind == "word":
-        yield from map(_stem, split_word(piece.text))
+        yield from (_stem(word, language) for word in split_word(piece.text))
         return
     characters = scripts.characters(piece.text, piece.kind)
     yield from characters
@@ -163,13 +168,34 @@ def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
         yield from scripts.pairs(characters)
 
 
-def _stem(word: str) -> str:
-    return stem(word) if word.isascii() else stem_by_script(word)
+def _stem(word: str, language: str = "") -> str:
+    return stem_in(word, language) or (stem(word) if word.isascii() else stem_by_script(word))
 
 
 @lru_cache(maxsize=16_384)  # most words of a text stood in others before
-def _indexed_word(word: str) -> str:
-    return " ".join(map(stem, split_word(word)))
+def _indexed_word(word: str, language: str) -> str:
+    return " ".join(_stem(part, language) for part in split_word(word))
+
+
+def by_stems(texts: Iterable[str], language: str) -> Mapping[str, set[str]]:
+    """Return the words of texts, as they are indexed in English, by their stems in a language.
+
+    Words of very short stems are left out: they are too often the same as those of others, such as lid and lidar in
+    Spanish.
+    """
+    words = defaultdict[str, set[str]](set)
+    for text in texts:
+        for word in _plain_words(text):
+            if (key := stem_in(word, language)).find(":") >= _SHORTEST_STEM:
+                words[key].add(stem(word))
+    return words
+
+
+@lru_cache(maxsize=16_384)
+def _plain_words(text: str) -> tuple[str, ...]:
+    # Those of scripts with spaces between words.
+    pieces = scripts.pieces(plain_text(text))
+    return tuple(word for piece in pieces if piece.kind == "word" for word in split_word(piece.text))
 
 
 def _words(piece: scripts.Piece) -> Iterator[str]:
@@ -243,14 +269,14 @@ class PlainText(NamedTuple):
         return WrittenWord(word, self.starts[start], self.ends[end - 1])
 
 
-def _of_word(plain: PlainText, piece: scripts.Piece) -> Iterator[WrittenWord]:
+def _of_word(plain: PlainText, piece: scripts.Piece, language: str) -> Iterator[WrittenWord]:
     parts = split_word(piece.text)
     if len(parts) == 1:
-        yield plain.at(piece.start, piece.end, _stem(parts[0]))  # with the ending of 3rd
+        yield plain.at(piece.start, piece.end, _stem(parts[0], language))  # with the ending of 3rd
         return
     start = piece.start
     for part in parts:
-        yield plain.at(start, start + len(part), _stem(part))
+        yield plain.at(start, start + len(part), _stem(part, language))
         start += len(part)
 
 
@@ -390,6 +416,25 @@ class Analysis:
         """Return the spelling of each word in the text."""
         spellings = {word: self.text[start:end] for word, start, end in words_of(self._plain, self._pieces)}
         return {word: spellings.get(word, word) for word in self.words}
+
+    @cached_property
+    def language(self) -> str:
+        """Return the language that its words are told to be of; empty for English, and where too little tells."""
+        return language_of(piece.text for piece in self._pieces)
+
+    def forms(self, word: str, languages: Iterable[str]) -> tuple[str, ...]:
+        """Return all that stands for one of its words in an index with texts in some languages: itself first."""
+        # English endings go as well: snowball has other stems for some plurals, such as bicchieri.
+        stems = (stem_in(one, language) for language in languages for one in (*self._written.get(word, ()), word))
+        return tuple(dict.fromkeys([word, *filter(None, stems)]))
+
+    @cached_property
+    def _written(self) -> Mapping[str, set[str]]:
+        # By each word as it is indexed in English, how the text writes it.
+        written = defaultdict[str, set[str]](set)
+        for word in _plain_words(self.text):
+            written[_stem(word)].add(word)
+        return written
 
     @cached_property
     def _plain(self) -> PlainText:

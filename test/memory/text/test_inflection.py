@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.text.inflection import MARKERS, forms
-from robotmem_ros.memory.text.tokens import indexed_text, query_words
+from robotmem_ros.memory.text.inflection import MARKERS
+from robotmem_ros.memory.text.tokens import analyse, indexed_text
 
 from ...support.subprocesses import output_of, without
 from ..conftest import OpenMemory
@@ -65,12 +65,60 @@ def test_what_one_language_confuses_remains_two_words_in_another(words_only: Rob
     assert [found.id for found in words_only.recall("lid")] == [lid]
 
 
+LABELS = {
+    "Der Roboter ist in der Halle und wartet auf den Aufzug": (("Tassen", "Tasse"), ("Stühle", "Stuhl")),
+    "El robot está en la sala y espera al ascensor con la puerta": (("tornillo", "tornillos"), ("papel", "papeles")),
+    "Le robot est dans le couloir et attend la fin de la pause": (("marteaux", "marteau"), ("chevaux", "cheval")),
+    "Il robot è nella sala e non ha la mappa della cucina": (("bottiglie", "bottiglia"), ("tavolo", "tavoli")),
+    "O robô está na sala e não tem o mapa da cozinha": (("garrafas", "garrafa"), ("caixa", "caixas")),
+    "De robot is in de hal en wacht op het signaal van de lift": (("flessen", "fles"), ("doos", "dozen")),
+    "Roboten är i hallen och väntar på att hissen ska komma": (("flaskor", "flaska"), ("stol", "stolar")),
+    "Robot salonda ve bir kat için asansör bekliyor ama yok": (("bardaklar", "bardak"), ("kitap", "kitaplar")),
+}
+"""Texts whose language is told, with labels of it, which are too short, and other forms of them."""
+
+
+@pytest.mark.parametrize(("text", "labels"), LABELS.items(), ids=[text[:12] for text in LABELS])
+def test_a_label_alone_is_found_in_the_languages_of_the_memory(
+    text: str, labels: tuple[tuple[str, str], ...], words_only: RobotMemory
+) -> None:
+    ids = [words_only.save_perception(label, label=label).memory_id for label, _ in labels]
+    words_only.save_perception(text)
+    words_only.flush()
+    assert [words_only.recall(query, n=1)[0].id for _, query in labels] == ids
+
+
+def test_a_label_alone_is_found_in_the_language_of_the_query(words_only: RobotMemory) -> None:
+    words_only.save_perception("flessen", label="flessen")
+    words_only.flush()
+    (hit,) = words_only.recall("waar is de fles?")
+    assert (hit.memory.label, hit.matched_terms) == ("flessen", ("fles",))
+    assert words_only.recall("waar is de fles?").brief()[0].snippet == "**flessen**"
+
+
+def test_a_stem_is_that_of_the_word_itself(words_only: RobotMemory) -> None:
+    words_only.save_perception("De flessen staan in de keuken van het huis")
+    words_only.flush()
+    assert len(words_only.recall("fles")) == 1
+
+
+def test_a_label_that_is_known_as_it_is_written_is_no_other_word(words_only: RobotMemory) -> None:
+    words_only.save_perception("El robot está en la sala y espera al ascensor con la puerta")
+    plane = words_only.save_perception("plane", label="plane").memory_id
+    for label in ("plan", "lid"):
+        words_only.save_perception(label, label=label)
+    words_only.flush()
+    assert [found.id for found in words_only.recall("plane")] == [plane]
+    assert not words_only.recall("lidar")
+
+
 @given(words=st.lists(LATIN, min_size=1, max_size=6), frame=st.sampled_from(["", "der die und", "los una", "le dans"]))
 def test_a_text_is_found_by_each_of_its_words_in_whatever_language_it_is_read(words: list[str], frame: str) -> None:
     indexed = set(indexed_text(" ".join([*words, frame])).split())
     for word in words:
-        for asked in query_words(word):
-            assert indexed.intersection(forms(asked, [*MARKERS.values()]))
+        query = analyse(word)
+        for asked in query.words:
+            assert indexed.intersection(query.forms(asked, MARKERS.values()))
 
 
 def test_words_are_told_as_the_query_spells_them_and_marked_in_the_text(words_only: RobotMemory) -> None:

@@ -14,7 +14,7 @@ from robotmem_ros.memory.areas import read_areas
 from ..support.web import console
 
 TRIANGLE = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]]
-NUMBER = 30
+NUMBER = 12
 
 
 def answered(client: httpx.Client, method: str, path: str, **body: object) -> int:

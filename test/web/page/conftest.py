@@ -112,7 +112,9 @@ def open_page(browser: Browser, visitor: BrowserContext) -> Iterator[OpenPage]:
 
 
 def _visitor(browser: Browser, **options: Any) -> BrowserContext:
-    named: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Berlin"} | options
+    # What moves is drawn sixty times a second.
+    usual = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "reduced_motion": "reduce"}
+    named: dict[str, Any] = usual | options
     context = browser.new_context(viewport=named.pop("viewport", {"width": 1280, "height": 800}), **named)
     context.set_default_timeout(PATIENCE)
     return context

@@ -54,7 +54,7 @@ def test_objects_that_cannot_be_told_apart_are_one_mark_that_a_click_takes_apart
 ) -> None:
     see(tmp_path / "memory.db", vases=VASES, tools=len(TOOLS))
     with console(tmp_path / "memory.db") as address:
-        page = open_page(address, "/?include_unconfirmed=1", reduced_motion="reduce")
+        page = open_page(address, "/?include_unconfirmed=1")
         hover(page, 9.22, 1.0, "12 objects")
         hover(page, 9.22, 1.0, "1 tool ")
         page.mouse.click(*pixel(page, 9.22, 1.0))
@@ -66,7 +66,7 @@ def test_what_no_zoom_parts_is_listed_nearest_first(open_page: OpenPage, tmp_pat
         for nth in range(6):
             memory.save_perception(f"a tool {nth}", pose=(1.0, 1.0, 0.5), label=f"tool {nth}", observed_at=NOW)
     with console(tmp_path / "memory.db") as address:
-        page = open_page(address, "/?include_unconfirmed=1&view=1,1,9", reduced_motion="reduce")
+        page = open_page(address, "/?include_unconfirmed=1&view=1,1,9")
         hover(page, 1.0, 1.0, "6 objects")
         page.mouse.click(*pixel(page, 1.0, 1.0))
         expect(page.locator("#summary")).to_contain_text("6 results, nearest first")

@@ -61,7 +61,7 @@ def test_the_first_stop_leads_to_the_memories(open_page: OpenPage, shared_consol
 
 
 def test_an_area_is_drawn_and_a_target_put_by_keys(open_page: OpenPage, own_console: str) -> None:
-    page = open_page(own_console, reduced_motion="reduce")
+    page = open_page(own_console)
     page.keyboard.press("t")
     assert focused(page).startswith("Target at")
     page.keyboard.press("ArrowLeft")

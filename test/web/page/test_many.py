@@ -44,7 +44,7 @@ def filled(db: Path) -> None:
 def test_five_thousand_objects_are_drawn_while_the_map_is_dragged(open_page: OpenPage, tmp_path: Path) -> None:
     filled(tmp_path / "memory.db")
     with console(tmp_path / "memory.db") as address:
-        page = open_page(address, "/?include_unconfirmed=1")
+        page = open_page(address, "/?include_unconfirmed=1", reduced_motion="no-preference")
         expect(page.get_by_label("Map of 5,000 objects")).to_be_visible()
         box = page.locator("#map").bounding_box()
         assert box is not None

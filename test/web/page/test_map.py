@@ -55,7 +55,7 @@ def test_the_mouse_tells_metres_with_x_to_the_right_and_y_up(open_page: OpenPage
 
 
 def test_a_target_that_is_dragged_asks_for_the_nearest(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console, "/?labels=mug")
+    page = open_page(shared_console, "/?labels=mug", reduced_motion="no-preference")
     page.get_by_role("button", name="Target: ask for the nearest").click()
     expect(page.locator("#summary")).to_contain_text("8 results, nearest first")
     before = target(page)
@@ -145,7 +145,7 @@ def test_an_area_is_renamed_and_deleted_by_the_keyboard_and_both_can_be_undone(
 
 
 def test_the_map_moves_and_the_address_keeps_its_place(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console, reduced_motion="reduce")
+    page = open_page(shared_console)
     drag(page, pixel(page, 6.0, 4.0), pixel(page, 9.0, 4.0))
     box = page.evaluate(VISIBLE)
     middle = [(low + high) / 2 for low, high in zip(box["min_corner"], box["max_corner"], strict=True)]

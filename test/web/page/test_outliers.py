@@ -27,7 +27,7 @@ def test_an_object_that_lies_far_away_is_named_and_shown(open_page: OpenPage, ow
     with RobotMemory(own_db, embedding_model="") as memory:
         memory.save_perception("a gnome", pose=(50_000.0, 12.0, 0.0), label="gnome", observed_at=NOW)
     with console(own_db) as address:
-        page = open_page(address, reduced_motion="reduce")
+        page = open_page(address)
         assert 14.0 < width(page) < 60.0
         expect(page.locator("#map-far")).to_contain_text("1 object lies far away:")
         assert_accessible(page)

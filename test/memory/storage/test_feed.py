@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -264,6 +265,7 @@ def world() -> Iterator[World]:
         made.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(steps=st.lists(STEPS, min_size=1, max_size=30), n=st.integers(1, 40))
 def test_a_copy_that_follows_equals_its_source_however_it_is_fed(steps: list[tuple[str, int, int]], n: int) -> None:

@@ -306,6 +306,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_small")
+@pytest.mark.slow
 def test_a_table_that_follows_a_file_has_what_one_has_that_is_read_anew() -> None:
     run_state_machine_as_test(Life, settings=settings(max_examples=8, stateful_step_count=12, deadline=None))
 

@@ -63,7 +63,3 @@ class Decay(NamedTuple):
         """Return the confidence that a memory has now, in SQL."""
         days = f"{LATEST_DAY} - m.evidence_day"
         return f"(m.confidence * share_left(m.decay_rate, m.category, {days}, {float(self.rate)!r}))"
-
-    def has_faded(self) -> str:
-        """Tell in SQL whether a memory has faded: its confidence fell below the default minimum of recall."""
-        return f"(m.confidence >= {DEFAULT_CONFIDENCE} AND {self.confidence()} < {DEFAULT_CONFIDENCE})"

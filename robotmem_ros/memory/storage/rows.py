@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..clocks import FIRST_OF_WALL_CLOCKS, iso, nanoseconds
-from ..conditions.decay import Decay
+from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
@@ -165,7 +165,7 @@ _SOURCES = {
     "contradicted_by": CONTRADICTED_BY,
     "similar_ids": _SIMILAR_IDS,
     "confidence": "{confidence}",
-    "faded": "{faded}",
+    "faded": f"m.confidence >= {DEFAULT_CONFIDENCE}",  # whether it was sure once, see `_memory`
 }
 """Fields of Memory that are no columns of `memories` of the same name."""
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
@@ -320,7 +320,7 @@ def read(
 ) -> dict[int, Memory]:
     """Read the active memories with these ids and their decayed confidence, in one query whatever their number."""
     rows = snapshot.rows(
-        f"SELECT {_MEMORY_COLUMNS.format(confidence=decay.confidence(), faded=decay.has_faded())} FROM memories AS m "
+        f"SELECT {_MEMORY_COLUMNS.format(confidence=decay.confidence())} FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
         (json.dumps(list(memory_ids)), include_inactive),
@@ -467,6 +467,7 @@ def _tags_json(tags: Iterable[str], user_tags: Collection[str]) -> str:
 def _memory(row: Sequence[Any]) -> Memory:
     try:
         values = {name: convert(value) for (name, convert), value in zip(_READ.items(), row, strict=False)}
+        values["faded"] = values["faded"] and values["confidence"] < DEFAULT_CONFIDENCE
         pose = row[len(_READ) :]
         return Memory(**values, pose=None if pose[0] is None else Pose(*pose))
     except MALFORMED as cause:

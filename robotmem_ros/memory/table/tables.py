@@ -104,8 +104,10 @@ class Tables:
         self.facts.release()
 
     def _enter(self, snapshot: Snapshot, *, in_pieces: bool = False) -> View | None:
-        table_rows.place(snapshot)  # other queries need not wait until it is read
+        here = table_rows.place(snapshot)  # other queries need not wait until it is read
         with self._lock:
+            if here == self._table.place:
+                return self._lend(snapshot)
             is_older = table_rows.is_older(snapshot, self._table.place)
             return None if is_older else self._follow(snapshot, in_pieces=in_pieces)
 
@@ -116,6 +118,9 @@ class Tables:
             if not self._readers:  # some of its columns may have changed in place
                 self._table = Table.empty()
             raise
+        return self._lend(snapshot)
+
+    def _lend(self, snapshot: Snapshot) -> View:
         self._readers += 1
         return View(self._table, snapshot)
 

@@ -63,13 +63,8 @@ def test_confidence_is_its_formula(
     decay = Decay(rate, NOW)
     if own is None:
         own = 0.0 if category else rate
-    now = confidence * (1.0 - own) ** days
-    for expression, expected in (
-        (decay.confidence(), now),
-        (decay.has_faded(), now < 0.3 <= confidence),
-    ):
-        found = connection.execute(f"SELECT {expression} FROM memories AS m").fetchone()
-        assert found == (expected,)
+    found = connection.execute(f"SELECT {decay.confidence()} FROM memories AS m").fetchone()
+    assert found == (confidence * (1.0 - own) ** days,)
     connection.close()
 
 

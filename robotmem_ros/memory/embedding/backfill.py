@@ -116,8 +116,7 @@ class Backfill:
         # The vectors of the texts that have none yet, and whether the model refused all that were tried.
         new = dict.fromkeys(text for _, text, is_known in batch if not is_known)
         parts = {text: self._embedder.parts_of(text) for text in new if self._refusals.may_try(text)}
-        # Parts of like length together: in a batch, all are filled up to the longest.
-        queue = iter(sorted({*chain.from_iterable(parts.values())}, key=len))
+        queue = iter(dict.fromkeys(chain.from_iterable(parts.values())))
         codes = dict[str, bytes | Exception]()
         while piece := list(islice(queue, self._embedder.batch)):
             self._database.query_priority.yield_to_queries()

@@ -64,7 +64,7 @@ with server(fsync="off", shared_buffers="32MB", wal_init_zero="off") as running:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.rare
 def test_what_is_hurt_loses_doubles_and_revives_nothing(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print(f"seed {seed}")

@@ -52,7 +52,7 @@ def test_five_thousand_objects_are_drawn_while_the_map_is_dragged(open_page: Ope
         page.mouse.move(x, y)
         page.mouse.down()
         page.evaluate(COUNT_FRAMES)
-        for step in range(120):
+        for step in range(30):
             page.mouse.move(x + 200 * math.sin(step / 15), y + 120 * math.sin(step / 9))
         times = page.evaluate("(frames_drawn.stop = true, frames_drawn.times)")
         page.mouse.up()

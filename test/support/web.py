@@ -107,17 +107,18 @@ def client_of(db: Path, **parameters: Any) -> Iterator[httpx.Client]:
 
 @contextmanager
 def console(
-    db: Path | None, *options: str, environment: Mapping[str, str] | None = None, code: str = _CODE,
+    db: Path | None, *options: str, environment: Mapping[str, str] | None = None, code: str = "",
     with_model: bool = False,
 ) -> Iterator[Server]:  # fmt: skip
     """Run `robotmem web` on any free port, without a model; it must end without a complaint.
 
-    It is forked, unless it has an environment of its own. `code` is run instead of the command.
+    It is forked, unless it has an environment of its own or `code`, which is run instead of the command.
     """
     arguments = ["web", *(["--db", str(db)] if db else []), "--port", "0", *options]
     arguments += [] if with_model else ["--no-model"]
     everything = {**os.environ, **PATH, **(environment or {})}
-    with _started(code, arguments, everything) if environment else _forked(code, arguments, everything) as process:
+    is_own = bool(environment or code)
+    with _started(code or _CODE, arguments, everything) if is_own else _forked(arguments, everything) as process:
         try:
             assert process.stdout
             line = process.stdout.readline()
@@ -139,8 +140,8 @@ def _started(code: str, arguments: list[str], environment: dict[str, str]) -> su
     )  # fmt: skip
 
 
-def _forked(code: str, arguments: list[str], environment: dict[str, str]) -> PipedFork:
-    return PipedFork(fork_server(*_IMPORTS), code, ["robotmem", *arguments], environment)
+def _forked(arguments: list[str], environment: dict[str, str]) -> PipedFork:
+    return PipedFork(fork_server(*_IMPORTS), _CODE, ["robotmem", *arguments], environment)
 
 
 def with_limits(**limits: float) -> str:

@@ -67,7 +67,7 @@ class UnreadTextError(ModelUnavailableError):
     """A model does not read the script of a text, so that its vector would tell nothing."""
 
     def __init__(self, model: str) -> None:
-        super().__init__(f"the embedding model {model!r} reads Latin script alone")
+        super().__init__(f"the embedding model {model!r} does not read the script of the text")
 
 
 class Embedder(Protocol):

@@ -7,9 +7,11 @@ a model that nobody has measured are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ _OWN = re.compile(r"@[0-9a-f]{8}$")
 _POOLINGS = ("mean", "cls")
 _MEANS = ("mean", "latin_mean")
 _MAX_FACTOR, _MAX_DIMENSION, _MAX_TOKENS = 1000.0, 65_536, 1_000_000
-_OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a]")
+_SYMBOL = "symbol"
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,25 @@ class Recipe:
 
 def is_latin(text: str) -> bool:
     """Tell whether half of the letters of a text or more are Latin, if it has any."""
-    return text.isascii() or 2 * len(_OTHER_SCRIPT.findall(text)) <= sum(map(str.isalpha, text))
+    return text.isascii() or _are_half(text, ("latin", _SYMBOL))
+
+
+def _are_half(text: str, scripts: Collection[str]) -> bool:
+    # Whether half of the letters or more are of some scripts; of a text without letters, half of the symbols.
+    counts = Counter(map(_script, text))
+    del counts[""]
+    signs = {script: count for script, count in counts.items() if script != _SYMBOL} or counts
+    return 2 * sum(count for script, count in signs.items() if script in scripts) >= sum(signs.values())
+
+
+@lru_cache(maxsize=65_536)
+def _script(character: str) -> str:
+    # The first word of the name that Unicode gives a letter, such as LATIN; `symbol` of an emoji, empty of others.
+    plain = unicodedata.normalize("NFKC", character)[0]
+    kind = unicodedata.category(plain)
+    if kind in {"Lu", "Ll", "Lt", "Lo"}:
+        return unicodedata.name(plain, _SYMBOL).split()[0].lower()
+    return _SYMBOL if kind == "So" else ""
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -95,7 +115,7 @@ class Profile:
     languages: tuple[str, ...] = ()
     """Codes of the languages that it reads well; empty if it is one of many languages."""
     scripts: tuple[str, ...] = ()
-    """Scripts that it reads; empty for all."""
+    """Scripts that it reads, as Unicode begins the names of their letters, and `symbol`; empty for all."""
     dimension: int = 0
     """Length of a vector; 0 if unknown."""
     max_tokens: int = 0
@@ -118,11 +138,12 @@ class Profile:
         return self.alias or self.name
 
     def reads(self, text: str) -> bool:
-        """Tell whether the model reads a text: half of its letters or more, if it has any.
+        """Tell whether the model reads a text: half of its letters or more, or of its symbols if it has no letters.
 
-        Any two texts that a model cannot read are nearly the same to it, so that a cosine with one means nothing.
+        Any two texts that a model cannot read are nearly the same to it, so that a cosine with one means nothing: what
+        it does not read gets no vector, and is compared by words wherever texts are compared.
         """
-        return "latin" not in self.scripts or is_latin(text)
+        return not self.scripts or _are_half(text, self.scripts)
 
     def centred(self, vectors: Vectors, texts: Sequence[str]) -> Vectors:
         """Return what the model gave for texts, of shape (n, dimension), less the mean, as vectors are compared.

@@ -14,7 +14,7 @@ from ...support.embedders import WordVectors
 from ..conftest import OpenMemory
 
 ENGLISH = "all-MiniLM-L6-v2-int7"
-WHY = f"the embedding model '{ENGLISH}' reads Latin script alone"
+WHY = f"the embedding model '{ENGLISH}' does not read the script of the text"
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,32 @@ def test_a_model_of_english_reads_what_is_mostly_in_latin_script(text: str, is_r
         assert profile_of(model).reads(text) is is_read
     for other in ("ollama:bge-m3", "intfloat/multilingual-e5-large", "ollama:nomic-embed-text-v2-moe", "openai:any"):
         assert profile_of(other).reads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("red mug", True),
+        ("ｒｅｄ ｍｕｇ", True),
+        ("🚗 🏠", True),
+        ("ᱥᱟᱱᱛᱟᱲᱤ", False),
+        ("བོད་ཡིག་ནི་བོད་ཀྱི་སྐད་ཡིག་ཡིན།", False),
+        ("ދިވެހިރާއްޖެ", False),
+        ("ᱥᱟᱱᱛᱟᱲᱤ red mug on the shelf", True),
+        ("где красная кружка", True),
+        ("एक लाल मग", True),
+        ("カップ", True),
+        ("빨간 컵", True),
+        ("12.5 %", True),
+    ],
+)
+def test_a_model_of_many_languages_does_not_read_scripts_of_which_it_knows_no_letter(text: str, is_read: bool) -> None:
+    assert profile_of("multilingual-e5-small").reads(text) is is_read
+
+
+def test_a_model_of_english_reads_symbols_in_a_sentence_and_none_alone() -> None:
+    assert profile_of(ENGLISH).reads("ok 🐈🐈🐈")
+    assert not profile_of(ENGLISH).reads("🐈🐈🐈")
 
 
 def test_a_text_that_the_model_does_not_read_is_not_embedded_and_found_by_its_words(open_memory: OpenMemory) -> None:

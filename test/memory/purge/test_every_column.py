@@ -137,7 +137,8 @@ def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memor
     memory.restore(forgotten)
     memory.forget(forgotten, f"{MARK} reason again")
     for second, label in enumerate((f"{MARK}chair", f"{MARK}stool"), start=10):
-        seen = [sighting(memory, second, label, MARK, collection=lab, session_id=f"{MARK}session")]
+        there = {"spatial": {"area": f"{MARK}area"}}
+        seen = [sighting(memory, second, label, MARK, collection=lab, session_id=f"{MARK}session", context=there)]
         (chair,) = memory.store_sightings(seen).result()
     for confidence in (0.9, 0.1):
         memory.update(chair.memory_id, confidence=confidence)

@@ -57,8 +57,8 @@ def _telling(verb: str, *names: str) -> Run:
 
     def run(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
         result = attrgetter(verb)(desk.memory)(**arguments)
-        told: Shown = json_values({name: getattr(result, name) for name in names} or result)
-        plain = {name: rounded(value) if isinstance(value, float) else value for name, value in told.items()}
+        values: Shown = json_values({name: getattr(result, name) for name in names} or result)
+        plain = {name: rounded(value) if isinstance(value, float) else value for name, value in values.items()}
         return filled(plain) if names else plain
 
     return run

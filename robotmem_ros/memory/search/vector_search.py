@@ -52,10 +52,10 @@ class VectorSearch:
         similarities = np.full(len(rows), math.nan)
         at = np.flatnonzero(self._places[rows] >= 0) if self._fits else rows[:0]
         vector_ids = self._view.table.vector_ids.all[self._places[rows[at]]]
-        kept = vector_rows.with_ids(self._view.snapshot, np.unique(vector_ids), len(self.query))
-        if kept:
-            ids = np.array([vector_id for vector_id, _ in kept], np.int64)
-            of_ids = cosines(codec.nearest([code for _, code in kept], self.query)[1])
+        rows_of_ids = vector_rows.with_ids(self._view.snapshot, np.unique(vector_ids), len(self.query))
+        if rows_of_ids:
+            ids = np.array([vector_id for vector_id, _ in rows_of_ids], np.int64)
+            of_ids = cosines(codec.nearest([code for _, code in rows_of_ids], self.query)[1])
             places = np.searchsorted(ids, vector_ids)
             is_kept = ids.take(places, mode="clip") == vector_ids
             similarities[at[is_kept]] = of_ids[places[is_kept]]

@@ -93,12 +93,12 @@ class Episodes:
 
         self._expired(self._database.write(work).result())
         with self._tables.reading() as view:
-            known = view.kinds_in(session.collection)
+            counts = view.kinds_in(session.collection)
             return SessionStart(
                 session.session_id,
                 session.collection,
-                known.get(Kind.FACT, 0),
-                known.get(Kind.PERCEPTION, 0),
+                counts.get(Kind.FACT, 0),
+                counts.get(Kind.PERCEPTION, 0),
                 session_rows.ended_sessions(view.snapshot, session.collection),
             )
 

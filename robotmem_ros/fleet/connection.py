@@ -143,16 +143,18 @@ def connect(url: str, *, gives_up_at: float = math.inf) -> Connection:
     """Connect to a fleet; the connection gives up waiting at a time of the monotonic clock.
 
     Raises:
-        FleetError: that is not possible, or the database has another version.
+        FleetError: that is not possible, the database has another version, or the server does not answer.
     """
     connection = open_database(url)
-    connection.gives_up_at = gives_up_at
+    # Nobody else knows this connection yet, to see that it is silent.
+    connection.gives_up_at = min(gives_up_at, time.monotonic() + _SILENCE)
     try:
         with fleet_errors():
             connection.execute(_OF_THE_SERVER)
             row = connection.execute("SELECT max(n) FROM robotmem.migrations").fetchone()
         assert row is not None
         _check_version(row[0])
+        connection.gives_up_at = gives_up_at
     except BaseException:
         connection.close()
         raise

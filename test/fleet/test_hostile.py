@@ -16,7 +16,7 @@ from demo.network import Proxy
 from robotmem_ros.cli.main import main
 from robotmem_ros.fleet import client, connection
 from robotmem_ros.fleet.administration import grant
-from robotmem_ros.fleet.connection import connect
+from robotmem_ros.fleet.connection import SilentFleetError, connect, open_database
 from robotmem_ros.fleet.pull import Pull
 from robotmem_ros.fleet.push import Follower
 from robotmem_ros.fleet.scope import open_memory
@@ -171,12 +171,27 @@ def test_what_other_robots_know_pushes_out_nothing_of_ones_own(three: Three) -> 
     assert [name for (name,) in order] == ["@evil/default"] * 3 + ["default"] * 3
 
 
+def test_a_server_that_hangs_as_a_robot_connects_is_told(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Proxy(fleet.server.port)
+    url = fleet.add("robot", port=network.port)
+
+    def open_and_hang(url: str) -> connection.Connection:
+        opened = open_database(url)
+        network.delay = 3600.0
+        return opened
+
+    monkeypatch.setattr(connection, "open_database", open_and_hang)
+    monkeypatch.setattr(connection, "_SILENCE", 0.1)
+    with closing(network), pytest.raises(SilentFleetError, match="does not answer"):
+        connect(url)
+
+
 def test_a_server_that_hangs_costs_few_threads_and_is_told(
     fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "_GRACE", 0.1)
     monkeypatch.setattr(client, "_PAUSE", 0.5)
-    monkeypatch.setattr(connection, "_SILENCE", 0.1)
+    monkeypatch.setattr(connection, "_SILENCE", 0.5)
     monkeypatch.setattr(connection, "_MOMENT", 0.1)
     network = Proxy(fleet.server.port)
     url = fleet.add("robot", port=network.port)

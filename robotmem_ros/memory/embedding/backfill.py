@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ _BATCH = 64
 _UNWRITTEN = 4
 """Batches that may wait for the writer."""
 _FIRST_DELAY, _LONGEST_DELAY = 10.0, 3600.0
+_DUE = -math.inf
 _LOG = logging.getLogger(__name__)
 
 
@@ -167,7 +169,6 @@ class Refusals:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._refusals: dict[int, _Refusal] = {}
-        self._delays: dict[int, float] = {}
         self._reason = ""
 
     def reason(self, memories: int) -> str:
@@ -179,7 +180,7 @@ class Refusals:
     def add(self, text: str, error: Exception) -> None:
         """Note that the model refused a text just now."""
         digest = text_digest(text)
-        delay = self._refusals[digest].delay if digest in self._refusals else self._delays.pop(digest, 0.0)
+        delay = self._refusals[digest].delay if digest in self._refusals else 0.0
         delay = min(max(2 * delay, _FIRST_DELAY), _LONGEST_DELAY)
         self._refusals[digest] = _Refusal(self._clock() + delay, delay)
         self._reason = str(error) or repr(error)
@@ -187,7 +188,6 @@ class Refusals:
     def clear(self) -> None:
         """Note that every text has its vector, or is gone."""
         self._refusals.clear()
-        self._delays.clear()
 
     def remove(self, texts: Iterable[str]) -> None:
         """Note that the model embedded some texts."""
@@ -200,10 +200,11 @@ class Refusals:
         return refusal is None or refusal.due_time <= self._clock()
 
     def take_due(self) -> bool:
-        """Forget the texts that may be tried again, but not for how long they waited; tell whether there are any."""
+        """Let the texts whose time has come be tried from now on; tell whether there are any that could not before."""
         now = self._clock() if self._refusals else 0.0
-        due = [text for text, refusal in self._refusals.items() if refusal.due_time <= now]
-        self._delays |= {text: self._refusals.pop(text).delay for text in due}
+        due = [refusal for refusal in self._refusals.values() if _DUE < refusal.due_time <= now]
+        for refusal in due:
+            refusal.due_time = _DUE
         return bool(due)
 
     def may_try_all(self) -> None:

@@ -54,6 +54,15 @@ def test_an_invalid_vector_is_reported_and_not_stored(
     assert memory.learn("the kettle is broken").status == "stored"
 
 
+def test_texts_that_are_to_be_tried_again_are_counted_until_they_are(open_memory: OpenMemory) -> None:
+    memory = open_memory(":memory:", embedder=WrongVectors("kettle", lambda vectors: vectors * np.nan))
+    for number, text in enumerate(("hot kettle", "old kettle", "kettle with mug"), 1):
+        memory.save_perception(text)
+        memory.flush()  # tries all once more, but what was saved last comes first, and is refused
+        texts = "1 text" if number == 1 else f"{number} texts"
+        assert memory.status().reason.startswith(f"the embedding model refused {texts}, ")
+
+
 def test_a_refused_text_is_found_by_its_meaning_once_the_model_takes_it(open_memory: OpenMemory) -> None:
     model = WrongVectors("kettle", lambda vectors: vectors * np.nan)
     memory = open_memory(":memory:", embedder=model)

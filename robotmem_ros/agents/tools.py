@@ -207,7 +207,7 @@ TOOLS = (
         ),
         left_out=frozenset({
             "collections", "excluded_session_ids", "any_tags", "min_confidence", "include_unconfirmed",
-            "include_forgotten",
+            "include_forgotten", "max_age",
         }),
         defaults={"n": 20},
         quotes=True,

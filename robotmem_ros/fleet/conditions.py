@@ -22,6 +22,7 @@ from ..memory.conditions.attributes import (
     Kinds,
     OneOf,
     Representatives,
+    Since,
     Tags,
     Window,
 )
@@ -176,6 +177,11 @@ def _(condition: Ids, parents: Parents) -> Sql:
 def _(condition: Window, parents: Parents) -> Sql:
     bounds = [("m.observed_at >= %s", condition.after), ("m.observed_at < %s", condition.before)]
     return all_of(Sql(test, (bound,)) for test, bound in bounds if bound is not None)
+
+
+@sql.register
+def _(condition: Since, parents: Parents) -> Sql:
+    return Sql("m.observed_at >= %s", (condition.time,))
 
 
 @sql.register

@@ -31,6 +31,8 @@ MAX_QUERY = 2000
 """Characters of the text of a query; what is longer is a document, of which the model reads the beginning only."""
 MAX_TAGS = 100
 """Tags of a memory, and names in each list that belongs to it."""
+MAX_AGE = 1e9
+"""Seconds of an age of a condition: 31 years."""
 MAX_DETAILS = 100
 """Memories that are read in full at once."""
 MAX_HISTORY = 10_000

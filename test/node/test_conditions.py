@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, PointStamped, Pose
 
 from robotmem_ros.msg import Box, Perception, Place
@@ -38,6 +39,8 @@ def test_every_condition_reaches_the_memory(client: Client) -> None:
     assert found(near=[Place(target=place, max_distance=1.0)]) == ["2"]
     assert found(within=[Box(min_corner=Point(x=4.0), max_corner=Point(x=6.0, y=1.0))]) == ["3"]
     assert found(within=[Box(min_corner=Point(x=4.0, z=1.0), max_corner=Point(x=6.0, y=1.0, z=2.0))]) == []
+    assert len(found(max_age=Duration(sec=600))) == 3
+    assert found(max_age=Duration(nanosec=1)) == []
     # All of it was observed just now, on the first visit.
     assert len(found(since_last_visit=[Place(target=place, max_distance=1.0)])) == 3
 

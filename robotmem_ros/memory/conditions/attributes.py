@@ -146,6 +146,22 @@ class Window(Condition):
         return np.asarray(after & before)
 
 
+@dataclass(frozen=True)
+class Since(Condition):
+    """Observed at a time or after it, by what is known now: a `Window` has an object as it was, this as it is."""
+
+    time: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+
+    def matches(self, row: Row) -> bool:
+        """Tell whether a memory was observed since then."""
+        return row.observed_at >= self.time
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows were observed since then."""
+        return np.asarray(table.observed_at >= self.time)
+
+
 def window_of(conditions: Iterable[Condition]) -> Window | None:
     """Return the window among some conditions, all of which must hold; None without one."""
     return next((condition for condition in conditions if isinstance(condition, Window)), None)

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Protocol
 
 from .. import validation
 from ..areas import Area
-from ..argument import MAX_CONTEXT, MAX_N, Names
-from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Ids, Kinds, Window
+from ..argument import MAX_AGE, MAX_CONTEXT, MAX_N, Names
+from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Ids, Kinds, Since, Window
 from ..conditions.comparison import Compare, parse_filter
 from ..conditions.condition import And, Condition
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
@@ -318,6 +318,12 @@ def window(reader: Reader, field: str) -> Condition | None:
     """Read `after`, and `before` with it."""
     after, before = validation.window(reader.value("after"), reader.value("before"))
     return None if after is None and before is None else Window(after, before)
+
+
+def max_age(reader: Reader, field: str) -> Condition | None:
+    """Read the greatest age in seconds."""
+    seconds = validation.number(field, reader.value(field), low=0.0, high=MAX_AGE)
+    return Since(reader.decay.now - round(seconds * 1e9)) if seconds else None
 
 
 def context_filter(reader: Reader, field: str) -> Condition | None:

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, MISSING, dataclass
 from enum import Enum
 from functools import partial
 
-from ..argument import BOX, FILTER, MAX_IDS, MAX_N, MAX_QUERY, NEAR, Json, Names, Where, argument, names
+from ..argument import BOX, FILTER, MAX_AGE, MAX_IDS, MAX_N, MAX_QUERY, NEAR, Json, Names, Where, argument, names
 from ..conditions.attributes import OneOf, Representatives, Tags
 from ..conditions.condition import Not
 from ..models import Kind
@@ -109,6 +109,12 @@ class _Conditions(Scoped):
         "memories in these areas", '"kitchen"', condition=reading.areas, see="objects.md#areas",
         more="They are named by `spatial.area` in the context, or the pose lies in the polygon of the area in "
         "the parameter `areas_file`. The name of no area is an error.",
+    )  # fmt: skip
+    max_age: float = argument(
+        0.0, "memories observed at most so many seconds ago; 0 for any age", "600.0", within=(0.0, MAX_AGE),
+        condition=reading.max_age,
+        more="It counts from now by the robot's clock. An object that was not seen within it is left out, also if it "
+        "was at another place then; `after` has it as it was.",
     )  # fmt: skip
     include_unconfirmed: bool = argument(
         False, "also objects that are not confirmed", "True", condition=reading.confirmed_objects,

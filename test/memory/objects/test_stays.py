@@ -11,6 +11,7 @@ import pytest
 
 from robotmem_ros.memory import FieldOfView, Memory, RobotMemory
 from robotmem_ros.memory.batch import BEGINNING
+from robotmem_ros.memory.errors import InvalidFieldError
 
 from ...support.clock import Clock
 from ...support.sightings import SECOND, place, see, sighting, undetected
@@ -57,6 +58,26 @@ def test_a_thing_that_left_is_found_where_it_was_at_the_time(memory: RobotMemory
     (mug,) = then(memory, 200, None)
     assert mug.observed_at == 400 * SECOND
     assert [then(memory, *window) for window in ((0, 100), (401, 402), (700, None))] == [[], [], []]
+
+
+def test_max_age_leaves_out_what_is_gone_and_what_was_not_seen_within_it(open_memory: OpenMemory) -> None:
+    clock = Clock(1000 * SECOND)
+    memory = open_memory(clock=clock)
+    seen(memory, 2.0, (100, 110, 400))
+    gone(memory, 500)
+    seen(memory, 8.0, (800, 810, 900))
+    # In the window both are, one as it was; of what is there now, one was seen within so many seconds.
+    assert len(then(memory, 100, None)) == 2
+    assert [place(mug)[0] for mug in then(memory, None, None, max_age=950.0)] == [8.0]
+    assert len(then(memory, None, None, max_age=100.0)) == 1
+    assert then(memory, None, None, max_age=99.9) == []
+    assert [entry.observed_at for entry in memory.timeline(max_age=100.0).entries] == [900 * SECOND]
+
+
+def test_max_age_that_is_no_age_is_told(memory: RobotMemory) -> None:
+    for value in (-1.0, 1e10, "an hour"):
+        with pytest.raises(InvalidFieldError, match=r"max_age: .* must"):
+            memory.recall(max_age=value)  # type: ignore[arg-type]
 
 
 def test_a_thing_that_moved_is_at_one_place_at_a_time(memory: RobotMemory) -> None:

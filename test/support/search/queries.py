@@ -31,7 +31,7 @@ from .worlds import (
 _CONDITIONS = (
     "collections", "session_ids", "excluded_session_ids", "kinds", "window", "window", "context_filter",
     "min_confidence", "categories", "labels", "tags", "any_tags", "ids", "min_relevance", "near", "within", "areas",
-    "since_last_visit",
+    "since_last_visit", "max_age",
 )  # fmt: skip
 _UNKNOWN = ("access_count", "times_seen", "confirmed", "confidence")
 """Fields that these worlds do not know, or do not have, or that change from one query to the next."""
@@ -93,6 +93,7 @@ def _conditions(draw: st.DrawFn, world: World, name: str) -> Mapping[str, object
         "near": place,
         "since_last_visit": place,
         "within": _boxes(),
+        "max_age": st.sampled_from((0.0, 1e-9, 1.0)) | st.integers(0, 400).map(lambda days: days * 86400.0),
     }
     return {name: draw(values[name] if name in values else _names_of(name))}
 

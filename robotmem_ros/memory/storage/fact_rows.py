@@ -229,8 +229,8 @@ CANDIDATES = 64
 """Maximum number of facts to compare a fact with, by words and by meaning each."""
 _PART = CANDIDATES
 """Ids that are looked up at once, since hardly any is not there."""
-HEAD = 2
-"""Numbers before the terms in a row: the scheme by which the text was read, and how many of the terms are words."""
+HEAD = 3
+"""Numbers before the terms in a row: by which scheme the text was read, how many are words, and how many of a state."""
 _TERM = np.dtype("<u4")
 Terms = npt.NDArray[np.uint32]
 
@@ -246,7 +246,7 @@ class FactTerms(NamedTuple):
     claims: Terms
     """Parts of the claim."""
     states: Terms
-    """One of the claims if facts with it tell a state of the same subject."""
+    """One if the fact tells a state of a subject; facts that share it tell one of the same subject."""
 
 
 class TermRow(NamedTuple):
@@ -273,7 +273,7 @@ class Candidate(NamedTuple):
 
 _CANDIDATE = ", ".join(f"m.{name}" for name in Candidate._fields)
 _IS_FACT_OF = "m.collection = ? AND m.type = 'fact' AND m.status = 'active'"
-_IS_READ = "typeof(m.terms) = 'blob' AND length(m.terms) % 4 = 0 AND length(m.terms) > 4 AND substr(m.terms, 1, 4) = ?"
+_IS_READ = "typeof(m.terms) = 'blob' AND length(m.terms) % 4 = 0 AND length(m.terms) > 8 AND substr(m.terms, 1, 4) = ?"
 _TERMS = f"m.id, m.status = 'active', m.collection, iif({_IS_READ}, m.terms, NULL), m.content"
 _ALL = f"SELECT {_TERMS} FROM memories AS m INDEXED BY idx_mem_hash WHERE m.content_hash IS NOT NULL ORDER BY m.id"
 _CHANGED = f"""
@@ -298,8 +298,9 @@ def fact_terms(content: str) -> FactTerms:
 
 def encoded_terms(content: str) -> bytes:
     """Return the terms of a fact as its row has them."""
-    words, claims, _ = fact_terms(content)
-    return _scheme() + np.concatenate((np.array([len(words)], _TERM), words, claims)).tobytes()
+    terms = fact_terms(content)
+    counts = np.array([len(terms.words), len(terms.states)], _TERM)
+    return _scheme() + np.concatenate((counts, *terms)).tobytes()
 
 
 def numbers_in(terms: Sequence[bytes]) -> Terms:

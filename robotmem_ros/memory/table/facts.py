@@ -40,13 +40,16 @@ class Facts:
     """Numbers of their terms, the same for few others."""
     subjects: Numbers
     """How many of their terms are words of the subject."""
+    states: Numbers
+    """How many of their terms find a state of a subject, and are not compared."""
     terms: Words
 
     @classmethod
     def of(cls, rows: Sequence[TermRow] = ()) -> Facts:
         """Return some facts, ascending by id."""
-        ids, is_active, collections, keys, subjects = map(Numbers.of, (np.int64, bool, np.uint32, np.uint32, np.int64))
-        return cls(ids, is_active, collections, keys, subjects, Words.empty()).put(rows)
+        types = (np.int64, bool, np.uint32, np.uint32, np.int64, np.int64)
+        ids, is_active, collections, keys, subjects, states = map(Numbers.of, types)
+        return cls(ids, is_active, collections, keys, subjects, states, Words.empty()).put(rows)
 
     def put(self, rows: Sequence[TermRow]) -> Facts:
         """Return them with some facts, ascending by id, which are new or changed."""
@@ -66,15 +69,16 @@ class Facts:
         is_term = np.ones(len(numbers), bool)
         for place in range(HEAD):
             is_term[starts + place] = False
-        subjects = np.zeros(len(rows), np.int64)
-        subjects[~is_new] = self.subjects.all[at[~is_new]]
-        subjects[is_other] = numbers[starts + HEAD - 1]
+        subjects, states = counts = np.zeros((2, len(rows)), np.int64)
+        counts[:, ~is_new] = self.subjects.all[at[~is_new]], self.states.all[at[~is_new]]
+        counts[:, is_other] = numbers[starts + 1], numbers[starts + 2]
         return Facts(
             self.ids.put(at, ids, size, shared=True),
             self.is_active.put(at, np.array([row.is_active for row in rows]), size, shared=True),
             self.collections.put(at, np.array([key(row.collection) for row in rows], np.uint32), size, shared=True),
             self.keys.put(at, keys, size, shared=True),
             self.subjects.put(at, subjects, size, shared=True),
+            self.states.put(at, states, size, shared=True),
             self.terms.put_codes(at[is_other], numbers[is_term].astype(np.int64), sizes - HEAD, size),
         )
 
@@ -95,7 +99,7 @@ class Facts:
         shared, shared_words, subjects = shared[at], shared_words[at], self.subjects.all[at]
         is_state = states[at] > 0
         fewer, more = np.minimum(subjects, words), np.maximum(subjects, words)
-        is_similar = shared >= similarity * (size + self.terms.lengths[at] - shared) - _ROUNDING
+        is_similar = shared >= similarity * (size + self.terms.lengths[at] - self.states.all[at] - shared) - _ROUNDING
         is_similar |= (shared_words == fewer) & (fewer >= similarity * more - _ROUNDING)
         is_similar |= is_state
         is_similar &= ~are_among(self.ids.all[at], leave_out)

@@ -121,7 +121,7 @@ def _key(word: str) -> str:
     return " ".join(read(word).stems)
 
 
-_VERSION = 10
+_VERSION = 11
 """Version of this parser. Increment it with every change of what it returns."""
 _LONGEST = 4000
 _HAN_RUN = re.compile(f"([{HAN}]+)")
@@ -164,7 +164,7 @@ class Statement:
     def terms(self) -> frozenset[str]:
         """Return the terms by which statements are compared: the words, and each part of the claim."""
         values, polarities, negations = self.claim
-        parts = {*polarities, *map(repr, values), *(f"not {n}" for n in range(negations)), *self.state_terms}
+        parts = {*polarities, *map(repr, values), *(f"not {n}" for n in range(negations))}
         return frozenset({*self.words, *parts})
 
     @cached_property

@@ -48,6 +48,12 @@ def test_the_linked_similar_facts_are_those_of_comparing_with_every_fact(texts: 
             kept[learned.memory_id] = text
 
 
+def test_words_that_tell_of_two_states_are_as_similar_as_others(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=None, embedding_model="")
+    first = memory.learn("Carry the samples from the lab to the ward").memory_id
+    assert memory.learn("From the lab, carry the samples to the ward").similar_ids == (first,)
+
+
 def test_the_most_similar_of_many_long_facts_are_linked(open_memory: OpenMemory) -> None:
     memory, dice = open_memory(embedder=None, embedding_model=""), random.Random(4)
     words = [f"{one}{other}" for one in WORDS for other in ("ban", "gol", "fer")]

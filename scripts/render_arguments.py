@@ -48,7 +48,8 @@ _OWNERS = (RobotMemory, Sessions, Tags, Maps, Notes)
 _WIDTH = 120
 _SHAPES = {
     "Time | None": "nanoseconds since the epoch, a datetime, a text, or a timedelta before now",
-    "Where": "x, y and z in metres, or an object with `target`, `max_distance`, `frame_id` and `field`",
+    "Where": "x, y and z in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, "
+    "`frame_id` and `field`",
 }
 """Forms of values by the type of an argument in Python, where `about` tells every door's."""
 _ALIASES = {"Json": argument, "Names": argument, "Where": argument, "Time": times}

@@ -23,7 +23,7 @@ Shown = dict[str, Any]
 _RENAMED = {
     "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
     "frame_id", "map_id", "context_json", "source", "scope_files", "scope_entities", "similar_ids", "first_seen",
-    "last_seen", "confirmed",
+    "last_seen", "confirmed", "position_covariance",
 }  # fmt: skip
 _AS_THEY_ARE = tuple(field.name for field in fields(Memory) if field.name not in _RENAMED)
 """Fields of a memory that are shown under their own names, so that a new one is shown as well."""

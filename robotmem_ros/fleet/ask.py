@@ -10,6 +10,7 @@ from ..memory.clocks import nanoseconds
 from ..memory.conditions.condition import Condition
 from ..memory.config.parameters import Parameters
 from ..memory.errors import MALFORMED
+from ..memory.geometry import Covariance
 from ..memory.models import Kind, Memory, Pose, Vector
 from ..memory.validation import compact_json
 from .conditions import ACTIVE, Parents, Sql, all_of, join, sql
@@ -94,4 +95,5 @@ def memory_of(memory_id: int, body: Mapping[str, Any], confidence_now: float, fa
         compact_json(body["context"]), body["source"], tuple(body["scope_files"].splitlines()),
         tuple(body["scope_entities"].splitlines()), body["session_id"], body["collection"],
         first_seen, last_seen, int(thing.get("times_seen", 0)), bool(thing.get("confirmed")),
+        position_covariance=Covariance(*(float(thing[f"v{part}"]) for part in Covariance._fields)) if thing else None,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from .errors import (
     UnknownFrameError,
 )
 from .topics import TF_TYPE, FrameOwners, TransformTopics, is_static, transform_topics, unread_hint
-from .transform import IDENTITY, Matrix, Transform
+from .transform import IDENTITY, Transform
 from .transform_buffer import DEFAULT_HISTORY_NS, TimeJump, TimeJumps, TransformBuffer, strip_slash
 from .waiting import Settled, TransformQueue
 
@@ -26,7 +26,6 @@ __all__ = [
     "FrameLoopError",
     "FrameOwners",
     "InvalidTransformError",
-    "Matrix",
     "NoStampError",
     "Settled",
     "TimeJump",

@@ -7,11 +7,10 @@ from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 from ..memory import Pose
-from ..memory.geometry import Point
+from ..memory.geometry import Matrix, Point
 
 Quaternion = tuple[float, float, float, float]
 """x, y, z, w, of unit length."""
-Matrix = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
 
 
 class Transform(NamedTuple):

@@ -46,7 +46,8 @@ Json = Mapping[str, object] | str | None
 Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 Where = Mapping[str, object] | Iterable[float] | str | None
-"""A place as an object with a `target`, or the two or three numbers of the target alone; both also as a text."""
+"""A place as an object with a `target`, the two or three numbers of the target alone, both also as a text, or the name
+of a frame for its origin."""
 Schema = Mapping[str, Any]
 """JSON Schema of a value."""
 
@@ -69,14 +70,14 @@ _IN_FRAME: Mapping[str, Schema] = {
     "field": {"type": "string", "description": "a path into the context, if it is not `position`"},
 }
 _CIRCLE: Mapping[str, Schema] = {
-    "target": _POINT,
+    "target": {**NUMBERS, "description": "x, y and z in metres; without it, the origin of `frame_id`"},
     "max_distance": {"type": "number", "exclusiveMinimum": 0, "description": "metres"},
     **_IN_FRAME,
 }
 # The memory takes the numbers of a target for a place as well.
 _AS_PLACE: Schema = {**NUMBERS, "type": ["object", "array", "string"]}
-PLACE: Schema = {**object_schema(_CIRCLE, ["target"]), **_AS_PLACE}
-NEAR: Schema = {**object_schema(_CIRCLE, ["target", "max_distance"]), **_AS_PLACE}
+PLACE: Schema = {**object_schema(_CIRCLE, []), **_AS_PLACE}
+NEAR: Schema = {**object_schema(_CIRCLE, ["max_distance"]), **_AS_PLACE}
 BOX: Schema = {
     **object_schema({"min_corner": _POINT, "max_corner": _POINT, **_IN_FRAME}, ["min_corner", "max_corner"]),
     "examples": [{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}],

@@ -15,6 +15,8 @@ from .errors import InvalidFieldError
 Point = tuple[float, float, float]
 """x, y, z in metres."""
 
+Matrix = tuple[Point, Point, Point]
+"""Three rows."""
 _MIN_VARIANCE = 1e-6
 """The square of 1 mm: no measurement is believed to be more precise."""
 _MAX_VARIANCE = 1e12
@@ -59,6 +61,16 @@ class Covariance(NamedTuple):
     yy: float
     yz: float
     zz: float
+
+    @classmethod
+    def of(cls, rows: Matrix) -> Covariance:
+        """Make one of three rows, of which the upper triangle counts."""
+        return cls(*(rows[row][column] for row in range(3) for column in range(row, 3)))
+
+    def rows(self) -> Matrix:
+        """Return its three rows."""
+        xx, xy, xz, yy, yz, zz = self
+        return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
     def plus(self, other: Covariance) -> Covariance:
         """Add another matrix."""
@@ -121,7 +133,7 @@ def checked_covariance(field: str, value: object) -> Covariance | None:
         raise InvalidFieldError(field, value, expected)
     raised = np.maximum(variances, max(_MIN_VARIANCE, _MIN_VARIANCE * scale))
     clean = (directions * raised) @ directions.T
-    return Covariance(*(float(clean[row, column]) for row in range(3) for column in range(row, 3)))
+    return Covariance.of(clean.tolist())
 
 
 class Estimate(NamedTuple):

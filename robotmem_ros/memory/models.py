@@ -17,6 +17,7 @@ from .argument import ID, MAX_SUMMARY, MAX_TAGS, Json, argument
 from .clocks import utc
 from .display import json_values, place_text, time_text
 from .errors import MALFORMED, StorageError, shown
+from .geometry import Covariance
 from .times import Time
 
 Vector = npt.NDArray[np.float32]
@@ -326,6 +327,8 @@ class Memory(Observed):
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     similar_ids: tuple[int, ...] = ()
     """The active similar facts, ascending. Their texts differ, so read them, too."""
+    position_covariance: Covariance | None = None
+    """Covariance of the position of an object, in m², in `frame_id`; None for what is no object, or as it was once."""
 
     @property
     def context(self) -> dict[str, Any]:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
 from builtin_interfaces.msg import Duration, Time
 
 from robotmem_ros.msg import MemoryStatus, Perception
-from robotmem_ros.srv import EndSession, Learn, List, Update
+from robotmem_ros.srv import EndSession, Learn, List, Recall, Update
 
-from ..memory import BriefMemory, Hit, Mode, Status
+from ..memory import BriefMemory, Hit, Memory, Mode, Status, validation
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
+from ..memory.geometry import Covariance
 from ..memory.models import NewMemory, NewPerception
 from ..memory.new_memory import new_perception
 from ..memory.search.counts import Counts
 from ..memory.sessions.sessions import SessionReport
-from .fields import NS, field_types, fields_of, fill, set_field, time_from
-from .transforms import Target
+from .fields import NS, field_types, fields_of, fill, set_field, time_from, time_message
+from .transforms import Target, TimedTransform
 
 _EMPTY: tuple[object, ...] = ("", None, [])
 
 Clock = Callable[[], int]
+M = TypeVar("M", Memory, BriefMemory)
 
 
 class RecallResponse(NamedTuple):
@@ -33,6 +36,38 @@ class RecallResponse(NamedTuple):
     mode: Mode
     reason: str
     relevant: bool
+    pose_stamp: int = 0
+    """When the poses are in their frame; 0 for always."""
+
+    def in_frame(self, target: Target, timed: TimedTransform, map_id: str) -> RecallResponse:
+        """Return it with the poses of a map in another frame, if they are in the source of that."""
+
+        def moved(memory: M) -> M:
+            if memory.pose is None or (memory.frame_id, memory.map_id) != (target.source, map_id):
+                return memory
+            pose = timed.transform.apply_pose(memory.pose)
+            if isinstance(memory, BriefMemory) or memory.position_covariance is None:
+                return replace(memory, pose=pose, frame_id=target.target)
+            covariance = Covariance.of(timed.transform.apply_covariance(memory.position_covariance.rows()))
+            return replace(memory, pose=pose, frame_id=target.target, position_covariance=covariance)
+
+        memories = tuple(replace(hit, memory=moved(hit.memory)) for hit in self.memories)
+        brief = tuple(map(moved, self.brief_memories))
+        found: tuple[Memory | BriefMemory, ...] = (*(hit.memory for hit in memories), *brief)
+        poses = [memory for memory in found if memory.pose is not None]
+        rest = sum(memory.frame_id != target.target for memory in poses)
+        told = f"{rest} of {len(poses)} poses stay in their own frame or map" if rest else ""
+        reason = "; ".join(filter(None, (self.reason, told)))
+        return self._replace(memories=memories, brief_memories=brief, reason=reason, pose_stamp=timed.stamp_ns)
+
+
+def fill_found(response: Recall.Response, result: RecallResponse) -> None:
+    """Fill a response with what was recalled, and stamp poses that are in a frame that moves."""
+    fill(response, result)
+    if result.pose_stamp:
+        for memory in response.memories:
+            for pose in memory.pose_stamped:
+                pose.header.stamp = time_message(result.pose_stamp)
 
 
 def _stamp_from(field: str, message: Time, clock: Clock) -> int:
@@ -114,15 +149,24 @@ def target_from(name: str, message: Any, parameters: Parameters) -> Target:
     Raises:
         InvalidFieldError: a time cannot be used.
     """
-    header, point = message.target.header, message.target.point
+    header = message.target.header
     return Target(
         field=f"{name}.target",
-        point=(point.x, point.y, point.z),
         source=header.frame_id,
         target=parameters.memory_frame,
         stamp_ns=time_from(f"{name}.target.header.stamp", header.stamp) or 0,
         timeout=_timeout_from(name, message.transform_timeout, parameters.max_transform_timeout),
     )
+
+
+def result_frame_from(value: str, parameters: Parameters) -> Target | None:
+    """Return into which frame poses are to be transformed; None if it is that of the memory.
+
+    Raises:
+        InvalidFieldError: it is no name of a frame.
+    """
+    frame, own = validation.frame("result_frame", value, default=parameters.memory_frame), parameters.memory_frame
+    return None if frame == own else Target("result_frame", own, frame, 0, parameters.transform_timeout, is_result=True)
 
 
 def _timeout_from(name: str, message: Duration, limit: float) -> float:

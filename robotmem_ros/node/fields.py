@@ -17,8 +17,9 @@ from functools import cache, partial
 from typing import Any
 
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, Quaternion
+from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
+from std_msgs.msg import Header
 
 from robotmem_ros import msg
 from robotmem_ros.msg import Box, Count
@@ -229,7 +230,18 @@ def _group_message(group: Group) -> GroupMessage:
 def _memory_message(found: Memory | Hit) -> MemoryMessage:
     # A memory that no recall found has the values that a hit has by default.
     hit = found if isinstance(found, Hit) else Hit(found)
-    return fill(MemoryMessage(), hit.memory, **{name: getattr(hit, name) for name in _OF_HIT})
+    memory = hit.memory
+    covariance = memory.position_covariance
+    return fill(
+        MemoryMessage(), memory, **{name: getattr(hit, name) for name in _OF_HIT},
+        pose_stamped=memory if memory.pose else None,
+        position_covariance=[part for row in covariance.rows() for part in row] if covariance else (),
+    )  # fmt: skip
+
+
+def _pose_stamped(memory: Memory) -> PoseStamped:
+    assert memory.pose is not None
+    return PoseStamped(header=Header(frame_id=memory.frame_id), pose=_pose_message(memory.pose))
 
 
 def _change_message(change: Change) -> ChangeMessage:
@@ -266,6 +278,7 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "robotmem_ros/Memory": _memory_message,
     "geometry_msgs/Point": _point_message,
     "geometry_msgs/Pose": _pose_message,
+    "geometry_msgs/PoseStamped": _pose_stamped,
     "builtin_interfaces/Time": lambda value: time_message(value or 0),
 }
 """Converters from values of the core, by the type of a field of a message that is not filled field by field."""

@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 
 from ..frames import TransformBuffer
-from ..memory import FrameMismatchError, RobotMemory
+from ..memory import RobotMemory
 from ..memory.intake_report import LOCALISATION
 from ..memory.models import NewMemory
 from ..perception import Intake, MessageClasses, PathRecorder, Placed, Placing
@@ -23,7 +23,7 @@ from .map_topic import MapTopic
 from .parameters import ParametersNode
 from .subscriptions import MatchedSubscription, TopicState
 from .topics import PerceptionTopics, check_topic_name, declared_topics
-from .transforms import Point, Target, TargetFrames, TfTopics
+from .transforms import Target, TargetFrames, TfTopics, TimedTransform
 
 _TOPIC = "/clock"
 _SECOND = 1e-9
@@ -139,8 +139,8 @@ class LiveIntake:
             self._placing.finish()
             self._intake.finish()
 
-    def transform(self, target: Target) -> Future[Point]:
-        """Return the target of a query in the memory frame, now or when its transform has come.
+    def transform(self, target: Target) -> Future[TimedTransform]:
+        """Return the transform that a query asks for, now or when it has come.
 
         Raises:
             FrameMismatchError: no transform can come, or the query does not wait for it.
@@ -148,7 +148,7 @@ class LiveIntake:
         activation = self._activation
         if activation is None or activation.tf.problem:
             problem = activation.tf.problem if activation else _NOT_ACTIVE
-            raise FrameMismatchError(target.field, target.source, target.target, problem)
+            raise target.mismatch(problem)
         hint = "" if activation.tf.listens else _LISTENS_NOW
         self._listen_to_tf(activation)
         result = self._targets.transform(target, f"; transform_timeout makes the query wait for it{hint}")

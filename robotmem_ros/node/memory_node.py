@@ -35,7 +35,7 @@ from .perception_topic import PerceptionTopic
 from .reports import Diagnostics, IntakeFile, IntakeRates, StatusTopic
 from .services import SHUTTING_DOWN, NotActiveError, Services
 from .subscriptions import TopicState
-from .transforms import Point, Target
+from .transforms import Target, TimedTransform
 
 _CHECK_UP_PERIOD = 3600.0
 """Seconds; an examination reads the whole file."""
@@ -189,7 +189,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._keep_intake(state, at_once=True)
         self._publish_status()
 
-    def _transform(self, target: Target) -> Future[Point]:
+    def _transform(self, target: Target) -> Future[TimedTransform]:
         if self._live is None:
             raise NotActiveError(self._state, self._problem)
         return self._live.transform(target)

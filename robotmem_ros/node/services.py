@@ -19,10 +19,11 @@ from ..memory import RobotMemory, Stored
 from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError, encodable
 from ..perception import Placed
 from . import conversions
+from .conversions import RecallResponse
 from .executors import CallbackThread
 from .fields import fill
 from .perception_topic import Place
-from .transforms import Point, Target
+from .transforms import Target, TimedTransform
 
 _LOG = logging.getLogger(__name__)
 DEPTH = 1000
@@ -32,8 +33,8 @@ S = TypeVar("S")
 T = TypeVar("T")
 Memory = Callable[[], RobotMemory]
 """Function that returns the memory of the active node, or raises NotActiveError."""
-TransformPoint = Callable[[Target], Future[Point]]
-"""Function that returns a point in another frame, now or when its transform has come."""
+Transforming = Callable[[Target], Future[TimedTransform]]
+"""Function that returns the transform that a request asks for, now or when it has come."""
 
 
 SHUTTING_DOWN = "shutting down"
@@ -56,7 +57,7 @@ class Services:
         self,
         node: Node,
         memory: Memory,
-        transform: TransformPoint,
+        transform: Transforming,
         place: Place,
         clock: conversions.Clock,
         *,
@@ -76,7 +77,7 @@ class Services:
         return (
             (srv.Learn, "~/learn", self._calling("learn", partial(conversions.learn_fields, clock=self._clock)), fill),
             (srv.SavePerception, "~/save_perception", self._save_perception, fill),
-            (srv.Recall, "~/recall", self._recall, fill),
+            (srv.Recall, "~/recall", self._recall, conversions.fill_found),
             (srv.Timeline, "~/timeline", self._calling("timeline"), fill),
             (srv.GetMemories, "~/get_memories", self._calling("get_memories"), fill),
             (srv.List, "~/list", self._calling("counts"), conversions.fill_counts),
@@ -131,23 +132,35 @@ class Services:
         stored = self._call(lambda memory: memory.store(new))
         return then(stored, lambda future: _completed(replace(future.result(), reason=reason)))
 
-    def _recall(self, request: srv.Recall.Request) -> Future[conversions.RecallResponse]:
+    def _recall(self, request: srv.Recall.Request) -> Future[RecallResponse]:
         parameters = self._memory().parameters
         targets = {
             f"{name}.target": conversions.target_from(name, message, parameters)
             for name in _PLACES
             for message in getattr(request, name)
         }
-        return self._recall_in(conversions.arguments_of(request), targets)
+        query = conversions.arguments_of(request)
+        frame = conversions.result_frame_from(query.pop("result_frame"), parameters)
+        if frame is None:
+            return self._recall_in(query, targets)
 
-    def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[conversions.RecallResponse]:
+        def in_frame(timed: TimedTransform, found: Future[RecallResponse]) -> Future[RecallResponse]:
+            return _completed(found.result().in_frame(frame, timed, parameters.map_id))
+
+        return then(
+            self._transform(frame),
+            lambda timed: then(self._recall_in(query, targets), partial(in_frame, timed.result())),
+        )
+
+    def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[RecallResponse]:
         # A target in another frame becomes one in the memory frame, one after the other.
-        def again(target: Target, name: str, point: Future[Point]) -> Future[conversions.RecallResponse]:
-            place = {**query[name], "target": point.result(), "frame_id": target.target}
+        def again(target: Target, name: str, timed: Future[TimedTransform]) -> Future[RecallResponse]:
+            point = timed.result().transform.apply(query[name]["target"])
+            place = {**query[name], "target": point, "frame_id": target.target}
             rest = {field: other_target for field, other_target in targets.items() if other_target is not target}
             return self._recall_in({**query, name: place}, rest)
 
-        def in_memory_frame(future: Future[conversions.RecallResponse]) -> Future[conversions.RecallResponse]:
+        def in_memory_frame(future: Future[RecallResponse]) -> Future[RecallResponse]:
             error = future.exception()
             if not isinstance(error, FrameMismatchError) or error.field not in targets:
                 return future
@@ -162,11 +175,11 @@ def _into(field: str) -> Callable[[Any, Any], object]:
     return lambda response, result: fill(response, **{field: result})
 
 
-def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.RecallResponse:
+def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> RecallResponse:
     """Recall memories in full or in brief, with the arguments of the core; raise the same errors."""
     result = memory.recall(caller="service", **query)
     hits, in_brief = ((), result.brief()) if brief else (result.hits, ())
-    return conversions.RecallResponse(hits, in_brief, result.mode, result.reason, result.relevant)
+    return RecallResponse(hits, in_brief, result.mode, result.reason, result.relevant)
 
 
 def serve(

@@ -1,4 +1,4 @@
-"""Receive transforms, and transform the targets of queries without holding a thread for those that wait."""
+"""Receive transforms, and look them up for queries without holding a thread for those that wait."""
 
 from __future__ import annotations
 
@@ -19,42 +19,57 @@ from ..frames import (
     FrameError,
     FrameOwners,
     TimeJumps,
+    Transform,
     TransformBuffer,
     is_static,
     transform_topics,
     unread_hint,
 )
-from ..memory.errors import FrameMismatchError
+from ..memory.errors import FrameMismatchError, InvalidFieldError
 from ..memory.intake_report import TRANSFORMS
 from ..perception import UnknownTypeError, message_class
 from .intake_worker import IntakeWorker
 from .subscriptions import MatchedSubscription, TopicState
 
-Point = tuple[float, float, float]
-
 
 class Target(NamedTuple):
-    """A point in frame `source`, to be transformed into frame `target`."""
+    """What a query has or wants transformed from frame `source` into frame `target`."""
 
     field: str
     """Field of the request."""
-    point: Point
     source: str
     target: str
     stamp_ns: int
     """Time of the transform; 0 means the latest."""
     timeout: float
     """Seconds to wait for the transform; 0 to answer at once."""
+    is_result: bool = False
+    """Whether poses of the result are to be transformed, and not a place of the query."""
+
+    def mismatch(self, problem: str) -> InvalidFieldError | FrameMismatchError:
+        """Return the error that there is no transform."""
+        if not self.is_result:
+            return FrameMismatchError(self.field, self.source, self.target, problem)
+        told = f"cannot be the frame of poses in {self.source!r}: {problem}; leave it empty for {self.source!r}"
+        return InvalidFieldError(self.field, self.target, told)
+
+
+class TimedTransform(NamedTuple):
+    """A transform between two frames, and when it held."""
+
+    transform: Transform
+    stamp_ns: int
+    """0 if it always holds."""
 
 
 class _Request(NamedTuple):
     target: Target
     deadline: float
-    result: Future[Point]
+    result: Future[TimedTransform]
 
 
 class TargetFrames:
-    """Transform points; `settle` looks at those that wait. Safe to use from several threads."""
+    """Look up transforms; `settle` looks at those that wait. Safe to use from several threads."""
 
     def __init__(self, buffer: TransformBuffer) -> None:
         self._buffer = buffer
@@ -62,13 +77,13 @@ class TargetFrames:
         self._problem = ""
         self._lock = threading.Lock()
 
-    def transform(self, target: Target, hint: str = "") -> Future[Point]:
-        """Return a future of the point: done when its transform has come, or failed at the deadline.
+    def transform(self, target: Target, hint: str = "") -> Future[TimedTransform]:
+        """Return a future of the transform: done when it has come, or failed at the deadline.
 
         `hint` says how a transform that is missing now may be had.
 
         Raises:
-            FrameMismatchError: no transform can come, or the request does not wait for it.
+            InvalidFieldError, FrameMismatchError: none can come, or the request does not wait for it; see `mismatch`.
         """
         request = _Request(target, time.monotonic() + target.timeout, Future())
         result = self._lookup(target)
@@ -76,15 +91,15 @@ class TargetFrames:
             request.result.set_result(result)
             return request.result
         if target.timeout <= 0.0 or not result.waiting_helps:
-            raise _mismatch(target, f"{result}{hint if result.waiting_helps else ''}") from result
+            raise target.mismatch(f"{result}{hint if result.waiting_helps else ''}") from result
         with self._lock:
             if self._problem:
-                raise _mismatch(target, self._problem)
+                raise target.mismatch(self._problem)
             self._requests.append(request)
         return request.result
 
     def settle(self) -> bool:
-        """Give the results of points that need not wait any more; return whether others go on waiting.
+        """Give the transforms to those that need not wait any more; return whether others go on waiting.
 
         To be called when transforms came, and now and then.
         """
@@ -93,22 +108,23 @@ class TargetFrames:
             result = self._lookup(request.target)
             if isinstance(result, FrameError):
                 if (not result.waiting_helps or now >= request.deadline) and self._remove(request):
-                    request.result.set_exception(_mismatch(request.target, str(result)))
+                    request.result.set_exception(request.target.mismatch(str(result)))
             elif self._remove(request):
                 request.result.set_result(result)
         return bool(self._requests)
 
     def close(self, problem: str) -> None:
-        """Fail all points that wait, now and from now on."""
+        """Fail all that wait, now and from now on."""
         with self._lock:
             self._problem = problem
         for request in self._snapshot():
             if self._remove(request):
-                request.result.set_exception(_mismatch(request.target, problem))
+                request.result.set_exception(request.target.mismatch(problem))
 
-    def _lookup(self, target: Target) -> Point | FrameError:
+    def _lookup(self, target: Target) -> TimedTransform | FrameError:
         try:
-            return self._buffer.lookup(target.target, target.source, target.stamp_ns).apply(target.point)
+            stamp_ns = target.stamp_ns or self._buffer.latest_ns(target.target, target.source)
+            return TimedTransform(self._buffer.lookup(target.target, target.source, stamp_ns), stamp_ns)
         except FrameError as error:
             return error
 
@@ -117,16 +133,12 @@ class TargetFrames:
             return list(self._requests)
 
     def _remove(self, request: _Request) -> bool:
-        """Remove a point from those that wait; return false if another thread did."""
+        """Remove one from those that wait; return false if another thread did."""
         with self._lock:
             if request not in self._requests:
                 return False
             self._requests.remove(request)
             return True
-
-
-def _mismatch(target: Target, problem: str) -> FrameMismatchError:
-    return FrameMismatchError(target.field, target.source, target.target, problem)
 
 
 def _received(state: TopicState) -> int:

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..frames import Matrix
 from ..frames.transform_buffer import strip_slash
+from ..memory.geometry import Matrix
 from .counters import DropError, DropReason
 from .images import MAX_PIXELS, pixels_of
 from .message_types import TypeDescription, UnknownTypeError, raw_stamp_reader

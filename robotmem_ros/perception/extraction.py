@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from ..frames import Matrix, Transform
+from ..frames import Transform
 from ..memory import Kind, PerceptionType, Pose, validation
 from ..memory.argument import MAX_CONTEXT
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
+from ..memory.geometry import Matrix
 from ..memory.models import ImportKey, NewMemory
 from ..memory.new_memory import check_positions, checked_data, context_frame, source_of
 from . import values

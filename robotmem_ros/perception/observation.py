@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..frames import Matrix, Transform
+from ..frames import Transform
 from ..memory import Pose, validation
+from ..memory.geometry import Matrix
 from ..memory.models import NewMemory
 
 SPATIAL = "spatial"

@@ -11,11 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from ..frames import Matrix
 from ..memory import FieldOfView, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError
-from ..memory.geometry import checked_covariance
+from ..memory.geometry import Matrix, checked_covariance
 from ..memory.models import IMPORTED_BEFORE, NewMemory
 from ..memory.objects.field_of_view import Detection
 from .counters import DropReason

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..frames import Matrix
 from ..memory import validation
 from ..memory.config.datum import Datum
 from ..memory.errors import InvalidFieldError
+from ..memory.geometry import Matrix
 from .counters import DropError, DropReason
 from .message_types import FieldType, TypeDescription
 

@@ -32,7 +32,7 @@ VERBS: Mapping[str, Callable[..., object]] = {
 """Verbs that have another name than their service."""
 FIELDS_ALONE = {
     "Learn": {"stamp"},  # `observed_at`, as a time of ROS
-    "Recall": {"brief"},  # what the response is filled with
+    "Recall": {"brief", "result_frame"},  # what the response is filled with
     "SavePerception": {"header", "data_format"},  # `frame_id` and `observed_at` together; and a part of `metadata`
 }
 """Fields of a request that are no argument of the same name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -12,7 +13,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
 from robotmem_ros.msg import Perception, Place, SpatialSort
-from robotmem_ros.srv import Recall, SavePerception
+from robotmem_ros.srv import Learn, Recall, SavePerception
 
 from ..support.node.configured import IN_MEMORY, newest_diagnostics, recalled, stored, topic, values
 from ..support.node.graph import Client
@@ -20,6 +21,7 @@ from ..support.node.graph import Client
 tf2_msgs = pytest.importorskip("tf2_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
 vision_msgs = pytest.importorskip("vision_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
 
+LATCHED = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 POSES = {"topic": "/pose", "type": "geometry_msgs/msg/PoseStamped"}
 
 
@@ -50,10 +52,7 @@ def test_detections_are_stored_where_they_were_at_their_stamp(own: Any) -> None:
     start(*IN_MEMORY, *topic("detections", topic="/detections", type="vision_msgs/msg/Detection3DArray"))
     client: Client = connect()
     client.until_active()
-    latched = QoSProfile(
-        depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
-    )
-    client.publisher(tf2_msgs.TFMessage, "/tf_static", latched).publish(transform("camera", 0, 0.5, "base_link"))
+    client.publisher(tf2_msgs.TFMessage, "/tf_static", LATCHED).publish(transform("camera", 0, 0.5, "base_link"))
     tf = client.publisher(tf2_msgs.TFMessage, "/tf")
     tf.publish(transform("base_link", 100, 0.0))
     tf.publish(transform("base_link", 102, 20.0))
@@ -187,6 +186,64 @@ def test_the_target_of_a_query_may_be_in_another_frame(own: Any) -> None:
     assert client.call(Recall, "recall", spatial_sort=[sort]).memories[0].distance == pytest.approx(1.0)
     near = [Place(target=target, max_distance=0.5)]
     assert client.call(Recall, "recall", spatial_sort=[sort], near=near).memories == []
+
+
+def test_poses_are_returned_in_the_frame_that_is_asked_for(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "robot_frame:=''", "-p", "transform_timeout:=20.0")
+    client: Client = connect()
+    client.until_active()
+    for seen in (sighting(5.0, 101, "map"), sighting(7.0, 101, "map")):
+        assert client.call(SavePerception, "save_perception", perception=seen).success
+    assert client.call(Learn, "learn", insight="Mugs stand in the kitchen", tags=["mugs"]).success
+    (near, far) = client.call(Recall, "recall", labels=["mug"], spatial_sort=[SpatialSort()]).memories
+    assert (near.pose_stamped[0].pose, near.pose_stamped[0].header.frame_id) == (near.pose[0], "map")
+    assert (near.pose_stamped[0].header.stamp.sec, len(near.position_covariance)) == (0, 9)
+    asked: dict[str, Any] = {"labels": ["mug"], "result_frame": "base_link", "spatial_sort": [SpatialSort()]}
+    waiting = client.start(Recall, "recall", **asked)
+    # The robot stands at x = 3 and looks along y.
+    turned = transform("base_link", 100, 3.0)
+    turned.transforms[0].transform.rotation.z = turned.transforms[0].transform.rotation.w = math.sqrt(0.5)
+    client.publisher(tf2_msgs.TFMessage, "/tf").publish(turned)
+    (mug, other) = client.result(waiting).memories
+    (goal,) = mug.pose_stamped
+    assert (mug.frame_id, goal.header.frame_id, goal.header.stamp.sec) == ("base_link", "base_link", 100)
+    assert goal.pose == mug.pose[0]
+    assert (goal.pose.position.x, goal.pose.position.y) == pytest.approx((0.0, -2.0))
+    assert (goal.pose.orientation.z, goal.pose.orientation.w) == pytest.approx((-math.sqrt(0.5), math.sqrt(0.5)))
+    assert other.pose[0].position.y == pytest.approx(-4.0)
+    assert [mug.distance, other.distance] == [near.distance, far.distance] == [5.0, 7.0]
+    # What was along x is along y, so it has changed places.
+    assert (mug.position_covariance[0], mug.position_covariance[4]) == pytest.approx(
+        (near.position_covariance[4], near.position_covariance[0])
+    )
+    (brief, _) = client.call(Recall, "recall", brief=True, **asked).brief_memories
+    assert (brief.frame_id, brief.pose[0].position.y) == ("base_link", pytest.approx(-2.0))
+    (fact,) = client.call(Recall, "recall", tags=["mugs"], result_frame="/base_link").memories
+    assert (fact.frame_id, fact.pose_stamped, list(fact.position_covariance)) == ("map", [], [])
+    assert client.call(Recall, "recall", labels=["mug"], result_frame="map").memories[0].frame_id == "map"
+
+
+def test_a_result_frame_that_cannot_be_had_is_told_with_its_cause(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "robot_frame:=''", "-p", "transform_timeout:=0.2")
+    client: Client = connect()
+    client.until_active()
+    refused = client.call(Recall, "recall", query="a mug", result_frame="gripper")
+    assert refused.error.startswith(
+        "result_frame: 'gripper' cannot be the frame of poses in 'map': frame 'gripper': no"
+    )
+    assert refused.error.endswith("leave it empty for 'map'")
+    blank = client.call(Recall, "recall", query="a mug", result_frame="/")
+    assert blank.error == "result_frame: '/' is no name of a frame; give one such as 'map'"
+    # What was kept in its own frame stays there.
+    client.publisher(tf2_msgs.TFMessage, "/tf_static", LATCHED).publish(transform("gripper", 0, 1.0))
+    for frame in ("nowhere", "map"):
+        assert client.call(SavePerception, "save_perception", perception=sighting(1.0, 101, frame)).success
+    client.until(lambda: client.call(Recall, "recall", query="a mug", result_frame="gripper").success, "the transform")
+    found = client.call(Recall, "recall", labels=["mug"], result_frame="gripper", fold=False)
+    assert {memory.frame_id: memory.pose[0].position.x for memory in found.memories} == {"nowhere": 1.0, "gripper": 0.0}
+    assert found.reason == "1 of 2 poses stay in their own frame or map"
 
 
 def sighting(x: float, sec: int, frame: str = "camera") -> Perception:

@@ -6,6 +6,7 @@ Each field of a request that is a condition declares by which function of this f
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -351,10 +352,13 @@ def since_last_visit(reader: Reader, field: str) -> Condition | None:
     return SinceLastVisit(place, gap, reader.decay.now, reader.collections) if place else None
 
 
+_ORIGIN = (0.0, 0.0, 0.0)
+_FRAME = re.compile(r"/?[^\W\d][\w/.-]*")
+"""A text that is no place, but the name of a frame."""
 _PLACE = '{"target": [1.0, 2.0], "max_distance": 5.0}'
 _RULE = (
-    "must be two or three numbers in metres, or an object with `target` and `max_distance`; such as 1.0,2.0 or "
-    + _PLACE
+    "must be two or three numbers in metres, the name of a frame for its origin, or an object with `target` and "
+    "`max_distance`; such as 1.0,2.0 or " + _PLACE
 )
 _BOX = '{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'
 
@@ -370,22 +374,26 @@ def is_object(value: object) -> bool:
 
 
 def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
-    """Read a place from its JSON object, or from the numbers of its target, also as a text; None for an empty one.
+    """Read a place from its JSON object, from the numbers of its target, also as a text, or from the name of a frame.
+
+    A frame alone means its origin. None for an empty text.
 
     Raises:
         InvalidFieldError: it cannot be used.
     """
     if isinstance(value, str) and validation.is_blank(value):
         return None
+    if isinstance(value, str) and _FRAME.fullmatch(value.strip()):
+        value = {"target": _ORIGIN, "frame_id": value}
     if value is not None and not is_object(value):
         value = {"target": validation.coordinates(argument, value, rule=_RULE)}
     fields = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
     if fields is None:
         return None
-    max_distance = fields.get("max_distance")
+    max_distance, target = fields.get("max_distance"), fields.get("target")
     return Place(
         _field(f"{argument}.target", fields, parameters),
-        _point(f"{argument}.target", fields.get("target")),
+        _point(f"{argument}.target", _ORIGIN if target is None and fields.get("frame_id") else target),
         math.inf if max_distance is None else validation.number(f"{argument}.max_distance", max_distance, low=0.0),
     )
 

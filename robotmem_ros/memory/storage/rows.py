@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..clocks import FIRST_OF_WALL_CLOCKS, iso, nanoseconds
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
+from ..geometry import Covariance
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
 from . import fact_rows, lived_days, revisions, stay_rows, text_rows, vector_rows
@@ -183,12 +184,13 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
 _READ: Mapping[str, Callable[[Any], Any]] = {
     field.name: _CONVERSIONS.get(field.name) or _CONVERSIONS.get(str(field.type), lambda value: value)
     for field in fields(Memory)
-    if field.name not in ("pose", "presence")
+    if field.name not in ("pose", "presence", "position_covariance")
 }
 _MEMORY_COLUMNS = ", ".join(
     [
         *(_SOURCES.get(name, f"m.{name}") for name in _READ),
         *(f"m.{axis}" for axis in Pose._fields),
+        *(f"o.v{part}" for part in Covariance._fields),
     ]
 )
 
@@ -468,7 +470,11 @@ def _memory(row: Sequence[Any]) -> Memory:
     try:
         values = {name: convert(value) for (name, convert), value in zip(_READ.items(), row, strict=False)}
         values["faded"] = values["faded"] and values["confidence"] < DEFAULT_CONFIDENCE
-        pose = row[len(_READ) :]
-        return Memory(**values, pose=None if pose[0] is None else Pose(*pose))
+        pose, covariance = row[len(_READ) : -len(Covariance._fields)], row[-len(Covariance._fields) :]
+        return Memory(
+            **values,
+            pose=None if pose[0] is None else Pose(*pose),
+            position_covariance=None if covariance[0] is None else Covariance(*covariance),
+        )
     except MALFORMED as cause:
         raise StorageError(f"read memory {row[0]}", cause) from cause

@@ -81,7 +81,8 @@ class View:
             return {}
         x, y, z = stay.position
         pose = pose._replace(x=x, y=y, z=z)
-        return {"observed_at": stay.last_seen, "label": stay.label, "confidence": stay.confidence, "pose": pose}
+        then = {"observed_at": stay.last_seen, "label": stay.label, "confidence": stay.confidence, "pose": pose}
+        return {**then, "position_covariance": None}
 
     def context_then(self, memory_id: int, context: Mapping[str, Any]) -> dict[str, Any]:
         """Return the context of a memory with the area that it was in in the window."""

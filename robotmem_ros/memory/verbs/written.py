@@ -199,8 +199,8 @@ class MemoryVerbs(Verbs):
                 quotes, as in '{"params.\"max.speed\"": 1}'. Example: context_filter={"task.success": True,
                 "params.force": {"$lt": 15}}
             spatial_sort: nearest first, such as 1.0,2.0 or '{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}' (x, y and
-                z in metres, or an object with `target`, `max_distance`, `frame_id` and `field`). Example:
-                spatial_sort=(1.0, 2.0, 0.0)
+                z in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, `frame_id`
+                and `field`). Example: spatial_sort=(1.0, 2.0, 0.0)
             after: memories observed at or after this time, as in 2026-01-31T12:00 (nanoseconds since the epoch, a
                 datetime, a text, or a timedelta before now). Example: after="2 hours ago"
             before: memories observed before this time (nanoseconds since the epoch, a datetime, a text, or a timedelta
@@ -223,13 +223,13 @@ class MemoryVerbs(Verbs):
                 Example: min_relevance=0.4
             ids: these memories. Example: ids=[3, 7]
             near: memories near a place, such as 1.0,2.0 (within 5 m) or '{"target": [1.0, 2.0], "max_distance": 5.0}'
-                (x, y and z in metres, or an object with `target`, `max_distance`, `frame_id` and `field`). Example:
-                near={"target": (1.0, 2.0), "max_distance": 3.0}
+                (x, y and z in metres, the name of a frame for its origin, or an object with `target`, `max_distance`,
+                `frame_id` and `field`). Example: near={"target": (1.0, 2.0), "max_distance": 3.0}
             within: memories in a box, such as '{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'. Example:
                 within={"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}
             since_last_visit: memories observed since the robot's last visit to a place, given as `near` is (x, y and z
-                in metres, or an object with `target`, `max_distance`, `frame_id` and `field`). Example:
-                since_last_visit=(1.0, 2.0)
+                in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, `frame_id`
+                and `field`). Example: since_last_visit=(1.0, 2.0)
             representatives_only: of similar facts, only the representative. Example: representatives_only=True
             explain: how each score came about. Example: explain=True
             fold: one memory stands for all of the same text; with a place, or without words, for those nearby. Example:

@@ -56,6 +56,19 @@ def test_what_was_observed_since_the_last_visit_is_found(patrol: RobotMemory) ->
     assert not set(early) & since_last_visit(patrol, 56)
 
 
+def test_the_name_of_a_frame_is_its_origin(memory: RobotMemory) -> None:
+    for x in (1.0, 3.0, 9.0):
+        memory.save_perception("a box", pose=[x, 0, 0])
+        memory.save_perception("a crate", pose=[x, 0, 0], frame_id="base_link")
+    for place in ("map", "/map", " map "):
+        hits = memory.recall(near=place, spatial_sort=place, fold=False)
+        assert [(hit.memory.content, hit.distance) for hit in hits] == [("a box", 1.0), ("a box", 3.0)]
+    crates = memory.recall(spatial_sort="base_link", near={"frame_id": "base_link", "max_distance": 2.0}, fold=False)
+    assert [(hit.memory.content, hit.distance) for hit in crates] == [("a crate", 1.0)]
+    with pytest.raises(FrameMismatchError, match=r"spatial_sort.target: frame 'gripper' cannot be compared"):
+        memory.recall(spatial_sort="gripper")
+
+
 def test_visits_end_with_a_gap_longer_than_the_parameter(patrol: RobotMemory) -> None:
     first, second = perceive(patrol, 0, 0.0), perceive(patrol, 10, 0.0)
     assert since_last_visit(patrol, 20) == {first, second}
@@ -123,7 +136,7 @@ def test_a_place_may_be_a_text_of_its_numbers(patrol: RobotMemory, text: str) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["0", "0,0,0,0", "here", "0;0", "[0,0", "[]", ",", "[[0,0]]", "nan,0", "0,1e400", "(0,0)"]
+    "text", ["0", "0,0,0,0", "over here", "0;0", "[0,0", "[]", ",", "[[0,0]]", "nan,0", "0,1e400", "(0,0)"]
 )
 @pytest.mark.parametrize("field", ["near", "spatial_sort", "since_last_visit"])
 def test_a_text_that_is_no_place_is_refused_with_an_example_of_one(patrol: RobotMemory, field: str, text: str) -> None:
@@ -176,7 +189,7 @@ def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
         ({"near": {"target": [0], "max_distance": 1}}, "near.target: [0] must be two or three numbers in metres"),
         ({"near": {"x": 1}}, f"near: ['x'] is unknown; there are {_PLACE_FIELDS}"),
         ({"within": '{"x": 1}'}, f"within: ['x'] is unknown; there are {_BOX_FIELDS}"),
-        ({"near": [1]}, "near: [1] must be two or three numbers in metres, or an object with `target`"),
+        ({"near": [1]}, "near: [1] must be two or three numbers in metres, the name of a frame"),
         ({"near": (1, float("nan"))}, "near[1]: nan must be a finite number"),
         ({"within": [1, 2]}, "within: [1, 2] must be an object with `field`, `min_corner` and `max_corner`"),
         ({"near": {**KITCHEN, "field": "x."}}, "near.field: 'x.' must be"),

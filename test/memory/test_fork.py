@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support.subprocesses import output_of
+from ..support.forks import output_of
 
 FORK = """
 import os, signal, sys, threading

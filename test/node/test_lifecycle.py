@@ -26,8 +26,8 @@ from robotmem_ros.srv import (
 )
 
 from ..memory.storage.test_unusable import HOLD
+from ..support.forks import running
 from ..support.node.graph import Client
-from ..support.subprocesses import running
 
 SERVICES = [
     (Learn, "learn", {"insight": "x"}),
@@ -98,7 +98,6 @@ def test_a_signal_while_another_process_holds_the_file_is_told_to_all_who_wait(
     assert client.call(Learn, "learn", insight="a red mug").success
     assert client.call(SavePerception, "save_perception", perception=Perception(description="a mug")).success
     with running(HOLD, path, "BEGIN IMMEDIATE") as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         publisher = client.publisher(Perception, "/memory/perception")
         for index in range(1000):
@@ -127,7 +126,6 @@ def test_a_node_that_cannot_write_ends_soon_and_counts_what_it_throws_away(own: 
     client.until_active()
     confirmed = client.call(SavePerception, "save_perception", perception=Perception(description="a mug")).memory_id
     with running(HOLD, path, "BEGIN IMMEDIATE") as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         publisher = client.publisher(Perception, "/memory/perception")
         for index in range(500):

@@ -1,7 +1,7 @@
 """A program that imports modules, and runs code in a fork for each connection; it ends when its stdin ends.
 
-The imports take more than half of what a node or a console costs a test. A client sends one line of JSON with the
-files for output and errors, and reads the process id and, later, the exit code.
+The imports take more than half of what a node, a console or a short program costs a test. A client sends one line of
+JSON with the files for input, output and errors, and reads the process id and, later, the exit code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def serve(path: str) -> None:
         while sys.stdin not in (ready := select.select([sys.stdin, listening, ended], [], [])[0]):
             if listening in ready:
                 client, _ = listening.accept()
-                _, files, _, _ = socket.recv_fds(client, 1, 2)
+                _, files, _, _ = socket.recv_fds(client, 1, 3)
                 order = json.loads(client.makefile().readline())
                 process = os.fork()
                 if process == 0:
@@ -58,7 +58,7 @@ def run(files: list[int], code: str, arguments: list[str], environment: dict[str
     """Become the program with this code and these arguments."""
     os.environ.clear()
     os.environ.update(environment)
-    for standard, file in enumerate([os.open(os.devnull, os.O_RDONLY), *files]):
+    for standard, file in enumerate(files):
         os.dup2(file, standard)
         os.close(file)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Processes that are forked from a program which has imported what they need."""
+"""Processes that are forked from a program which has imported what they need: they start in no time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -41,18 +42,16 @@ class Forked:
         code: Python that it runs.
         arguments: Its `sys.argv`.
         environment: All of its environment.
-        output: File for what it prints.
-        errors: File for what it complains of.
+        files: Its stdin, stdout and stderr.
     """
 
     def __init__(
-        self, server: Path, code: str, arguments: list[str], *,
-        environment: dict[str, str], output: IO[str], errors: IO[str],
-    ) -> None:  # fmt: skip
-        order = {"code": code, "arguments": arguments, "environment": environment}
+        self, server: Path, code: str, arguments: list[str], environment: Mapping[str, str], *files: IO[str]
+    ) -> None:
+        order = {"code": code, "arguments": arguments, "environment": {**environment}}
         self._server = socket.socket(socket.AF_UNIX)
         self._server.connect(str(server))
-        socket.send_fds(self._server, [b" "], [output.fileno(), errors.fileno()])
+        socket.send_fds(self._server, [b" "], [file.fileno() for file in files])
         self._server.sendall(f"{json.dumps(order)}\n".encode())
         self._answers = self._server.makefile("rb", buffering=0)
         self.pid = int(self._answers.readline())
@@ -86,17 +85,19 @@ class Forked:
 
 
 class PipedFork(Forked):
-    """A forked process of which one reads what it prints; a context manager that waits for its end, as Popen is."""
+    """A forked process with pipes; a context manager that waits for its end, as Popen is."""
 
-    def __init__(self, server: Path, code: str, arguments: list[str], environment: dict[str, str]) -> None:
-        reading, writing = os.pipe()
-        self.stdout = os.fdopen(reading)
+    def __init__(self, server: Path, code: str, arguments: list[str], environment: Mapping[str, str]) -> None:
+        (taking, giving), (reading, writing) = os.pipe(), os.pipe()
+        self.stdin, self.stdout = os.fdopen(giving, "w"), os.fdopen(reading)
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
-        with os.fdopen(writing, "w") as output:
-            super().__init__(server, code, arguments, environment=environment, output=output, errors=self._errors)
+        with os.fdopen(taking) as given, os.fdopen(writing, "w") as output:
+            super().__init__(server, code, arguments, environment, given, output, self._errors)
 
-    def communicate(self, timeout: float) -> tuple[str, str]:
-        """Wait for the end; return what it printed and what it complained of."""
+    def communicate(self, given: str = "", timeout: float | None = None) -> tuple[str, str]:
+        """Give this and no more, wait for the end; return what it printed and what it complained of."""
+        with suppress(BrokenPipeError), self.stdin:  # it may have ended
+            self.stdin.write(given)
         self.wait(timeout)
         self._errors.seek(0)
         return self.stdout.read(), self._errors.read()
@@ -106,5 +107,24 @@ class PipedFork(Forked):
 
     def __exit__(self, *error: object) -> None:
         self.wait(60.0)
-        self.stdout.close()
-        self._errors.close()
+        for file in (self.stdin, self.stdout, self._errors):
+            with suppress(BrokenPipeError):  # it ended without reading all
+                file.close()
+
+
+@contextmanager
+def running(code: str, *arguments: object) -> Iterator[PipedFork]:
+    """Run code in a process that has imported the core, which is killed at the end if it still runs."""
+    with PipedFork(fork_server("robotmem_ros.memory"), code, ["-c", *map(str, arguments)], os.environ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def output_of(code: str, *arguments: object) -> str:
+    """Return what code prints in such a process, which must succeed."""
+    with running(code, *arguments) as process:
+        printed, complaints = process.communicate(timeout=120)
+        assert process.returncode == 0, complaints
+    return printed

@@ -10,7 +10,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.maps import OccupancyGrid, Origin
 
-from ..support.subprocesses import output_of
+from ..support.forks import output_of
 from ..support.waiting import until
 from ..support.web import Server, console, listening, with_limits
 

@@ -25,7 +25,7 @@ from robotmem_ros.replay import load_config
 from ...support.consistency import check, check_file
 from ...support.embedders import HeldVectors, WordVectors
 from ...support.embedding_service import DIM, EmbeddingService, embedding_service
-from ...support.subprocesses import running
+from ...support.forks import running
 from ...support.waiting import until
 from ..conftest import OpenMemory
 

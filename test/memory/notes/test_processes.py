@@ -8,7 +8,7 @@ from pathlib import Path
 from robotmem_ros.memory import RobotMemory, open_memory
 
 from ...support.consistency import check_file
-from ...support.subprocesses import running
+from ...support.forks import running
 from ...support.waiting import until
 
 KEEP = """
@@ -55,12 +55,9 @@ def notes(path: Path) -> int:
 def test_one_of_two_processes_reads_the_folder_and_the_other_goes_on_after_its_death(tmp_path: Path) -> None:
     path, handbook = tmp_path / "memory.db", folder(tmp_path, 20)
     with running(KEEP, path, handbook) as first:
-        assert first.stdout is not None
         first.stdout.readline()
         until(lambda: notes(path) == 20, "notes of the first process")
         with running(KEEP, path, handbook) as second:
-            assert second.stdin is not None
-            assert second.stdout is not None
             second.stdout.readline()
             (handbook / "new.md").write_text("The lift needs a badge.")
             until(lambda: notes(path) == 21, "note of the first process")
@@ -82,7 +79,6 @@ def test_a_process_that_is_killed_while_it_reads_leaves_whole_files_and_the_next
     path, handbook = tmp_path / "memory.db", folder(tmp_path, 300)
     for least in (1, 40, 150):
         with running(READ_AND_DIE, path, handbook, least) as process:
-            assert process.stdout is not None
             assert process.stdout.readline()
             process.kill()
         assert check_file(path) >= least
@@ -96,7 +92,6 @@ def test_a_process_that_is_killed_while_it_reads_leaves_whole_files_and_the_next
 def test_a_reader_finds_what_another_process_reads(tmp_path: Path) -> None:
     path, handbook = tmp_path / "memory.db", folder(tmp_path, 1)
     with running(KEEP, path, handbook) as keeper:
-        assert keeper.stdout is not None
         keeper.stdout.readline()
         until(lambda: notes(path) == 1, "note")
         with RobotMemory(path, embedding_model="", read_only=True) as memory:

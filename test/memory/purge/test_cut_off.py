@@ -9,8 +9,8 @@ from robotmem_ros.memory.purge import finish
 from robotmem_ros.memory.storage.purge_rows import Selection, delete_batch, note_finished, unfinished
 
 from ...support.consistency import check_file
+from ...support.forks import running
 from ...support.raw_bytes import found, of_words
-from ...support.subprocesses import running
 from ...support.waiting import until
 from ..conftest import OpenMemory
 
@@ -36,7 +36,6 @@ def test_a_purge_that_is_killed_while_it_writes_pages_anew_is_finished_later(
     path = tmp_path / "killed.db"
     log = Path(f"{path}-wal")
     with running(PURGE, path) as purging:
-        assert purging.stdout is not None
         assert purging.stdout.readline() == "purging\n"
         until(lambda: log.stat().st_size > 2_000_000, "log of all pages")
         purging.kill()

@@ -11,8 +11,8 @@ from robotmem_ros.memory import PurgeUnfinishedError, StorageError
 from robotmem_ros.memory.purge import PurgeFinisher, finish
 from robotmem_ros.memory.storage.purge_rows import Selection, delete_batch
 
+from ...support.forks import running
 from ...support.raw_bytes import found, of_words
-from ...support.subprocesses import running
 from ...support.waiting import until
 from ..conftest import OpenMemory
 
@@ -33,7 +33,6 @@ def test_a_process_that_reads_an_older_state_keeps_the_traces_and_is_told_of(ope
     memory = open_memory(busy_timeout=0.2)
     secret = memory.learn("qzxjvsecret").memory_id
     with running(READ, memory.path) as reader:
-        assert reader.stdout is not None
         assert reader.stdout.readline() == "1\n"
         with pytest.raises(PurgeUnfinishedError, match="another process reads an older state of the file; close it"):
             memory.purge(ids=[secret])
@@ -51,7 +50,6 @@ def test_a_process_that_writes_keeps_the_memories_and_the_next_purge_finishes(op
     memory = open_memory(busy_timeout=0.2)
     secret = memory.learn("qzxjvsecret").memory_id
     with running(WRITE, memory.path) as writer:
-        assert writer.stdout is not None
         assert writer.stdout.readline() == "1\n"
         with pytest.raises(StorageError, match=r"could not write to the database .*: database is locked"):
             memory.purge(ids=[secret])
@@ -67,7 +65,6 @@ def test_a_process_that_writes_keeps_the_traces_of_what_is_deleted(open_memory: 
     chosen = Selection(ids=(memory.learn("qzxjvsecret").memory_id,))
     memory.parts.database.write(lambda connection: delete_batch(connection, chosen, 250)).result()
     with running(WRITE, memory.path) as writer:
-        assert writer.stdout is not None
         assert writer.stdout.readline() == "0\n"
         with pytest.raises(PurgeUnfinishedError, match="since another process writes to the file; close it"):
             finish(memory.parts.database)
@@ -112,7 +109,6 @@ def test_maintenance_finishes_a_purge_once_no_other_process_reads(
     memory = open_memory(busy_timeout=0.2)
     secret = memory.learn("qzxjvsecret").memory_id
     with running(READ, memory.path) as reader:
-        assert reader.stdout is not None
         assert reader.stdout.readline() == "1\n"
         with pytest.raises(PurgeUnfinishedError):
             memory.purge(ids=[secret])
@@ -138,7 +134,6 @@ def test_maintenance_leaves_a_purge_to_its_caller_for_a_while_and_tries_seldom(o
     now = [100.0]
     one = PurgeFinisher(memory.parts.database, patience=30.0, clock=lambda: now[0])
     with running(READ, memory.path) as reader:
-        assert reader.stdout is not None
         assert reader.stdout.readline() == "0\n"
         for second, fails in ((100, False), (129, False), (130, True), (150, True)):
             now[0] = float(second)

@@ -13,7 +13,7 @@ from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.retention import ExportError
 
-from ...support.subprocesses import output_of
+from ...support.forks import output_of
 from ..conftest import OpenMemory
 
 

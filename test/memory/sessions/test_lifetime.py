@@ -12,7 +12,7 @@ from robotmem_ros.memory.models import Session
 from robotmem_ros.memory.sessions import consolidation
 
 from ...support.clock import DAY, NOW, SECOND, Clock
-from ...support.subprocesses import running
+from ...support.forks import running
 from ...support.waiting import until
 from ..conftest import OpenMemory
 
@@ -34,7 +34,6 @@ LIMIT = 600.0
 def crashed(path: Path) -> str:
     """Run a session with these facts whose process was killed; return its id."""
     with running(CRASHING, path, NOW, LIMIT, *FACTS) as process:
-        assert process.stdout is not None
         session = process.stdout.readline().strip()
         process.kill()
         process.wait()

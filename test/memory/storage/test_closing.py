@@ -13,7 +13,7 @@ from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder, ModelUnav
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
-from ...support.subprocesses import running
+from ...support.forks import running
 from .test_unusable import HOLD
 
 ENDLESS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers) SELECT max(n) FROM numbers"
@@ -26,7 +26,6 @@ def test_what_cannot_be_written_is_thrown_away_and_counted_and_its_callers_are_t
     memory = RobotMemory(path, embedding_model="", busy_timeout=600.0)
     confirmed = [memory.save_perception(f"a cup {number}").memory_id for number in range(5)]
     with running(HOLD, path, "BEGIN IMMEDIATE") as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         news = [
             new_perception(memory.parameters, NewPerception(f"a box {number}"), now=lambda: 1) for number in range(40)

@@ -14,7 +14,7 @@ from robotmem_ros.cli.main import main
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
 
 from ...support.consistency import check_file
-from ...support.subprocesses import running
+from ...support.forks import running
 
 HOLD = """
 import sys
@@ -47,7 +47,6 @@ def memory_backup(source: Path, target: Path) -> None:
 def test_sqlite_copies_a_file_with_its_log(tmp_path: Path, copy: object) -> None:
     path, target = tmp_path / "memory.db", tmp_path / "copy.db"
     with running(HOLD, path) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "saved\n"
         assert callable(copy)
         copy(path, target)

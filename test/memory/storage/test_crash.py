@@ -10,7 +10,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 
 from ...support.consistency import check_file
-from ...support.subprocesses import running
+from ...support.forks import running
 
 SAVE_FOR_EVER = """
 import sys
@@ -45,7 +45,6 @@ for start in range(8):
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, acknowledged: int, synchronous: str) -> None:
     path = tmp_path / "memory.db"
     with running(PREAMBLE + SAVE_FOR_EVER, path, synchronous) as child:
-        assert child.stdout is not None
         lines = [child.stdout.readline() for _ in range(acknowledged)]
         child.kill()
         lines += child.stdout.readlines()

@@ -16,7 +16,7 @@ from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.embedders import WordVectors
-from ...support.subprocesses import output_of
+from ...support.forks import output_of
 
 PAGE = 2048
 VIEW = FieldOfView((0.0, 3.0, 0.0), (1.0, 0.0, 0.0), 1, max_range=5.0, horizontal=1.0, vertical=0.5)

@@ -10,7 +10,7 @@ import pytest
 
 from robotmem_ros.memory.threads import Calls, Condition
 
-from ...support.subprocesses import output_of
+from ...support.forks import output_of
 
 PROGRAM = """
 import signal, sys, threading, time

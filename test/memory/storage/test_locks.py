@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from ...support.subprocesses import output_of, running
+from ...support.forks import output_of, running
 
 SAVE_WITH_TWO_MEMORIES = """
 import sys
@@ -57,8 +57,6 @@ def test_saves_outlive_another_process_that_closes_the_file_while_two_memories_o
 ) -> None:
     path = tmp_path / "memory.db"
     with running(SAVE_WITH_TWO_MEMORIES, path) as saver:
-        assert saver.stdin is not None
-        assert saver.stdout is not None
         assert saver.stdout.readline() == "ready\n"
         assert output_of(OPEN_AND_CLOSE, path) == "1\n"
         saver.stdin.write("go on\n")

@@ -13,7 +13,7 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 
-from ...support.subprocesses import output_of
+from ...support.forks import output_of
 
 KILLED = """
 import os, sys

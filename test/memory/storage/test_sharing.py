@@ -17,7 +17,7 @@ from robotmem_ros.memory.storage import Database
 
 from ...support.consistency import check_file
 from ...support.embedders import WordVectors
-from ...support.subprocesses import output_of
+from ...support.forks import output_of
 from ..conftest import OpenMemory
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from robotmem_ros.memory import DatabaseUnusableError, InvalidFieldError, RobotMemory, StorageError
 
-from ...support.subprocesses import NOBODY, output_of, running
+from ...support.forks import output_of, running
+from ...support.subprocesses import NOBODY
 from ..conftest import OpenMemory
 
 OPEN_AS_NOBODY = f"""
@@ -174,7 +175,6 @@ def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 def test_a_new_file_that_another_process_holds_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with running(HOLD, path, "BEGIN EXCLUSIVE") as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(DatabaseUnusableError, match=r"memory.db' is held by another process; close the other"):
             RobotMemory(path, embedding_model="", busy_timeout=0.1)
@@ -185,7 +185,6 @@ def test_a_file_that_another_process_holds_for_itself_alone_is_refused(tmp_path:
     RobotMemory(path, embedding_model="").close()
     hold = ("PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE", "SELECT * FROM memories")
     with running(HOLD, path, *hold) as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(DatabaseUnusableError, match=r"memory.db' is held by another process; close the other"):
             RobotMemory(path, embedding_model="", busy_timeout=0.1)
@@ -198,7 +197,6 @@ def test_while_another_process_writes_reading_goes_on_and_writing_says_why_not(
     memory = open_memory(path, embedder=None, embedding_model="", busy_timeout=0.1)
     memory.learn("red mug")
     with running(HOLD, path, "BEGIN EXCLUSIVE") as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         assert [found.memory.content for found in memory.recall("mug")] == ["red mug"]
         with pytest.raises(StorageError, match=r"could not write to the database .*: database is locked"):

@@ -18,7 +18,8 @@ from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.snapshot import Transaction
 
-from ...support.subprocesses import output_of, running
+from ...support.forks import running
+from ...support.subprocesses import output_of
 from .test_disk_full import small_disk
 from .test_unusable import HOLD
 
@@ -130,7 +131,6 @@ def test_constant_calls_do_not_keep_the_rest_waiting(database: Database) -> None
 
 def test_a_call_is_answered_in_its_time_while_another_process_holds_the_file(database: Database) -> None:
     with running(HOLD, database.path, "BEGIN IMMEDIATE") as holder:
-        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         background = [database.write(note, background=True) for _ in range(8000)]
         # All that waits fails together; a group after the other would take 1 s each.

@@ -70,8 +70,8 @@ def _started(command: list[str], environment: dict[str, str], log: Path) -> subp
 def _forked(command: list[str], environment: dict[str, str], log: Path) -> Forked:
     module = "robotmem_ros.node.main"
     code = f"import sys, {module}\nsys.exit({module}.main())"
-    with log.open("w") as output:
-        return Forked(fork_server(module), code, command, environment=environment, output=output, errors=output)
+    with Path(os.devnull).open() as nothing, log.open("w") as output:
+        return Forked(fork_server(module), code, command, environment, nothing, output, output)
 
 
 class NodeProcess:

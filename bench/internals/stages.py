@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sentencepiece import SentencePieceProcessor
 
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.conditions.attributes import Collections
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
+from robotmem_ros.memory.embedding.folder_model import PIECES
 from robotmem_ros.memory.embedding.profile import profile_of
 from robotmem_ros.memory.search import scoring
 from robotmem_ros.memory.search.query import parse_query
@@ -30,8 +33,11 @@ from robotmem_ros.memory.text.tokens import analyse
 __all__ = [
     "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
     "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "passage_vectors",
-    "plainer_words", "profile_of", "query_vector", "stems", "text_statistics",
+    "plainer_words", "profile_of", "query_vector", "stems", "text_statistics", "whole_words",
 ]  # fmt: skip
+
+_SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
+"""Begins a piece of SentencePiece that begins a word."""
 
 
 class Hit(NamedTuple):
@@ -199,3 +205,14 @@ def describe_model(model: str) -> dict[str, Any]:
     """Return what another program needs to load the same model."""
     files = inspect(Path(model))
     return {"folder": model, "onnx": files.onnx, "dim": files.dim, "cls_pooling": files.cls_pooling}
+
+
+def whole_words(model: str) -> list[str]:
+    """Return the words of the vocabulary of a model that are one piece of it, in lower case, most common first."""
+    tokenizer = Path(model) / "tokenizer.json"
+    if tokenizer.exists():
+        vocabulary: dict[str, int] = json.loads(tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
+        return sorted(vocabulary, key=vocabulary.__getitem__)
+    processor = SentencePieceProcessor(model_file=str(Path(model) / PIECES))
+    pieces = map(processor.id_to_piece, range(processor.get_piece_size()))
+    return list(dict.fromkeys(piece[1:].lower() for piece in pieces if piece.startswith(_SPACE)))

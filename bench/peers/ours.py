@@ -97,9 +97,9 @@ def _saves(
         _store(memory, texts[:_NEW])
         memory.flush()
         new = _NEW / (time.perf_counter() - start)
-        idle = _recall(memory, make_queries(world, len(queries), size, SEED + 1)[SORTS[world][0]])
+        idle = _recall(memory, make_queries(world, WARM_UP + len(queries), size, SEED + 1)[SORTS[world][0]])
         with _storm(memory, known):
-            storm = _recall(memory, make_queries(world, len(queries), size, SEED + 2)[SORTS[world][0]])
+            storm = _recall(memory, make_queries(world, WARM_UP + len(queries), size, SEED + 2)[SORTS[world][0]])
     slow_idle, slow_storm = (float(np.percentile(seconds, 95)) for seconds in (idle, storm))
     return {
         "saved": repetition_rate, "saved_new": new, "model_rate": batch_rate, "p95_idle": slow_idle,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bench.internals.stages import Embedder, Vectors, passage_vectors, stems
+from bench.internals.stages import Embedder, Vectors, passage_vectors, stems, whole_words
 from bench.worlds.house import ACTIONS, COLOURS, MATERIALS, ROOMS, SPOTS, THINGS
 
 VARIED, FEW_WORDS, TEMPLATED, YEAR = "varied", "few words", "templated", "a year"
@@ -70,7 +70,7 @@ class Parts(NamedTuple):
     """What stands between a scene and a remark."""
 
 
-def make_parts(world: str, tokenizer: Path, embedder: Embedder, cache: Path) -> Parts:
+def make_parts(world: str, model: str, embedder: Embedder, cache: Path) -> Parts:
     """Make the pieces of a world; their vectors are computed once and then kept in the cache."""
     dice = random.Random(11)
     if world == FEW_WORDS:
@@ -78,7 +78,7 @@ def make_parts(world: str, tokenizer: Path, embedder: Embedder, cache: Path) -> 
     elif world == TEMPLATED:
         scenes, remarks = _templated_scenes(), [f"beside thing {number}" for number in range(1, _PARTS + 1)]
     else:
-        scenes, remarks = _varied_scenes(dice), _remarks(dice, _words(tokenizer))
+        scenes, remarks = _varied_scenes(dice), _remarks(dice, _words(model))
     file = cache / f"parts-{(VARIED if world == YEAR else world).replace(' ', '-')}-{embedder.name}.npz"
     if not file.exists():
         print(f"embedding {len(scenes) + len(remarks)} pieces of text", flush=True)
@@ -173,8 +173,5 @@ def _remarks(dice: random.Random, words: Sequence[str]) -> list[str]:
     return list(remarks)
 
 
-def _words(tokenizer: Path) -> list[str]:
-    # Those of BERT's vocabulary that are whole words, the most common first.
-    vocabulary: dict[str, int] = json.loads(tokenizer.read_text(encoding="utf-8"))["model"]["vocab"]
-    by_rank = sorted(vocabulary, key=lambda word: vocabulary[word])
-    return [word for word in by_rank if word.isascii() and word.isalpha() and len(word) > 2]
+def _words(model: str) -> list[str]:
+    return [word for word in whole_words(model) if word.isascii() and word.isalpha() and len(word) > 2]

@@ -15,9 +15,11 @@ import pytest
 
 from bench.__main__ import parser_of, suites
 from bench.data import read_table
+from bench.internals.stages import find_model, whole_words
 from bench.peers.channel import LoadReport, Peer
 from bench.suites.languages import sets_of
 from bench.suites.relevance import AskedQuery, Result, fit
+from robotmem_ros.memory import Parameters
 
 from ..support.docs import TEXT
 
@@ -92,6 +94,15 @@ def test_the_languages_of_the_memories_and_of_the_queries_are_told_apart() -> No
     assert sets["mixed"].sentences == ("杯子", "a door")
     assert len(sets["mixed"].cases) == 4
     assert all(len(thing) == 4 for thing in read_table("languages/things"))
+
+
+def test_the_words_of_a_varied_world_are_those_of_any_model() -> None:
+    model = find_model(Parameters().embedding_model)
+    if not model:
+        pytest.skip("no embedding model here")
+    words = whole_words(model)
+    assert len(words) == len(set(words)) > 10_000
+    assert words.index("the") < words.index("robot")
 
 
 def test_the_counts_of_many_collections_are_those_of_a_scan() -> None:

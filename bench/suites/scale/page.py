@@ -29,7 +29,7 @@ NOTES = (
     ),
     "ours / best: the quiet median beside that of the quickest other system.",
     (
-        "Varied: scenes with remarks of the 21,000 whole words of the model's vocabulary in natural (Zipf) "
+        "Varied: scenes with remarks of the whole words of the model's vocabulary in natural (Zipf) "
         "frequencies, nearly every text another; the vector of a memory is the unit sum of the model's vectors of its "
         "two parts, since a million texts would take the model an hour. Few words: 300 texts, vectors of the model. "
         'Templated: "a red mug stood in room 12 beside thing 4711", queried by "mug in room 12" and "red mug" with '

@@ -135,7 +135,7 @@ def _row(memory: SiteMemory) -> dict[str, Any]:
 
 
 def _filled(truth: Truth, cache: Path) -> Path:
-    folder = cache / f"{truth.world.replace(' ', '-')}-{truth.size}-v{SCHEMA_VERSION}"
+    folder = cache / f"{truth.world.replace(' ', '-')}-{truth.size}-{truth.model}-v{SCHEMA_VERSION}"
     if not (folder / "done").exists():
         folder.mkdir(parents=True, exist_ok=True)
         block = -(-truth.size // 365) if truth.world == YEAR else _BLOCK

@@ -52,7 +52,7 @@ class Truth:
 
         As many more follow, and first some to warm up.
         """
-        parts = make_parts(world, Path(options.model) / "tokenizer.json", embedder, options.cache)
+        parts = make_parts(world, options.model, embedder, options.cache)
         all_queries = make_queries(world, WARM_UP + 2 * count, size, SEED)
         # What has faded is no true result; of that world only times are measured.
         sorts = () if world == YEAR else SORTS[world]
@@ -62,7 +62,7 @@ class Truth:
             for sort in judged
             if sort in MEANING
         }
-        file = options.cache / f"vectors-{world.replace(' ', '-')}-{size}.npy"
+        file = options.cache / f"vectors-{world.replace(' ', '-')}-{size}-{embedder.name}.npy"
         if not file.exists():
             np.save(file, np.concatenate(list(vectors(parts, size))))
         table = columns(parts, size)

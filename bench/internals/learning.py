@@ -20,9 +20,10 @@ from robotmem_ros.memory.learning.comparison import (
 )
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
-from robotmem_ros.memory.storage import Database, fact_rows, table_rows
+from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.snapshot import Snapshot
-from robotmem_ros.memory.table.facts import Facts, KnownFacts
+from robotmem_ros.memory.table.table import Table
+from robotmem_ros.memory.table.tables import Tables
 from robotmem_ros.memory.text.normal_form import digest
 from robotmem_ros.memory.text.statement import statement
 
@@ -54,18 +55,17 @@ def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
     """Time the stages for each text as if it were learned; nothing is stored."""
     parameters, classifier = Parameters(db_path=str(path)), load_classifier()
     new = [as_fact(text) for text in texts]
-    with closing(Database(parameters)) as database, database.snapshot() as snapshot:
-        known = KnownFacts(Facts.of(fact_rows.all_facts(snapshot)), table_rows.place(snapshot))
+    with closing(Database(parameters)) as database, Tables(database).with_facts() as view:
         for fact in new:
             start = time.perf_counter()
             statement(fact.content)
             fact_with_category = classifier.classify(fact)
             read = time.perf_counter()
-            _compare(snapshot, fact_with_category, known, parameters)
+            _compare(view.snapshot, fact_with_category, view.table, parameters)
             yield Times((read - start) * 1e3, (time.perf_counter() - read) * 1e3)
 
 
-def _compare(snapshot: Snapshot, new: NewMemory, known: KnownFacts, parameters: Parameters) -> None:
-    candidates = candidates_of(snapshot, new, Neighbours(), AlikeFacts(snapshot, known), parameters)
+def _compare(snapshot: Snapshot, new: NewMemory, table: Table, parameters: Parameters) -> None:
+    candidates = candidates_of(snapshot, new, Neighbours(), AlikeFacts(snapshot, table), parameters)
     similar_among(new, candidates, parameters)
     contradicted_among(0, new, candidates, parameters.similar_jaccard)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -37,7 +38,7 @@ from .storage.purge_rows import (
     unfinished,
 )
 from .storage.snapshot import Transaction
-from .table.facts import FactFeed
+from .table.table import Table
 from .table.tables import Tables
 from .times import Time
 from .validation import compact_json
@@ -110,8 +111,8 @@ def purge(database: Database, selection: Selection, parameters: Parameters, tabl
         if not count:
             break
         memories += count
-    tables.facts.read()
-    _delete(database, partial(delete_parts, selection=selection, parameters=parameters, facts=tables.facts))
+    with _compared(database, selection, tables) as table:
+        _delete(database, partial(delete_parts, selection=selection, parameters=parameters, table=table))
     sessions = _delete(database, partial(delete_sessions, selection=selection))
     points = 0
     while count := _delete(database, partial(delete_path, selection=selection, limit=_POINTS)):
@@ -122,6 +123,19 @@ def purge(database: Database, selection: Selection, parameters: Parameters, tabl
         planned, memories=memories, sessions=sessions, bytes_after=database.size(), path_points=points, maps=maps,
         shares=(), examples=(),
     )  # fmt: skip
+
+
+@contextmanager
+def _compared(database: Database, selection: Selection, tables: Tables) -> Iterator[Table]:
+    # The table with which facts that lose a learning are compared, if there are any.
+    with database.snapshot() as snapshot:
+        are_compared = bool(selection.parts_in(snapshot, "contributions"))
+    with ExitStack() as stack:
+        table = Table.empty()
+        if are_compared:
+            with tables.with_facts() as view:
+                table = stack.enter_context(tables.holding(view))
+        yield table
 
 
 def finish(database: Database) -> bool:
@@ -209,11 +223,11 @@ def _name(field: str, value: object, check: Callable[[str, object], str] = valid
     return clean
 
 
-def delete_parts(transaction: Transaction, selection: Selection, parameters: Parameters, facts: FactFeed) -> None:
+def delete_parts(transaction: Transaction, selection: Selection, parameters: Parameters, table: Table) -> None:
     """Delete the selected parts of the memories that stay."""
     contributions = selection.parts_in(transaction, "contributions")
     for memory_id, ids in contributions.items():
-        _delete_contributions(transaction, memory_id, set(ids), parameters, facts)
+        _delete_contributions(transaction, memory_id, set(ids), parameters, table)
     sightings = selection.parts_in(transaction, "sightings")
     for memory_id, ids in sightings.items():
         _delete_sightings(transaction, memory_id, ids, selection)
@@ -222,7 +236,7 @@ def delete_parts(transaction: Transaction, selection: Selection, parameters: Par
 
 
 def _delete_contributions(
-    transaction: Transaction, memory_id: int, part_ids: set[int], parameters: Parameters, facts: FactFeed
+    transaction: Transaction, memory_id: int, part_ids: set[int], parameters: Parameters, table: Table
 ) -> None:
     current = rows.stored_fact(transaction, memory_id)
     assert current is not None
@@ -242,7 +256,7 @@ def _delete_contributions(
     is_other = (fact.content, fact.context) != (current.content, current.context)
     if is_other and rows.status(transaction, memory_id)[0] == "active":
         near = Neighbours() if fact.content != current.content else None
-        link_again(transaction, memory_id, near, AlikeFacts(transaction, facts.before(transaction)), parameters)
+        link_again(transaction, memory_id, near, AlikeFacts(transaction, table), parameters)
 
 
 def _delete_sightings(transaction: Transaction, memory_id: int, part_ids: Sequence[int], selection: Selection) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from robotmem_ros.memory.storage import rows, text_rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
-from robotmem_ros.memory.storage.fact_rows import encoded_terms
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.text.normal_form import digest, label_key, text_key
 
@@ -99,8 +98,6 @@ def _check_objects(transaction: Transaction) -> None:
 
 def _check_facts(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
     facts = [row for row in memories if row["type"] == "fact"]
-    terms = {row["id"]: encoded_terms(row["content"]) for row in facts}
-    assert [row["terms"] for row in memories] == [terms.get(row["id"]) for row in memories]
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]
     for table in ("similar_facts", "contradictions"):

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from robotmem_ros.memory.models import Kind
 from robotmem_ros.memory.storage.snapshot import Snapshot
+from robotmem_ros.memory.table.facts import fact_terms
 from robotmem_ros.memory.table.table import Table
 from robotmem_ros.memory.table.view import View
 
 TERMS = (["red"], ["mug"], ["grip", "forc"], ["12.5"], ["杯子"], ["hall"], ["zebra"], ["quartz"])
+FACTS = ("the red mug stands in the hall", "grip the mug with 12.5 N", "杯子 在 走廊")
 LATE = ("content", "scope_entities", "times_seen", ".task.success", ".objects", '.odd "key"')
 
 
@@ -23,6 +26,7 @@ def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
     sums, repeats = table.words.weigh(found, [(table.words.find(["grip", "forc"]), 0.5)])
     for weight, at, times in repeats:
         sums[at] += weight * times
+    facts = _facts(table, snapshot)
     late = {name: view.late(name) for name in LATE}
     return {
         int(table.ids[row]): {
@@ -32,9 +36,22 @@ def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
             **{name: str(column.value(row)).partition(" at 0x")[0] for name, column in late.items()},
             "words": [int(table.words.lengths[row]), *counts[:, row].tolist(), round(sums[row], 9)],
             "similarity": similarities[row],
+            "fact": facts.get(row),
         }
         for row in rows.tolist()
     } | {0: {"holding": [_holding(table, term) for term in TERMS], "vectors": _count_linked(table)}}
+
+
+def _facts(table: Table, snapshot: Snapshot) -> dict[int, list[int]]:
+    # Of each fact how many terms it has, and how many it lacks of those that are similar to it.
+    while len(table.facts.unread):
+        table = table.with_facts(snapshot, shared=True)
+    rows = np.flatnonzero(table.present.all & table.names["kind"].one_of([Kind.FACT])).tolist()
+    found = {row: [int(table.facts.claims.all[row]), int(table.facts.subjects.all[row])] for row in rows}
+    for text in FACTS:
+        for row, lacking in zip(*table.facts.similar(fact_terms(text), 0.1), strict=True):
+            found[int(row)] += [FACTS.index(text), int(lacking)]
+    return found
 
 
 def _count_linked(table: Table) -> int:

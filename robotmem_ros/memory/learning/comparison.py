@@ -4,8 +4,8 @@ Facts contradict if they have the same subject, and another value of one quantit
 failed and 12 N worked do not contradict; 12 N worked and 15 N worked do, and so do 12 N worked and 12 N failed. So do
 facts that tell another state of the same subject: where it is, whose, or which.
 
-The facts in RAM are as they were before a transaction. What has changed since is a tail of them: it is read once for
-each job, and a job that is rolled back leaves nothing behind.
+The table in RAM has the facts as they were before a transaction. What has changed since is a tail of it: it is read
+once for each job, and a job that is rolled back leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -27,81 +27,60 @@ from ..embedding.profile import profile_of
 from ..errors import MemoryClosedError
 from ..models import Kind, NewMemory, Similarity, Vector
 from ..new_memory import Progress
-from ..storage import fact_rows, rows
-from ..storage.fact_rows import Candidate, TermRow, encoded_terms, fact_terms, first_active
+from ..storage import fact_rows
+from ..storage.fact_rows import Candidate, first_active
 from ..storage.snapshot import Snapshot
-from ..table.facts import Facts, Ids, KnownFacts, ranked, ranks
-from ..table.tables import Tables
+from ..table.facts import Facts, fact_terms
+from ..table.table import Ids, Table
 from ..table.vectors import Places
 from ..table.view import View
+from ..table.words import are_among
 from ..text.entities import unit_named
 from ..text.letters import has_han
 from ..text.normal_form import digest
 from ..text.statement import Claim, Statement, Values, jaccard, load_terms, same_subject, statement
 from ..validation import compact_json
 
-_ONE_BY_ONE = 32
-"""So many facts at most that a job has stored are compared one by one; more are counted in the tail."""
-_LOOKED_AT = 1024
-"""Number of similar facts, those that lack the fewest terms, among which some that are still there are looked for."""
-_NONE = np.empty(0, np.int64)
-
-
-class _Added(NamedTuple):
-    """A fact that a job has stored."""
-
-    id: int
-    collection: str
-    content: str
+_MAX_LATER = 512
+"""Facts at most that changed while a fact was prepared, and whose meaning it is compared with."""
 
 
 class AlikeFacts:
     """The facts as a snapshot or a transaction sees them, and those that a job adds. For one thread."""
 
-    def __init__(self, snapshot: Snapshot, known: KnownFacts) -> None:
-        self._snapshot = snapshot
-        self._facts, self._tail = known.facts, Facts.of(known.changed(snapshot))
-        self._added: list[_Added] = []
-        """The last ones, which are looked at one by one."""
+    def __init__(self, snapshot: Snapshot, table: Table) -> None:
+        self._snapshot, self._table = snapshot, table
+        changed = fact_rows.changed_facts(snapshot, table.place.revision)
+        self._ids, self._contents = [key for key, _ in changed], [str(content) for _, content in changed]
+        self._changed = np.array(self._ids, np.int64)
+        self._tail = Facts.empty()
 
-    def add(self, memory_id: int, collection: str, content: str) -> None:
+    @property
+    def later_ids(self) -> Ids:
+        """Return the last facts that changed after those of the table."""
+        return self._changed[-_MAX_LATER:]
+
+    def add(self, memory_id: int, content: str) -> None:
         """Add a fact that was stored since."""
-        if len(self._added) == _ONE_BY_ONE:
-            self._tail = self._tail.put(
-                [TermRow(key, True, name, encoded_terms(text)) for key, name, text in self._added]
-            )
-            self._added = []
-        self._added.append(_Added(memory_id, collection, content))
+        self._ids.append(memory_id)
+        self._contents.append(content)
 
     def find(self, collection: str, content: str, *, similarity: float, but: int = 0) -> list[Candidate]:
         """Return the active facts of a collection that may be as similar as this, by all terms or by the subject.
 
         At most 64, those that lack the fewest terms; of equal ones the newest. `but` is the id of a fact to leave out.
         """
+        known, size = self._tail.subjects.size, len(self._ids)
+        if known < size:
+            self._tail = self._tail.put(np.arange(known, size), self._contents[known:], size, shared=False)
         terms = fact_terms(content)
-        candidates = np.concatenate(
-            (
-                self._facts.alike(terms, collection, similarity, _LOOKED_AT, self._tail.ids.all),
-                self._tail.alike(terms, collection, similarity, _LOOKED_AT, _NONE),
-                self._added_ones(collection, statement(content), similarity),
-            )
-        )
-        ids = [key for key in ranked(candidates) if key != but]
-        return first_active(self._snapshot, collection, ids)
-
-    def _added_ones(self, collection: str, stated: Statement, similarity: float) -> Ids:
-        near = []
-        for fact in self._added:
-            other = statement(fact.content)
-            is_state = bool(stated.state_terms & other.state_terms)
-            if fact.collection == collection and (
-                is_state
-                or jaccard(stated.terms, other.terms) >= similarity
-                or same_subject(stated.words, other.words, similarity)
-            ):
-                near.append((0 if is_state else len(stated.terms - other.terms), fact.id))
-        lacking, ids = np.array(near, np.int64).reshape(-1, 2).T
-        return ranks(lacking, ids)
+        rows, lacking = self._tail.similar(terms, similarity)
+        ids = np.array(self._ids, np.int64)[rows]
+        old_ids, old_lacking = self._table.alike(terms, collection, similarity)
+        is_old = ~are_among(old_ids, self._changed)
+        ids, lacking = np.append(ids, old_ids[is_old]), np.append(lacking, old_lacking[is_old])
+        ids = ids[np.lexsort((-ids, lacking))]
+        return first_active(self._snapshot, collection, ids[ids != but])
 
 
 _MAX_NEIGHBOURS = 5_000
@@ -125,8 +104,6 @@ class Neighbours:
     model: str = ""
     ids: tuple[int, ...] = ()
     """Facts that may be similar enough."""
-    last_id: int = 2**63 - 1
-    """Greatest id when they were found; later facts must be compared, too, if there is a vector."""
     mates: tuple[int, ...] = ()
     """Indices of facts before it that are stored with it and may be similar enough."""
     reason: str = ""
@@ -169,7 +146,7 @@ def embed(
     return vectors
 
 
-def find_neighbours(tables: Tables, model: str, vectors: Sequence[Vector | str]) -> list[Neighbours]:
+def find_neighbours(view: View, model: str, vectors: Sequence[Vector | str]) -> list[Neighbours]:
     """Return the facts of similar meaning to each of some facts that are stored together, by their vectors.
 
     `model` is what made the vectors. In place of one may stand why a fact has none.
@@ -177,21 +154,19 @@ def find_neighbours(tables: Tables, model: str, vectors: Sequence[Vector | str])
     if all(isinstance(vector, str) for vector in vectors):
         return [_without_vector(vector) for vector in vectors]
     mates = _mates(vectors, profile_of(model).similar_cosine)
-    with tables.reading() as view:
-        last_id = rows.last_id(view.snapshot)
-        try:
-            meanings = _Meanings(view, model)
-            return [
-                _without_vector(vector)
-                if isinstance(vector, str)
-                else Neighbours(vector.tobytes(), model, meanings.near(vector), last_id, mates=near)
-                for vector, near in zip(vectors, mates, strict=True)
-            ]
-        except MemoryClosedError as error:
-            return [_without_vector(error)] * len(vectors)
-        except Exception as error:
-            _LOG.warning("meanings were not compared: %s", error)
-            return [_without_vector(error)] * len(vectors)
+    try:
+        meanings = _Meanings(view, model)
+        return [
+            _without_vector(vector)
+            if isinstance(vector, str)
+            else Neighbours(vector.tobytes(), model, meanings.near(vector), mates=near)
+            for vector, near in zip(vectors, mates, strict=True)
+        ]
+    except MemoryClosedError as error:
+        return [_without_vector(error)] * len(vectors)
+    except Exception as error:
+        _LOG.warning("meanings were not compared: %s", error)
+        return [_without_vector(error)] * len(vectors)
 
 
 def _without_vector(why: object) -> Neighbours:

@@ -6,8 +6,9 @@ fact -> classified (category, confidence, scope, tags, parameters) -> tagged wit
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,10 +16,11 @@ from ..areas import Areas
 from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
-from ..models import NewMemory, Similarity, Stored
+from ..models import NewMemory, Similarity, Stored, Vector
 from ..new_memory import Progress
 from ..storage import Database, fact_rows, object_rows, rows, tag_rows, vector_rows
 from ..storage.snapshot import Transaction
+from ..table.table import Table
 from ..table.tables import Tables
 from ..text.statement import statement
 from .classification import Classifier
@@ -42,8 +44,8 @@ _MAX_LINKS = 16
 """Number of similar facts that a fact is linked with, the most similar."""
 _REINFORCEMENT_GAIN = 0.1
 """Part of the distance to 1 that a repetition adds to a confidence, times its own confidence."""
-_MAX_LATER = 512
-"""Memories at most that others stored while a fact was prepared, and it is compared with."""
+_LAG = 32
+"""Revisions that the table may be behind, where vectors are not compared."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -110,7 +112,8 @@ class Learning:
     def warm_up(self) -> None:
         """Load the rules, so that the first fact is as quick as the next."""
         self._classifier()
-        self._tables.facts.read()
+        with self._tables.with_facts():
+            pass
 
     def learn(self, new: Sequence[NewMemory], progress: Progress | None = None) -> list[Learned]:
         """Store facts, or reinforce those of the same text, in one transaction. When this returns, they are on disk."""
@@ -124,9 +127,9 @@ class Learning:
             prepared.append(self._areas.tagged(self._classifier().classify(fact)))
         texts = [fact.content for fact in prepared]
         vectors = embed(embedder, texts, progress, embedding=embedding)
-        near = find_neighbours(self._tables, embedder.name, vectors)
-        self._tables.facts.read()
-        results = self._database.write(lambda transaction: self._store(transaction, prepared, near)).result()
+        with self._compared(vectors) as (near, table):
+            work = partial(self._store, new=prepared, neighbours=near, table=table)
+            results = self._database.write(work).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
             for fact, result in zip(new, results, strict=True):
@@ -142,39 +145,42 @@ class Learning:
         """
         content, embedder = correction.columns.get("content"), self._embedder
         vectors = embed(embedder, [content]) if isinstance(content, str) else []
-        near = find_neighbours(self._tables, embedder.name, vectors)
-        self._tables.facts.read()
-        work = partial(self._correct, correction=correction, near=near[0] if near else None)
-        self._database.write(work).result()
+        with self._compared(vectors) as (near, table):
+            work = partial(self._correct, correction=correction, near=near[0] if near else None, table=table)
+            self._database.write(work).result()
+
+    @contextmanager
+    def _compared(self, vectors: Sequence[Vector | str]) -> Iterator[tuple[list[Neighbours], Table]]:
+        # The neighbours of facts with these vectors, and the table to compare them with in a transaction.
+        with ExitStack() as stack:
+            # Without a vector, the last facts are found in the transaction alone.
+            lag = _LAG if all(isinstance(vector, str) for vector in vectors) else 0
+            with self._tables.with_facts(lag=lag) as view:
+                near = find_neighbours(view, self._embedder.name, vectors)
+                table = stack.enter_context(self._tables.holding(view))
+            yield near, table
 
     def _store(
-        self, transaction: Transaction, new: Sequence[NewMemory], neighbours: Sequence[Neighbours]
+        self, transaction: Transaction, new: Sequence[NewMemory], neighbours: Sequence[Neighbours], table: Table
     ) -> list[Learned]:
         if not self._knows_taxonomy:
             tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
-        # What others stored meanwhile is looked up once for all.
-        later = rows.behind(transaction, min((near.last_id for near in neighbours), default=0), _MAX_LATER)
-        facts, results = AlikeFacts(transaction, self._tables.facts.before(transaction)), list[Learned]()
+        facts, results = AlikeFacts(transaction, table), list[Learned]()
         for fact, near in zip(new, neighbours, strict=True):
             mates = (results[index].memory_id for index in near.mates)
-            complete = replace(near, ids=(*near.ids, *later, *mates))
+            complete = replace(near, ids=(*near.ids, *facts.later_ids.tolist(), *mates))
             results.append(store_or_merge(transaction, fact, complete, facts, self._parameters()))
         return results
 
-    def _correct(self, transaction: Transaction, correction: Correction, near: Neighbours | None) -> None:
+    def _correct(self, transaction: Transaction, correction: Correction, near: Neighbours | None, table: Table) -> None:
         correct(transaction, self._classifier(), self._areas, correction)
+        facts = AlikeFacts(transaction, table)
         if near is not None:
-            near = replace(near, ids=(*near.ids, *rows.behind(transaction, near.last_id, _MAX_LATER)))
+            near = replace(near, ids=(*near.ids, *facts.later_ids.tolist()))
         if "confidence" in correction.columns:
             threshold = self._parameters().object_min_existence
             object_rows.confirm(transaction, correction.memory_id, threshold, at=correction.corrected_at)
-        link_again(
-            transaction,
-            correction.memory_id,
-            near,
-            AlikeFacts(transaction, self._tables.facts.before(transaction)),
-            self._parameters(),
-        )
+        link_again(transaction, correction.memory_id, near, facts, self._parameters())
 
 
 def store_or_merge(
@@ -191,7 +197,7 @@ def store_or_merge(
             method=original.method, similarity=original.similarity,
         )  # fmt: skip
     memory_id = rows.insert(transaction, new)
-    facts.add(memory_id, new.collection, new.content)
+    facts.add(memory_id, new.content)
     if near.vector is not None:
         vector_rows.add_vector(transaction, memory_id, new.content, vector=near.vector, of=near.model)
     similar = alike[:_MAX_LINKS]

@@ -1,16 +1,11 @@
-"""Store what is known of facts: decisions, links, groups, what each learning contributed, and terms to compare them.
-
-A program reads the text itself where another one, with other packages, has read it otherwise.
-"""
+"""Store what is known of facts: decisions, links, groups, and what each learning contributed; find some to compare."""
 
 from __future__ import annotations
 
 import json
 import time
-import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +14,8 @@ import numpy.typing as npt
 from ..clocks import iso
 from ..models import Contradiction, Decision, NewMemory, Similarity
 from ..new_memory import TOLD
-from ..text.statement import scheme, statement
 from . import codec, lived_days, revisions
 from .snapshot import Snapshot, Transaction, json_array
-from .vector_rows import text_digest
 
 
 def set_decisions(transaction: Transaction, memory_id: int, decisions: Iterable[Decision]) -> None:
@@ -229,34 +222,6 @@ CANDIDATES = 64
 """Maximum number of facts to compare a fact with, by words and by meaning each."""
 _PART = CANDIDATES
 """Ids that are looked up at once, since hardly any is not there."""
-HEAD = 3
-"""Numbers before the terms in a row: by which scheme the text was read, how many are words, and how many of a state."""
-_TERM = np.dtype("<u4")
-Terms = npt.NDArray[np.uint32]
-
-
-class FactTerms(NamedTuple):
-    """The terms of a fact, as numbers of 32 bits.
-
-    Two terms that share a number by chance do no harm: facts that are found by them are compared by their terms.
-    """
-
-    words: Terms
-    """Words of the subject."""
-    claims: Terms
-    """Parts of the claim."""
-    states: Terms
-    """One if the fact tells a state of a subject; facts that share it tell one of the same subject."""
-
-
-class TermRow(NamedTuple):
-    """What a row says of a fact."""
-
-    id: int
-    is_active: bool
-    collection: str
-    terms: bytes
-    """As `encoded` has them."""
 
 
 class Candidate(NamedTuple):
@@ -273,12 +238,9 @@ class Candidate(NamedTuple):
 
 _CANDIDATE = ", ".join(f"m.{name}" for name in Candidate._fields)
 _IS_FACT_OF = "m.collection = ? AND m.type = 'fact' AND m.status = 'active'"
-_IS_READ = "typeof(m.terms) = 'blob' AND length(m.terms) % 4 = 0 AND length(m.terms) > 8 AND substr(m.terms, 1, 4) = ?"
-_TERMS = f"m.id, m.status = 'active', m.collection, iif({_IS_READ}, m.terms, NULL), m.content"
-_ALL = f"SELECT {_TERMS} FROM memories AS m INDEXED BY idx_mem_hash WHERE m.content_hash IS NOT NULL ORDER BY m.id"
-_CHANGED = f"""
-    SELECT {_TERMS} FROM memories AS m INDEXED BY idx_mem_revision
-    WHERE m.revision > ? AND m.revision <= ? AND m.type = 'fact' ORDER BY m.id
+_CHANGED = """
+    SELECT m.id, m.content FROM memories AS m INDEXED BY idx_mem_revision WHERE m.revision > ? AND m.type = 'fact'
+    ORDER BY m.id
 """
 _AMONG = f"SELECT {_CANDIDATE} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {_IS_FACT_OF}"
 _NEAR = f"""
@@ -289,33 +251,9 @@ _NEAR = f"""
 """
 
 
-@lru_cache(maxsize=256)
-def fact_terms(content: str) -> FactTerms:
-    """Return the terms of a fact."""
-    stated = statement(content)
-    return FactTerms(_numbers(stated.words), _numbers(stated.terms - stated.words), _numbers(stated.state_terms))
-
-
-def encoded_terms(content: str) -> bytes:
-    """Return the terms of a fact as its row has them."""
-    terms = fact_terms(content)
-    counts = np.array([len(terms.words), len(terms.states)], _TERM)
-    return _scheme() + np.concatenate((counts, *terms)).tobytes()
-
-
-def numbers_in(terms: Sequence[bytes]) -> Terms:
-    """Return the numbers of the rows of some facts, one row behind the other."""
-    return np.frombuffer(b"".join(terms), _TERM)
-
-
-def all_facts(snapshot: Snapshot) -> list[TermRow]:
-    """Return what the rows say of all facts, ascending by id."""
-    return _rows(snapshot.rows(_ALL, (_scheme(),)))
-
-
-def changed_facts(snapshot: Snapshot, after: int, until: int = 2**63 - 1) -> list[TermRow]:
-    """Return the same of the facts of which the last change has a revision in (after, until]."""
-    return _rows(snapshot.rows(_CHANGED, (_scheme(), after, until)))
+def changed_facts(snapshot: Snapshot, revision: int) -> list[tuple[int, str]]:
+    """Return the facts that changed after a revision, ascending by id, with their contents."""
+    return snapshot.rows(_CHANGED, (revision,))
 
 
 def with_digest(snapshot: Snapshot, collection: str, digest: str) -> list[Candidate]:
@@ -327,7 +265,7 @@ def with_digest(snapshot: Snapshot, collection: str, digest: str) -> list[Candid
     return [Candidate(*row) for row in rows]
 
 
-def first_active(snapshot: Snapshot, collection: str, ids: Sequence[int]) -> list[Candidate]:
+def first_active(snapshot: Snapshot, collection: str, ids: npt.NDArray[np.int64]) -> list[Candidate]:
     """Return the first active facts of a collection among some memories, 64 at most."""
     rows: list[Any] = []
     for start in range(0, len(ids), _PART):
@@ -350,27 +288,6 @@ def near_facts(
         if similarity >= cosine
     ]
     return sorted(close, key=lambda pair: (-pair[1], -pair[0].id))[:CANDIDATES]
-
-
-def _rows(rows: Iterable[Sequence[Any]]) -> list[TermRow]:
-    return [
-        TermRow(key, bool(active), collection, encoded_terms(str(content)) if terms is None else terms)
-        for key, active, collection, terms, content in rows
-    ]
-
-
-@cache
-def _scheme() -> bytes:
-    return np.array([zlib.crc32(scheme().encode())], _TERM).tobytes()
-
-
-def _numbers(terms: Iterable[str]) -> Terms:
-    return np.array(sorted({*map(_number, terms)}), _TERM)
-
-
-@lru_cache(maxsize=16_384)
-def _number(term: str) -> int:
-    return text_digest(term) & 0xFFFF_FFFF
 
 
 _LEAVE = """

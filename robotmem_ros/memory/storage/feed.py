@@ -47,7 +47,7 @@ LINKS = {"neighbours": "neighbours", "contradictions": "contradictions", "simila
 """Tables of links between two memories, by the names of their lists."""
 _LOCAL = {
     "text_key", "label_key", "content_hash", "evidence_day", "superseded_by", "represented_by", "origin", "adopted",
-    "digest", "terms",
+    "digest",
 }  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""
 _TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids", "tag": "tag_meta", "areas": "areas"}

@@ -16,7 +16,6 @@ from ..geometry import Covariance
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
 from . import fact_rows, lived_days, revisions, stay_rows, text_rows, vector_rows
-from .fact_rows import encoded_terms
 from .snapshot import Snapshot, Transaction, json_array
 
 OF_OTHERS = "{column} >= '@' AND {column} < 'A'"
@@ -123,14 +122,13 @@ COLUMNS = tuple(field.name for field in fields(NewMemory) if field.name not in _
 """Fields of NewMemory that are columns of `memories`."""
 _column_values = attrgetter(*COLUMNS)
 _OTHER_COLUMNS = (
-    "evidence_day", "type", "text_key", "label_key", "content_hash", "terms", "tags", "decisions", *Pose._fields,
+    "evidence_day", "type", "text_key", "label_key", "content_hash", "tags", "decisions", *Pose._fields,
     "created_at", "updated_at", "uuid", "revision",
 )  # fmt: skip
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_OTHER_COLUMNS))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_OTHER_COLUMNS)))})"
 _ASSIGNED = {
     "content_hash": "iif(type = 'fact', :content_hash, NULL)",
-    "terms": "iif(type = 'fact', :terms, NULL)",
     "received_at": "max(received_at, :received_at)",
 }
 """SQL for columns that are not simply set to the value."""
@@ -334,11 +332,6 @@ def read(
     return memories
 
 
-def behind(snapshot: Snapshot, memory_id: int, limit: int) -> list[int]:
-    """Return memories that were stored after one, at most `limit`."""
-    return snapshot.ids("SELECT id FROM memories WHERE id > ? LIMIT ?", (memory_id, limit))
-
-
 def status(snapshot: Snapshot, memory_id: int) -> tuple[str, str]:
     """Return the status of a memory, and why it is not active, as `statuses` does.
 
@@ -445,16 +438,16 @@ def _inactive_reason(status: str, reason: str, replacement: int | None) -> str:
 def _derived(columns: Mapping[str, object]) -> dict[str, object]:
     derived: dict[str, object] = {}
     if isinstance(content := columns.get("content"), str):
-        derived |= {"text_key": text_key(content), "content_hash": digest(content), "terms": encoded_terms(content)}
+        derived |= {"text_key": text_key(content), "content_hash": digest(content)}
     if isinstance(label := columns.get("label"), str):
         derived["label_key"] = label_key(label)
     return derived
 
 
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:
-    of_fact = (digest(new.content), encoded_terms(new.content)) if new.kind is Kind.FACT else (None, None)
+    content_hash = digest(new.content) if new.kind is Kind.FACT else None
     pose = new.pose or _NO_POSE
-    derived = day, new.kind.value, text_key(new.content), label_key(new.label), *of_fact, _new_tags(new)
+    derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash, _new_tags(new)
     return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *pose, now, "")
 
 

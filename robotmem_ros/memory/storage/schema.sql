@@ -33,7 +33,6 @@ CREATE TABLE memories (
     scope_entities TEXT NOT NULL DEFAULT '',  -- each on a line of its own
     times_learned INTEGER NOT NULL DEFAULT 1,  -- how often it was learned
     content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions and notes
-    terms BLOB,  -- by which it is compared, as numbers of 32 bits: see fact_rows.py; NULL for perceptions and notes
     -- How sure it is: see decay.py
     confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, before decay
     decay_rate REAL,  -- share of the confidence that it loses per day, 0 to 1; NULL for that of the parameter

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import reduce
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -140,7 +139,7 @@ class Column:
         keys = [*map(key_of, values)]
         codes = [numbers.setdefault(key, len(numbers)) for key in keys]
         new = {key: value for key, value in zip(keys, values, strict=True) if numbers[key] >= known}
-        self.values.extend(new[key] for key in islice(numbers, known, None))
+        self.values.extend(new.values())
         return codes
 
     def _put(self, rows: Rows, codes: npt.ArrayLike, size: int, *, shared: bool) -> Column:

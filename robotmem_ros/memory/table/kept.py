@@ -16,14 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..models import Kind
-from ..text import tokens
+from ..text import statement, tokens
 from .column import Array, Coded
 from .words import Segment
 
 Ids = npt.NDArray[np.int64]
 
-_FORMAT = 3
+_FORMAT = 4
 """To be raised if what a column says of the same row becomes another."""
+_PLAIN = ("ids", "word_keys", "lengths", "subjects", "claims")
+"""Fields of a block that are arrays."""
+_OF_SEGMENT = ("rows", "codes", "starts", "places")
 _CHECKSUM = 4
 _ALIGNED = 8
 _READERS: Mapping[str, Callable[[Any], Any]] = {"kind": Kind, "space": tuple, "tags": tuple, "decay": tuple}
@@ -41,6 +44,10 @@ class Block:
     lengths: Array
     segment: Segment
     """Of the rows by their positions in the block."""
+    terms: Segment
+    """Of facts by their positions in the block, as are the next two."""
+    subjects: Array
+    claims: Array
 
 
 def pack(block: Block, epoch: str) -> bytes:
@@ -75,27 +82,39 @@ def unpack(data: bytes, epoch: str) -> Block | None:
 
 
 def _arrays(block: Block) -> dict[str, Array]:
-    segment = block.segment
     return {
         **{f"number {name}": array for name, array in block.numbers.items()},
         **{f"code {name}": codes for name, (_, codes) in block.names.items()},
-        "ids": block.ids, "word_keys": block.word_keys, "lengths": block.lengths, "rows": segment.rows.astype("<u4"),
-        "codes": segment.codes, "starts": segment.starts, "places": segment.places,
-    }  # fmt: skip
+        **{name: getattr(block, name) for name in _PLAIN},
+        **_of_segment(block.segment, ""),
+        **_of_segment(block.terms, "terms "),
+    }
+
+
+def _of_segment(segment: Segment, prefix: str) -> dict[str, Array]:
+    arrays: Sequence[Array] = segment.rows.astype("<u4"), segment.codes, segment.starts, segment.places
+    return {f"{prefix}{name}": array for name, array in zip(_OF_SEGMENT, arrays, strict=True)}
 
 
 def _block(arrays: Mapping[str, Array], values: Mapping[str, Sequence[Any]]) -> Block:
-    rows = arrays["rows"].astype(np.intp)
     return Block(
-        arrays["ids"],
-        {name.removeprefix("number "): array for name, array in arrays.items() if name.startswith("number ")},
-        {name: ([*map(_READERS.get(name, _same), some)], arrays[f"code {name}"]) for name, some in values.items()},
-        arrays["word_keys"], arrays["lengths"], Segment(rows, arrays["codes"], arrays["starts"], arrays["places"]),
-    )  # fmt: skip
+        numbers={name.removeprefix("number "): array for name, array in arrays.items() if name.startswith("number ")},
+        names={
+            name: ([*map(_READERS.get(name, _same), some)], arrays[f"code {name}"]) for name, some in values.items()
+        },
+        segment=_segment(arrays, ""),
+        terms=_segment(arrays, "terms "),
+        **{name: arrays[name] for name in _PLAIN},
+    )
+
+
+def _segment(arrays: Mapping[str, Array], prefix: str) -> Segment:
+    rows, *others = (arrays[f"{prefix}{name}"] for name in _OF_SEGMENT)
+    return Segment(rows.astype(np.intp), *others)
 
 
 def _scheme() -> str:
-    return f"{_FORMAT}; {tokens.scheme()}"
+    return f"{_FORMAT}; {tokens.scheme()}; {statement.scheme()}"
 
 
 def _same(value: Any) -> Any:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import StorageError
+from ..models import Kind
 from ..storage import codec, revisions, table_rows, vector_rows
 from ..storage.snapshot import Snapshot
 from ..storage.table_rows import Piece, Place
 from . import kept
-from .column import Column, Mask, Numbers, Rows
+from .column import Array, Column, Mask, Numbers, Rows
+from .facts import Facts, FactTerms
 from .kept import Block
 from .vectors import Vectors, VectorsUnreadError
 from .words import Words, are_among, words_in
@@ -47,6 +50,8 @@ _IN_QUERY = 1 << 17
 """Vectors that a query reads at most, in a quarter of a second."""
 _IN_PIECE = 1 << 14
 """Vectors in a piece of more."""
+_FACTS = 256
+"""Facts whose statements are read at once, in a twentieth of a second."""
 _SPARE = 4096
 """Rows, or vectors, without use beside as many that are in use, from which on they are thrown away."""
 _LATE_KEPT = 3600.0
@@ -74,6 +79,7 @@ class Table:
     word_keys: Numbers
     """Numbers of the texts whose words are found, see `table_rows.key`."""
     words: Words
+    facts: Facts
     vectors: Vectors
     vector_ids: Numbers
     """By their places in `vectors`."""
@@ -97,7 +103,7 @@ class Table:
             Place(), Numbers.of(np.int64), Numbers.of(bool),
             {name: Numbers.of(dtype) for name, dtype in _NUMBERS.items()},
             {name: Column.empty() for name in _NAMES},
-            Numbers.of(np.uint32), Words.empty(), Vectors(0), Numbers.of(np.int64), Numbers.of(np.int32),
+            Numbers.of(np.uint32), Words.empty(), Facts.empty(), Vectors(0), Numbers.of(np.int64), Numbers.of(np.int32),
         )  # fmt: skip
 
     @property
@@ -146,6 +152,11 @@ class Table:
             return place
         return place._replace(vector=before + _IN_PIECE if in_pieces else before)
 
+    def lags(self, snapshot: Snapshot) -> float:
+        """Count the revisions that it is behind a snapshot; infinite if it must follow to have the terms of facts."""
+        is_usable = self.place.revision and not len(self.facts.unread) and table_rows.continues(snapshot, self.place)
+        return snapshot.read_once(revisions.latest) - self.place.revision if is_usable else math.inf
+
     def rows_of(self, ids: Ids) -> Rows:
         """Return the rows of those of some sorted ids that there are."""
         rows = np.searchsorted(self.ids, ids)
@@ -191,15 +202,37 @@ class Table:
             table = table._with_pieces(snapshot, rest, shared=False)
         return table, since
 
-    def counts(self) -> list[int]:
-        """Count the memories in each range of ids, see `table_rows`."""
-        counts: list[int] = np.bincount((self.ids[self.present.all] - 1) // table_rows.SPAN).tolist()
-        return counts
+    def counts(self) -> list[tuple[int, int]]:
+        """Count the memories in each range of ids, see `table_rows`, and the facts among them."""
+        present = self.present.all
+        numbers, is_fact = (self.ids[present] - 1) // table_rows.SPAN, self.names["kind"].one_of([Kind.FACT])[present]
+        memories = np.bincount(numbers)
+        facts = np.bincount(numbers[is_fact], minlength=len(memories))
+        return [*zip(memories.tolist(), facts.tolist(), strict=True)]
+
+    def with_facts(self, snapshot: Snapshot, *, shared: bool) -> Table:
+        """Return it with the statements of facts that are not read yet, as the snapshot has them that it followed to.
+
+        Of many some are read at each call, so that no query waits for long.
+        """
+        rows = self.facts.unread[:_FACTS]
+        if not len(rows):
+            return self
+        contents = [str(content) for content, _ in table_rows.contents(snapshot, self.ids[rows])]
+        return replace(self, facts=self.facts.put(rows, contents, self.ids_column.size, shared=shared))
+
+    def alike(self, terms: FactTerms, collection: str, similarity: float) -> tuple[Ids, Array]:
+        """Return the active facts of a collection that are as similar to one with some terms, see `Facts.similar`."""
+        rows, lacking = self.facts.similar(terms, similarity)
+        is_wanted = self.numbers["is_active"].all[rows] & self.names["collection"].one_of([collection])[rows]
+        return self.ids[rows[is_wanted]], lacking[is_wanted]
 
     def block(self, number: int) -> Block:
         """Return the block of a range of ids, see `table_rows`."""
         first, last = np.searchsorted(self.ids, table_rows.range_of_block(number), side="right")
         rows = first + np.flatnonzero(self.present.all[first:last])
+        terms = self.facts.terms.segment(rows)
+        facts = rows[terms.rows]
         return Block(
             self.ids[rows],
             {name: column.all[rows] for name, column in self.numbers.items()},
@@ -207,6 +240,9 @@ class Table:
             self.word_keys.all[rows],
             self.words.lengths[rows],
             self.words.segment(rows),
+            terms,
+            self.facts.subjects.all[facts],
+            self.facts.claims.all[facts],
         )
 
     def _with_block(self, block: Block) -> Table:
@@ -214,7 +250,10 @@ class Table:
         before = self.ids_column.size
         size = before + len(block.ids)
         rows = np.arange(before, size)
-        segment = replace(block.segment, rows=block.segment.rows + before)
+        segment, terms = (replace(part, rows=part.rows + before) for part in (block.segment, block.terms))
+        kinds, codes = block.names["kind"]
+        is_fact = np.array([kind is Kind.FACT for kind in kinds], bool).take(codes)
+        unread = np.setdiff1d(rows[is_fact], terms.rows, assume_unique=True)
         return replace(
             self,
             ids_column=self.ids_column.put(rows, block.ids, size, shared=False),
@@ -227,7 +266,8 @@ class Table:
                 for name, column in self.names.items()
             },
             word_keys=self.word_keys.put(rows, block.word_keys, size, shared=False),
-            words=self.words.put_segment(segment, block.lengths, size, shared=False),
+            words=self.words.put_segment(segment, rows, block.lengths, size, shared=False),
+            facts=self.facts.put_segment(terms, block.subjects, block.claims, unread, size),
             vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=False),
         )
 
@@ -248,6 +288,7 @@ class Table:
         is_other = is_new.copy()
         is_other[~is_new] = self.word_keys.all[rows[~is_new]] != keys[~is_new]
         texts = [words_in(piece.texts[at]) for at in np.flatnonzero(is_other).tolist()]
+        is_other_fact = is_other & np.array([kind is Kind.FACT for kind in piece.names["kind"]], bool)
         return replace(
             self,
             ids_column=self.ids_column.put(rows, piece.ids, size, shared=shared),
@@ -261,6 +302,7 @@ class Table:
             },
             word_keys=self.word_keys.put(rows, keys, size, shared=shared),
             words=self.words.put(rows[is_other], texts, size, shared=shared),
+            facts=self.facts.renew(rows[is_other_fact], shared=shared),
             # Their vectors are looked for again.
             vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=shared),
             late={
@@ -282,6 +324,7 @@ class Table:
             present=self.present.put(rows, nothing, size, shared=shared),
             numbers={**self.numbers, "is_active": is_active},
             words=self.words.without(rows, shared=shared),
+            facts=self.facts.without(rows, shared=shared),
             vector_places=self.vector_places.put(rows, np.full(len(rows), -1, np.int32), size, shared=shared),
             gone=self.gone + len(rows),
         )
@@ -289,7 +332,9 @@ class Table:
     def _with_vectors(self, snapshot: Snapshot, place: Place, changed: Ids | None, *, shared: bool) -> Table:
         table, ids, before = self, changed, self.place.vector
         if place.model != self.place.model or not self.vectors.dim:
-            table, ids, before = table._without_vectors(vector_rows.dimension(snapshot)), None, 0
+            dim = vector_rows.dimension(snapshot)
+            if dim or self.vectors.dim:
+                table, ids, before = table._without_vectors(dim), None, 0
         if place.lost_vectors != self.place.lost_vectors:
             table = table._without_vectors_up_to(place.lost_vectors)
         last = before
@@ -331,6 +376,8 @@ class Table:
 
     def _linked(self, snapshot: Snapshot, rows: Rows, *, shared: bool) -> Table:
         # With the vectors of those of some rows that have none yet.
+        if not self.vector_ids.size:
+            return self
         rows = rows[(self.vector_places.all[rows] < 0) & self.numbers["is_active"].all[rows]]
         vectors = table_rows.links(snapshot, self.ids[rows])
         is_known = are_among(vectors, self.vector_ids.all)

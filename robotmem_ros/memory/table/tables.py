@@ -19,7 +19,6 @@ import numpy.typing as npt
 from ..storage import Database, table_rows
 from ..storage.snapshot import Snapshot
 from ..storage.table_rows import KeptBlock
-from .facts import FactFeed
 from .kept import pack
 from .table import Table
 from .vectors import VectorsUnreadError
@@ -34,7 +33,6 @@ class Tables:
         self._database = database
         self._lock = threading.Lock()
         self._table = Table.empty()
-        self.facts = FactFeed(database)
         self._readers = 0
         self._is_asked = False
 
@@ -49,8 +47,8 @@ class Tables:
         return self._table.words.hold_any(_han())
 
     @contextmanager
-    def reading(self, *, in_pieces: bool = False) -> Iterator[View]:
-        """Lend the table as a snapshot of the database sees it; see `Table.follow`.
+    def reading(self, *, in_pieces: bool = False, reads_facts: bool = False, lag: int = 0) -> Iterator[View]:
+        """Lend the table as a snapshot of the database sees it; see `Table.follow` and `Table.with_facts`.
 
         Raises:
             MemoryClosedError: the database was closed.
@@ -59,13 +57,37 @@ class Tables:
         self._is_asked = True
         with ExitStack() as stack:
             snapshot = stack.enter_context(self._database.snapshot())
-            view = self._enter(snapshot, in_pieces=in_pieces)
+            view = self._enter(snapshot, in_pieces=in_pieces, reads_facts=reads_facts, lag=lag)
             if view is None:  # another query has brought changes in that are newer
                 stack.pop_all().close()
                 with self._lock:
-                    view = self._follow(stack.enter_context(self._database.snapshot()), in_pieces=in_pieces)
+                    newer = stack.enter_context(self._database.snapshot())
+                    view = self._follow(newer, in_pieces=in_pieces, reads_facts=reads_facts)
             stack.callback(self._leave)
             yield view
+
+    @contextmanager
+    def with_facts(self, *, lag: int = 0) -> Iterator[View]:
+        """Lend the table with the statements of all facts, as `reading` does.
+
+        With a `lag` it may be so many revisions behind the snapshot: who compares facts in a transaction reads the last
+        ones there anyway, and to follow each change takes longer than to follow several at once.
+        """
+        is_complete = False
+        while not is_complete:
+            with self.reading(reads_facts=True, lag=lag) as view:
+                if is_complete := not len(view.table.facts.unread):
+                    yield view
+
+    @contextmanager
+    def holding(self, view: View) -> Iterator[Table]:
+        """Lend a table that is lent for longer, to those who wait for the writer, when no snapshot may be open."""
+        with self._lock:
+            self._readers += 1
+        try:
+            yield view.table
+        finally:
+            self._leave()
 
     def follow(self) -> bool:
         """Bring in what changed, so that the next query need not; return whether more is left.
@@ -89,6 +111,8 @@ class Tables:
         with self.reading() as view:
             numbers = table_rows.lacking_blocks(view.snapshot, view.table.counts())
         for number in numbers:
+            while self._lacks_facts():
+                yield
             with self.reading() as view:
                 block, place = view.table.block(number), view.table.place
             kept_block = KeptBlock(number, place.revision, len(block.ids))
@@ -101,21 +125,28 @@ class Tables:
         """Give the table back, until a query asks for it again."""
         with self._lock:
             self._table, self._is_asked = Table.empty(), False
-        self.facts.release()
 
-    def _enter(self, snapshot: Snapshot, *, in_pieces: bool = False) -> View | None:
-        here = table_rows.place(snapshot)  # other queries need not wait until it is read
+    def _lacks_facts(self) -> bool:
+        with self.reading(reads_facts=True) as view:
+            return len(view.table.facts.unread) > 0
+
+    def _enter(self, snapshot: Snapshot, *, in_pieces: bool, reads_facts: bool, lag: int) -> View | None:
+        if not lag:
+            table_rows.place(snapshot)  # other queries need not wait until it is read
         with self._lock:
-            if here == self._table.place:
+            if lag and self._table.lags(snapshot) <= lag:
                 return self._lend(snapshot)
             is_older = table_rows.is_older(snapshot, self._table.place)
-            return None if is_older else self._follow(snapshot, in_pieces=in_pieces)
+            return None if is_older else self._follow(snapshot, in_pieces=in_pieces, reads_facts=reads_facts)
 
-    def _follow(self, snapshot: Snapshot, *, in_pieces: bool = False) -> View:
+    def _follow(self, snapshot: Snapshot, *, in_pieces: bool = False, reads_facts: bool = False) -> View:
+        shared = self._readers > 0
         try:
-            self._table = self._table.follow(snapshot, shared=self._readers > 0, in_pieces=in_pieces)
+            self._table = self._table.follow(snapshot, shared=shared, in_pieces=in_pieces)
+            if reads_facts:
+                self._table = self._table.with_facts(snapshot, shared=shared)
         except BaseException:
-            if not self._readers:  # some of its columns may have changed in place
+            if not shared:  # some of its columns may have changed in place
                 self._table = Table.empty()
             raise
         return self._lend(snapshot)

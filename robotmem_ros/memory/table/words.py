@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 from itertools import chain
@@ -18,8 +18,6 @@ from .column import Array, Floats, Mask, Numbers, Rows
 
 SPAN = (1 << 16) - 1
 """Greatest number of rows in a segment. A row's number in it, its doc, takes the upper half of a place."""
-BARS = 4
-"""Number of bars between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
 _FREQUENT = 8
 """A word of more than one in so many rows is held as a mask, too."""
 _KEPT, _WORDS = 8, 512
@@ -29,14 +27,15 @@ EITHER = "|"
 """What stands between the forms of a word that is looked for, any of which is it."""
 
 Docs = npt.NDArray[np.intp]
+Codes = npt.NDArray[np.int64]
 code = lru_cache(maxsize=1 << 16)(text_digest)
 """The number that stands for a word; two words of a million agree with a probability of 3 in 100 million."""
 _BAR = code("|")
 
 
-def words_in(texts: Iterable[str]) -> str:
-    """Return the words of the texts of a memory, with a bar between two texts."""
-    return " | ".join(map(indexed_text, texts))
+def words_in(texts: Iterable[str]) -> Sequence[str]:
+    """Return the words of the texts of a memory, with a bar between two texts: what separates words is no word."""
+    return " | ".join(map(indexed_text, texts)).split()
 
 
 class Postings(NamedTuple):
@@ -91,21 +90,16 @@ class Segment:
     _known: dict[str, Postings] = field(default_factory=dict, kw_only=True)
 
     @classmethod
-    def of(cls, rows: Rows, texts: Sequence[str]) -> tuple[Segment, npt.NDArray[np.int64]]:
-        """Make the segment of some rows, SPAN at most, of what `words_in` gives; with the number of words of each."""
-        words = [text.split() for text in texts]
+    def of(cls, rows: Rows, words: Sequence[Sequence[str]]) -> tuple[Segment, npt.NDArray[np.int64]]:
+        """Make the segment of some rows, SPAN at most, of the words of each and bars; with the number of its words."""
         sizes = np.fromiter(map(len, words), np.int64, len(words))
         codes = np.fromiter(map(code, chain.from_iterable(words)), np.int64, int(sizes.sum()))
-        return cls.of_codes(rows, codes, sizes), sizes - BARS
-
-    @classmethod
-    def of_codes(cls, rows: Rows, codes: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Segment:
-        """Make the segment of some rows, SPAN at most, from the codes of their words, `sizes` of each row."""
         docs = np.repeat(np.arange(len(rows)), sizes)
         offsets = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         is_word = codes != _BAR
-        wide = int(sizes.max(initial=0)) >= SPAN
-        return cls._sorted(rows, codes[is_word], docs[is_word], offsets[is_word], wide=wide)
+        docs, wide = docs[is_word], int(sizes.max(initial=0)) >= SPAN
+        lengths = np.bincount(docs, minlength=len(rows))
+        return cls._sorted(rows, codes[is_word], docs, offsets[is_word], wide=wide), lengths
 
     @classmethod
     def merged(cls, parts: Sequence[tuple[Segment, Mask]]) -> Segment:
@@ -150,8 +144,8 @@ class Segment:
         self._known[words[0]] = postings
         return postings
 
-    def count_all(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Count in each doc the places of some words, given by their codes."""
+    def count_all(self, codes: Codes) -> npt.NDArray[np.int64]:
+        """Count in each doc the places of some words."""
         at = np.searchsorted(self.codes, codes)
         at = at[self.codes.take(at, mode="clip") == codes] if len(self.codes) else at[:0]
         if not len(at):
@@ -313,8 +307,8 @@ class Words:
         """Return the number of words of each row."""
         return self._lengths.all
 
-    def put(self, rows: Rows, texts: Sequence[str], size: int, *, shared: bool) -> Words:
-        """Return them with the words of some rows as `words_in` has them, as `Numbers.put` does."""
+    def put(self, rows: Rows, texts: Sequence[Sequence[str]], size: int, *, shared: bool) -> Words:
+        """Return them with the words of some rows, as `Numbers.put` does; rows without words may be left out."""
         words = self.without(rows[: np.searchsorted(rows, self._lengths.size)], shared=shared)
         parts, lengths = words._parts, np.zeros(len(rows), np.uint32)
         for first in range(0, len(rows), SPAN):
@@ -323,19 +317,10 @@ class Words:
             parts = _with_part(parts, _Part(segment))
         return Words(parts, words._lengths.put(rows, lengths, size, shared=shared))
 
-    def put_codes(self, rows: Rows, codes: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], size: int) -> Words:
-        """Return them with words that are given by their codes: of some rows, one behind the other, as `put` does."""
-        words = self.without(rows[: np.searchsorted(rows, self._lengths.size)], shared=True)
-        parts, ends = words._parts, np.concatenate(([0], np.cumsum(sizes)))
-        for first in range(0, len(rows), SPAN):
-            at = slice(first, first + SPAN)
-            of_rows = codes[ends[first] : ends[min(first + SPAN, len(rows))]]
-            parts = _with_part(parts, _Part(Segment.of_codes(rows[at], of_rows, sizes[at])))
-        return Words(parts, words._lengths.put(rows, sizes.astype(np.uint32), size, shared=True))
-
-    def put_segment(self, segment: Segment, lengths: npt.NDArray[np.uint32], size: int, *, shared: bool) -> Words:
-        """Return them with the words of the last rows, which are new; `lengths` are those of all of these."""
-        rows = np.arange(size - len(lengths), size)
+    def put_segment(
+        self, segment: Segment, rows: Rows, lengths: npt.NDArray[np.uint32], size: int, *, shared: bool
+    ) -> Words:
+        """Return them with the words of some rows, which are new, as `put` does; `lengths` are those of the rows."""
         return Words(_with_part(self._parts, _Part(segment)), self._lengths.put(rows, lengths, size, shared=shared))
 
     def segment(self, rows: Rows) -> Segment:
@@ -370,7 +355,7 @@ class Words:
             result[part.segment.rows[docs]] = True
         return result
 
-    def hold_any(self, codes: npt.NDArray[np.int64]) -> bool:
+    def hold_any(self, codes: Codes) -> bool:
         """Tell whether a row ever held one of some words, given by their codes."""
         return any(are_among(codes, part.segment.codes).any() for part in self._parts)
 
@@ -383,16 +368,14 @@ class Words:
                 held[at, column] = term.postings(number).hold(docs)
         return held
 
-    def count_all(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Count in each row the places of some words, given by their codes."""
-        counts = np.zeros(len(self.lengths), np.int64)
-        for segment, current in self._parts if len(codes) else ():
-            of_docs = segment.count_all(codes)
+    def count_all(self, *words: Codes) -> Iterator[tuple[Rows, Sequence[npt.NDArray[np.int64]]]]:
+        """Count in each row that was put the places of some words, for each list of these; in parts."""
+        for segment, current in self._parts:
+            counts = [segment.count_all(codes) for codes in words]
             if current is None:
-                counts[segment.rows] = of_docs
+                yield segment.rows, counts
             else:
-                counts[segment.rows[current]] = of_docs[current]
-        return counts
+                yield segment.rows[current], [of_docs[current] for of_docs in counts]
 
     def weigh(
         self, words: Iterable[tuple[Found, float]], compounds: Iterable[tuple[Found, float]]

@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -21,8 +22,7 @@ from robotmem_ros.memory.learning.learning import _MAX_LINKS, Learned, store_or_
 from robotmem_ros.memory.storage import codec, fact_rows, rows, vector_rows
 from robotmem_ros.memory.storage.fact_rows import CANDIDATES
 from robotmem_ros.memory.storage.snapshot import Transaction
-from robotmem_ros.memory.storage.table_rows import Place
-from robotmem_ros.memory.table.facts import Facts, KnownFacts
+from robotmem_ros.memory.table.table import Table
 from robotmem_ros.memory.text.statement import jaccard, statement
 
 from ...support.embedders import WordVectors
@@ -32,7 +32,7 @@ WORDS = ("mug", "lamp", "shelf", "door", "grip", "12 N", "15 N", "slipped", "wor
 ONE_TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 TEXTS = st.lists(ONE_TEXT, min_size=1, max_size=25)
 SIMILARITY = 0.7
-NOTHING = KnownFacts(Facts.of(), Place())
+NOTHING = Table.empty()
 
 
 def expected(texts: dict[int, str], query: str) -> list[int]:
@@ -50,13 +50,13 @@ def expected(texts: dict[int, str], query: str) -> list[int]:
     return sorted(similar, key=lambda number: (len(asked.terms - statement(texts[number]).terms), -number))
 
 
-def known_now(memory: RobotMemory) -> KnownFacts:
-    """The facts as they are known now."""
-    memory.parts.tables.facts.read()
-    return memory.parts.database.write(memory.parts.tables.facts.before).result()
+def known_now(memory: RobotMemory, stack: ExitStack) -> Table:
+    """The table as it is now."""
+    with memory.parts.tables.with_facts() as view:
+        return stack.enter_context(memory.parts.tables.holding(view))
 
 
-def ids(memory: RobotMemory, known: KnownFacts, query: str) -> list[int]:
+def ids(memory: RobotMemory, known: Table, query: str) -> list[int]:
     """The ids that are found where these facts were known, and all others came later."""
 
     def work(transaction: Transaction) -> list[int]:
@@ -68,13 +68,13 @@ def ids(memory: RobotMemory, known: KnownFacts, query: str) -> list[int]:
 @given(TEXTS, TEXTS, st.data())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_as_brute_force_finds_them(first: Sequence[str], then: Sequence[str], data: st.DataObject) -> None:
-    with RobotMemory(":memory:", embedding_model="", deduplication="off") as memory:
+    with RobotMemory(":memory:", embedding_model="", deduplication="off") as memory, ExitStack() as stack:
         known, texts = [NOTHING], {}
         for number, text in enumerate((*first, *then)):
             memory.learn(text, collection="other")
             texts[memory.learn(text).memory_id] = text
             if number == len(first) or data.draw(st.booleans()):
-                known.append(known_now(memory))
+                known.append(known_now(memory, stack))
         for changed in data.draw(st.lists(st.sampled_from(sorted(texts)), unique=True, max_size=5)):
             step = data.draw(st.sampled_from(("forget", "delete", "update", "restore")))
             if step == "update":
@@ -89,7 +89,7 @@ def test_as_brute_force_finds_them(first: Sequence[str], then: Sequence[str], da
                     memory.restore(changed)
                 else:
                     del texts[changed]
-            known.append(known_now(memory))
+            known.append(known_now(memory, stack))
         for query in (*first[:3], "mug lamp shelf 12 N"):
             right = expected(texts, query)[:CANDIDATES]
             assert [ids(memory, one, query) for one in known] == [right] * len(known)
@@ -107,7 +107,9 @@ def check(memory: RobotMemory, learned: Sequence[Learned]) -> None:
             cosines = 1.0 - codec.nearest([*vectors.values()], vector)[1]
             close = np.where(cosines >= profile_of(WordVectors().name).similar_cosine, cosines, 0.0)
             near = dict(zip(vectors, close.tolist(), strict=True))
-            others = [other for key in earlier for other in fact_rows.first_active(snapshot, fact.collection, [key])]
+            others = [
+                other for key in earlier for other in fact_rows.first_active(snapshot, fact.collection, np.array([key]))
+            ]
             compared = {other.id: Compared(other, near.get(other.id, 0.0)) for other in others}
             similar = similar_among(fact, compared, memory.parameters)[:_MAX_LINKS]
             against = contradicted_among(result.memory_id, fact, compared, memory.parameters.similar_jaccard)
@@ -200,24 +202,9 @@ def test_facts_of_one_job_are_compared_with_each_other(memory: RobotMemory) -> N
     assert second.similar_ids == (first.memory_id,)
 
 
-def change_terms(transaction: Transaction, terms: object) -> None:
-    """Let the terms of all facts be others."""
-    transaction.execute("UPDATE memories SET terms = ?", (terms,))
-
-
-def test_a_fact_that_another_program_read_in_another_way_is_read_again(memory: RobotMemory) -> None:
-    first = memory.learn("hold the red mug with 12 N")
-    other = b"\1\2\3\4" + fact_rows.encoded_terms("a lamp")[4:]
-    for terms in (other, other[:7], "text", None):
-        memory.parts.database.write(partial(change_terms, terms=terms)).result()
-        memory.parts.tables.release()
-        again = memory.learn("hold the red mug with 15 N")
-        assert again.contradicts == (first.memory_id,)
-        memory.forget(again.memory_id, reason="only to see")
-
-
 def test_entries_of_a_fact_that_is_learned_again_do_not_add_up(memory: RobotMemory) -> None:
     for _ in range(40):
         memory.learn("the mug is red")
-    facts = known_now(memory).facts
-    assert (facts.ids.size, len(facts.terms._parts)) == (1, 1)
+    with memory.parts.tables.with_facts() as view:
+        facts = view.table.facts
+    assert (len(facts.terms._parts), len(facts.terms._parts[0].segment.rows)) == (1, 1)

@@ -24,7 +24,7 @@ MARK = "qzxjv"
 FRIEND = f"{MARK}friend"
 # What no caller's text can reach: fixed words, times, digests, numbers as text, and what an operator configures.
 NO_TEXT = {
-    "memories": {"type", "perception_type", "status", "content_hash", "terms", "last_accessed", "created_at",
+    "memories": {"type", "perception_type", "status", "content_hash", "last_accessed", "created_at",
                  "updated_at", "superseded_at", "uuid", "origin"},
     "tag_meta": {"tag", "parent", "display_name", "updated_at", "uuid", "origin"},
     "sessions": {"external_id", "status", "client_type", "end_reason", "uuid", "origin"},

@@ -74,7 +74,8 @@ def test_facts_of_similar_meaning_are_found_in_the_file(
     leave_no_ram(monkeypatch, tmp_path)
     with RobotMemory(path, embedder=model) as memory:
         vectors_of_queries = [*model.embed_batch(["behind the door is the dock", "kettle"])]
-        behind, kettle = find_neighbours(memory.parts.tables, model.name, vectors_of_queries)
+        with memory.parts.tables.reading() as view:
+            behind, kettle = find_neighbours(view, model.name, vectors_of_queries)
         assert memory.parts.tables.no_room
     assert behind.ids == (min(facts),)
     assert (kettle.ids, kettle.reason) == ((), "")

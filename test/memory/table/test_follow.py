@@ -236,6 +236,11 @@ class Life(RuleBasedStateMachine):
             assert is_purged or not table_rows.lacking_blocks(view.snapshot, view.table.counts())
 
     @rule(which=st.integers(0, 1))
+    def read_facts(self, which: int) -> None:
+        with self.programs[which].tables.with_facts() as view:
+            assert not len(view.table.facts.unread)
+
+    @rule(which=st.integers(0, 1))
     def start_again(self, which: int) -> None:
         self.programs[which].close()
         self.programs[which] = self.stack.enter_context(closing(Program(self.path)))
@@ -298,6 +303,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "_IN_QUERY", 40)
     monkeypatch.setattr(table, "_IN_PIECE", 20)
     monkeypatch.setattr(table, "_AT_ONCE", 8)
+    monkeypatch.setattr(table, "_FACTS", 7)
     monkeypatch.setattr(vectors, "ROWS", 16)
     monkeypatch.setattr(table, "_SPARE", 10)
     monkeypatch.setattr("robotmem_ros.memory.table.column._SPARE", 8)

@@ -233,3 +233,19 @@ def blobs(path: Path, number: int) -> list[bytes]:
     with closing(sqlite3.connect(path)) as connection:
         found_blobs = connection.execute("SELECT columns FROM table_blocks WHERE number = ?", (number,))
         return [columns for (columns,) in found_blobs]
+
+
+def test_a_start_knows_the_statements_of_facts_in_a_block_and_reads_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.learn_many([f"the red mug {number} stands on the long shelf" for number in range(38)])
+    with opened(path) as memory:
+        with memory.parts.tables.reading() as view:
+            assert not len(view.table.facts.unread)
+        memory.parts.tables.release()
+        memory.learn("the red mug 39 stands on the long shelf")
+        memory.update(3, "the lamp 3 stands on the short shelf")
+    with opened(path) as memory:
+        with memory.parts.tables.reading() as view:
+            assert view.ids[view.table.facts.unread].tolist() == [3, 39]
+        assert memory.learn("the lamp 3 stands on the short narrow shelf").similar_ids == (3,)

@@ -11,7 +11,7 @@ FRESH = 60.0
 """Seconds after which a report says nothing of the present; a node that runs reports twice as often at least."""
 ACTIVE, FINALIZED = "active", "finalized"
 """Lifecycle states of a node that takes in, and of one that has ended."""
-PERCEPTIONS, TRANSFORMS, LOCALISATION, MAP = "perceptions", "transforms", "localisation", "map"
+PERCEPTIONS, TRANSFORMS, LOCALISATION, MAP, ACTIONS = "perceptions", "transforms", "localisation", "map", "actions"
 """What topics are for."""
 
 
@@ -24,7 +24,7 @@ class TopicReport:
     topic: str
     type: str
     role: str
-    """What it is for: perceptions, transforms, localisation or map."""
+    """What it is for: perceptions, transforms, localisation, map or actions."""
     qos: str
     """Reliability and durability in use; empty before there is a subscription."""
     publishers: int

@@ -1,4 +1,4 @@
-"""Listen while the node is active: configured topics, transforms, localisation and the map."""
+"""Listen while the node is active: configured topics, transforms, localisation, the map and actions."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .parameters import ParametersNode
 from .subscriptions import MatchedSubscription, TopicState
 from .topics import PerceptionTopics, check_topic_name, declared_topics
 from .transforms import Target, TargetFrames, TfTopics, TimedTransform
+from .watched_actions import WatchedActions
 
 _TOPIC = "/clock"
 _SECOND = 1e-9
@@ -77,8 +78,9 @@ class LiveIntake:
         for key in ("localisation_topic", "map_topic"):
             if topic := getattr(parameters, key):
                 check_topic_name(node, key, topic)
-        for topic in parameters.tf_topics:
-            check_topic_name(node, "tf_topics", topic)
+        for key in ("tf_topics", "watch_actions"):
+            for topic in getattr(parameters, key):
+                check_topic_name(node, key, topic)
         self._path = PathRecorder(memory, self._buffer) if parameters.robot_frame else None
         self._path_since = math.inf
         self._targets = TargetFrames(self._buffer)
@@ -122,6 +124,7 @@ class LiveIntake:
             self._node, worker, tf, topics,
             localisation=localisation,
             map_topic=MapTopic(self._node, self._memory, self._clock, topic) if topic else None,
+            actions=WatchedActions(self._node, self._memory, self.place, self._clock),
             simulated=self._simulated,
         )  # fmt: skip
         self._path_since = time.monotonic()
@@ -138,6 +141,7 @@ class LiveIntake:
                 self._node.get_logger().error(f"{dropped:,} {problem} after {patience:g} s")
             self._placing.finish()
             self._intake.finish()
+            activation.actions.finish()
 
     def transform(self, target: Target) -> Future[TimedTransform]:
         """Return the transform that a query asks for, now or when it has come.
@@ -193,12 +197,13 @@ class LiveIntake:
         }
 
     def problem(self) -> str:
-        """Describe what the configured topics, the path and the map lack."""
+        """Describe what the configured topics, the path, the map and the actions lack."""
         activation = self._activation
         if activation is None:
             return ""
         of_map = activation.map_topic.problem if activation.map_topic else ""
-        return "; ".join(filter(None, (activation.tf.problem if self._lacks_tf(activation) else "", of_map)))
+        of_tf = activation.tf.problem if self._lacks_tf(activation) else ""
+        return "; ".join(filter(None, (of_tf, of_map, activation.actions.problem())))
 
     def _lacks_tf(self, activation: _Activation) -> bool:
         return bool(activation.tf.problem and (self._configs or self._path))
@@ -272,12 +277,14 @@ class _Activation:
         *,
         localisation: MatchedSubscription | None,
         map_topic: MapTopic | None,
+        actions: WatchedActions,
         simulated: SimulatedTime,
     ) -> None:
         self.worker = worker
         self.tf = tf
         self.topics = topics
         self.map_topic = map_topic
+        self.actions = actions
         self._localisation = localisation
         self._simulated = simulated
         self._node = node
@@ -286,7 +293,7 @@ class _Activation:
 
     def close(self, patience: float | None) -> int:
         self._node.destroy_timer(self._timer)
-        for part in (self.topics, self.tf, self._localisation, self.map_topic):
+        for part in (self.topics, self.tf, self._localisation, self.map_topic, self.actions):
             if part is not None:
                 part.close()
         return self.worker.close(patience)
@@ -294,13 +301,14 @@ class _Activation:
     def states(self) -> list[TopicState]:
         """Return the states of the topics that are not configured for perceptions."""
         localisation = [] if self._localisation is None else [self._state_of(self._localisation)]
-        return [*localisation, *self.tf.states(), *(self.map_topic.states() if self.map_topic else ())]
+        of_map = self.map_topic.states() if self.map_topic else []
+        return [*localisation, *self.tf.states(), *of_map, *self.actions.states()]
 
     def _state_of(self, localisation: MatchedSubscription) -> TopicState:
         problem = "" if localisation.publishers else "nobody publishes it, so topics with `gate` are dropped"
         return localisation.state(LOCALISATION, problem=problem)
 
     def _poll(self) -> None:
-        for part in (self._simulated, self.tf, self.topics, self._localisation, self.map_topic):
+        for part in (self._simulated, self.tf, self.topics, self._localisation, self.map_topic, self.actions):
             if part is not None:
                 part.poll()

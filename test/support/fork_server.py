@@ -6,6 +6,7 @@ JSON with the files for input, output and errors, and reads the process id and, 
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import json
 import os
@@ -62,6 +63,7 @@ def run(files: list[int], code: str, arguments: list[str], environment: dict[str
         os.dup2(file, standard)
         os.close(file)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    faulthandler.enable()  # for one that does not end
     sys.argv = arguments
     exec(code, {"__name__": "__main__"})
     sys.exit()

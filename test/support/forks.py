@@ -95,10 +95,20 @@ class PipedFork(Forked):
             super().__init__(server, code, arguments, environment, given, output, self._errors)
 
     def communicate(self, given: str = "", timeout: float | None = None) -> tuple[str, str]:
-        """Give this and no more, wait for the end; return what it printed and what it complained of."""
+        """Give this and no more, wait for the end; return what it printed and what it complained of.
+
+        Raises:
+            AssertionError: it did not end in time; the message tells what its threads do.
+        """
         with suppress(BrokenPipeError), self.stdin:  # it may have ended
             self.stdin.write(given)
-        self.wait(timeout)
+        try:
+            self.wait(timeout)
+        except subprocess.TimeoutExpired as late:
+            self.send_signal(signal.SIGABRT)
+            self.wait(60.0)
+            self._errors.seek(0)
+            raise AssertionError(f"{late}\n{self._errors.read()}") from None
         self._errors.seek(0)
         return self.stdout.read(), self._errors.read()
 

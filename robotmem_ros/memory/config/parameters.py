@@ -319,6 +319,12 @@ class Parameters:
         0.3, "Largest standard deviation of the yaw.", unit="rad", minimum=1e-6, maximum=10.0, read_only=True
     )
     map_topic: str = parameter("map", "OccupancyGrid topic; the latest map is kept. Empty disables.", read_only=True)
+    watch_actions: tuple[str, ...] = parameter(
+        (),
+        "Action servers, such as `navigate_to_pose`, of which each goal becomes a session with its outcome, where the "
+        "robot was, and the last feedback.",
+        read_only=True,
+    )
     robot_frame: str = parameter(
         "base_link", "Frame of the robot, whose path in `memory_frame` is kept, from tf. Empty disables.",
         read_only=True,

@@ -272,6 +272,7 @@ export const english = {
   intake_transforms: "transforms",
   intake_localisation: "localisation",
   intake_map: "map",
+  intake_actions: "actions",
   intake_active: "active",
   intake_inactive: "inactive",
   intake_unconfigured: "not configured",

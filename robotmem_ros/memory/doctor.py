@@ -40,7 +40,7 @@ from .storage import (
     imports,
     lived_days,
     note_rows,
-    purge_rows,
+    revisions,
     vector_rows,
 )
 from .storage.connection import LOG_LIMIT, exposure
@@ -330,7 +330,7 @@ def _clock(patient: Patient) -> Seen:
 
 def _purge(patient: Patient) -> Seen:
     with patient.parts.database.snapshot() as snapshot:
-        is_unfinished = purge_rows.unfinished(snapshot)
+        is_unfinished = revisions.last_purge(snapshot).is_unfinished
     if is_unfinished:
         return Seen(Severity.WARN, "traces of a purge may still be in the file", "robotmem purge --finish")
     return Seen(Severity.OK, "no purge is unfinished")

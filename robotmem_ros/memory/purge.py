@@ -23,7 +23,7 @@ from .errors import InvalidFieldError, PurgeUnfinishedError, StorageError
 from .learning.comparison import AlikeFacts, Neighbours
 from .learning.learning import link_again
 from .learning.repetition import COMPARED, fact_versions, given_tags
-from .storage import Database, fact_rows, purge_rows, rows, sighting_rows
+from .storage import Database, fact_rows, purge_rows, revisions, rows, sighting_rows
 from .storage.disk import is_full, is_read_elsewhere
 from .storage.purge_rows import (
     Purged,
@@ -35,7 +35,6 @@ from .storage.purge_rows import (
     delete_sessions,
     preview,
     secure_erase,
-    unfinished,
 )
 from .storage.snapshot import Transaction
 from .table.table import Table
@@ -146,7 +145,7 @@ def finish(database: Database) -> bool:
         StorageError: the database could not be written, or is damaged.
     """
     with database.snapshot() as snapshot:
-        if not unfinished(snapshot):
+        if not revisions.last_purge(snapshot).is_unfinished:
             return False
         check_pages(snapshot)
     database.write_alone(partial(secure_erase, path=database.path, connected=database.connected)).result()
@@ -183,7 +182,7 @@ class PurgeFinisher:
             StorageError: the database could not be written.
         """
         with self._database.snapshot() as snapshot:
-            if not unfinished(snapshot):
+            if not revisions.last_purge(snapshot).is_unfinished:
                 self._next_attempt = self._error = None
                 return False
         if self._next_attempt is None:

@@ -137,7 +137,7 @@ def test_finish_says_whether_there_was_anything_left(db: Path, capsys: pytest.Ca
     assert main(["purge", "--db", str(db), "--finish"]) == 0
     assert capsys.readouterr().out == "there are no traces\n"
     with sqlite3.connect(db) as connection:
-        connection.execute("INSERT INTO settings VALUES ('purge_unfinished', '1')")
+        connection.execute("INSERT INTO settings VALUES ('last_purge', '[0, \"1\", true]')")
     connection.close()
     assert main(["purge", "--db", str(db), "--finish", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"finished": True}

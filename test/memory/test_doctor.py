@@ -193,7 +193,7 @@ def test_times_ahead_of_the_clock_are_seen(open_memory: OpenMemory, clock: Clock
 
 
 def test_an_unfinished_purge_is_seen_and_finished(open_memory: OpenMemory, db: Path) -> None:
-    alter(db, "INSERT INTO settings VALUES ('purge_unfinished', '1')")
+    alter(db, "INSERT INTO settings VALUES ('last_purge', '[0, \"1\", true]')")
     memory = open_memory(db)
     assert findings(memory)["purge"].remedy == "robotmem purge --finish"
     assert findings(memory, fix=True)["purge"].severity is OK

@@ -31,7 +31,8 @@ from ..conditions.spatial import Circle, distances
 from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import StorageError, shown
-from ..storage import Database, recall_rows
+from ..storage import Database, revisions
+from ..storage.revisions import Purge
 from ..storage.rows import read
 from ..table.column import Floats
 from ..table.tables import Tables
@@ -116,9 +117,9 @@ class Recall:
         """
         started, times = time.monotonic(), Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.query_priority.query():
-            result, purges = self._result(query, parameters, started, times)
+            result, purge = self._result(query, parameters, started, times)
         if caller is not None:
-            self.usage.add(query, result, caller, (time.monotonic() - started) * 1e3, purges)
+            self.usage.add(query, result, caller, (time.monotonic() - started) * 1e3, purge)
         if times.is_on:
             reason = f", {result.reason}" if result.reason else ""
             ids = [hit.id for hit in result]
@@ -127,8 +128,8 @@ class Recall:
 
     def _result(
         self, query: Query, parameters: Parameters, started: float, times: Stopwatch
-    ) -> tuple[RecallResult, int]:
-        # The result, and how many purges there were in its snapshot.
+    ) -> tuple[RecallResult, Purge]:
+        # The result, and the last purge of its snapshot.
         n, reranks = query.n, self.reranker.is_on and bool(query.text) and query.spatial_sort is None
         if reranks:
             query = replace(query, n=max(n, CANDIDATES))
@@ -137,7 +138,7 @@ class Recall:
         threads = None if self.database.in_memory else self.threads
         embedding = embedder.start_query(query.text, threads) if embeds else None
         with self.tables.reading() as now:
-            query, purges = query.including(now.others), recall_rows.purges(now.snapshot)
+            query, purge = query.including(now.others), revisions.last_purge(now.snapshot)
             view = now.during(query.conditions)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
@@ -148,7 +149,7 @@ class Recall:
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)
             times.lap("reranking")
-        return result, purges
+        return result, purge
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..config.parameters import Parameters
 from ..errors import MemoryClosedError
 from ..storage import Database, recall_rows
 from ..storage.recall_rows import LoggedRecall, UsedMemory
+from ..storage.revisions import Purge
 from ..storage.rows import count_usage
 from ..storage.session_rows import note_recalls
 from ..storage.snapshot import Transaction
@@ -49,12 +50,12 @@ class UsageRecorder:
     def _clear(self) -> None:
         self._counts: Counter[int] = Counter()
         self._ranks: dict[int, int] = {}
-        self._recalls: deque[tuple[LoggedRecall, int]] = deque(maxlen=_MOST)
+        self._recalls: deque[tuple[LoggedRecall, Purge]] = deque(maxlen=_MOST)
 
-    def add(self, query: Query, result: RecallResult, caller: str, milliseconds: float, purges: int) -> None:
+    def add(self, query: Query, result: RecallResult, caller: str, milliseconds: float, purge: Purge) -> None:
         """Count the memories of a result, and log its recall; a database that is only read does neither.
 
-        `purges` is how many there were when it looked at the file.
+        `purge` is the last one when it looked at the file.
         """
         if self._database.read_only:
             return
@@ -65,7 +66,7 @@ class UsageRecorder:
             result.relevant, milliseconds,
         )  # fmt: skip
         with self._lock:
-            self._recalls.append((entry, purges))
+            self._recalls.append((entry, purge))
             self._counts.update(ids)
             for rank, memory_id in enumerate(ids, start=1):
                 self._ranks[memory_id] = min(rank, self._ranks.get(memory_id, rank))
@@ -79,7 +80,7 @@ class UsageRecorder:
                 self._clear()
         return False
 
-    def _queue(self, counts: Counter[int], ranks: dict[int, int], recalls: list[tuple[LoggedRecall, int]]) -> None:
+    def _queue(self, counts: Counter[int], ranks: dict[int, int], recalls: list[tuple[LoggedRecall, Purge]]) -> None:
         parameters = self._parameters()
 
         def work(transaction: Transaction) -> None:

@@ -45,8 +45,6 @@ _OF_SESSION = "m.session_id = s.external_id AND m.session_id <> ''"
 _IN_IDS = "IN (SELECT value FROM json_each(?))"
 _NO_LIMIT = -1
 _EXAMPLES = 5
-UNFINISHED = "purge_unfinished"
-"""Name of the setting that says that traces of deleted memories may still be in the file."""
 
 
 @dataclass(frozen=True)
@@ -363,19 +361,7 @@ def delete_names(transaction: Transaction) -> None:
 def note_traces(transaction: Transaction) -> None:
     """Note that traces of deleted memories are to be overwritten, and empty the texts of the log of recalls."""
     recall_rows.delete_texts(transaction)
-    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, hex(randomblob(8)))", (UNFINISHED,))
-    table_rows.note_purge(transaction)
-
-
-def unfinished(snapshot: Snapshot) -> str:
-    """Return which deletion was the last whose traces may still be in the file; empty if there is none."""
-    row = snapshot.row("SELECT value FROM settings WHERE name = ?", (UNFINISHED,))
-    return str(row[0]) if row else ""
-
-
-def note_finished(transaction: Transaction, deletion: str) -> None:
-    """Note that no trace is left of anything that was deleted up to the one that `unfinished` named."""
-    transaction.execute("DELETE FROM settings WHERE name = ? AND value = ?", (UNFINISHED, deletion))
+    revisions.note_purge(transaction)
 
 
 def _count(snapshot: Snapshot, table: str, condition: tuple[str, tuple[object, ...]]) -> int:
@@ -414,7 +400,7 @@ def secure_erase(connection: sqlite3.Connection, path: Path, connected: Connecte
         sqlite3.Error: the file could not be written, or is damaged.
     """
     transaction = Transaction(connection)
-    deletion = unfinished(transaction)
+    purge = revisions.last_purge(transaction)
     for copy in copies(path):
         copy.unlink(missing_ok=True)
     try:
@@ -424,7 +410,7 @@ def secure_erase(connection: sqlite3.Connection, path: Path, connected: Connecte
         if str(path) != IN_MEMORY:
             _write_anew(connection, path, connected)
         # What another process has purged since is not overwritten yet.
-        note_finished(transaction, deletion)
+        revisions.note_erased(transaction, purge)
     except (sqlite3.OperationalError, StorageError) as cause:
         if "locked" in str(cause):
             raise PurgeUnfinishedError(path, "another process writes to the file") from cause

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields, replace
 
 from ..clocks import nanoseconds
+from . import revisions
+from .revisions import Purge
 from .snapshot import Snapshot, Transaction
 
 _LONGEST = 200
 """Characters that are kept of a text."""
-_PURGES = "purges"
-"""The setting that counts purges."""
 _SNIPPET = 100
 """Characters that are shown of a content."""
 _USED = """
@@ -69,13 +69,13 @@ _COLUMNS = ", ".join(field.name for field in fields(LoggedRecall))
 _ROW = f"({', '.join('?' * len(fields(LoggedRecall)))})"
 
 
-def add(transaction: Transaction, recalls: Sequence[tuple[LoggedRecall, int]], *, limit: int, texts: bool) -> None:
+def add(transaction: Transaction, recalls: Sequence[tuple[LoggedRecall, Purge]], *, limit: int, texts: bool) -> None:
     """Log recalls, whose `query` is the whole text, and drop the oldest beyond `limit`.
 
-    Each comes with the number of purges when it began: after another one its text may name what is purged.
+    Each comes with the last purge when it began: after another one its text may name what is purged.
     """
-    (key,), now = transaction.row("SELECT value FROM settings WHERE name = 'robot'"), purges(transaction)
-    whole = [replace(entry, query=entry.query if then == now else "") for entry, then in recalls[-limit:] if limit]
+    key, now = revisions.robot(transaction), revisions.last_purge(transaction).key
+    whole = [replace(entry, query=entry.query if then.key == now else "") for entry, then in recalls[-limit:] if limit]
     rows = [
         astuple(replace(entry, digest=_digest(key, entry.query), query=entry.query[:_LONGEST] if texts else ""))
         for entry in whole
@@ -93,14 +93,6 @@ def latest(snapshot: Snapshot, n: int) -> tuple[LoggedRecall, ...]:
 def delete_texts(transaction: Transaction) -> None:
     """Empty texts and digests of the log: any of them may name what is purged."""
     transaction.execute("UPDATE recalls SET (digest, query) = ('', '') WHERE digest <> ''")
-    # Other processes may have recalls to log that began before.
-    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_PURGES, str(purges(transaction) + 1)))
-
-
-def purges(snapshot: Snapshot) -> int:
-    """Return how many purges there were."""
-    row = snapshot.row("SELECT value FROM settings WHERE name = ?", (_PURGES,))
-    return 0 if row is None else int(row[0])
 
 
 def most_used(snapshot: Snapshot, n: int) -> tuple[UsedMemory, ...]:

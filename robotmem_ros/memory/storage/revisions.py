@@ -23,6 +23,7 @@ import json
 import os
 import time
 from collections.abc import Collection
+from typing import NamedTuple
 
 from ..batch import Cursor
 from .snapshot import Snapshot, Transaction
@@ -129,6 +130,34 @@ def has_history(snapshot: Snapshot, cursor: Cursor) -> bool:
         revision == 0 or (revision <= newest and epoch == epoch_of(snapshot, revision))
         for epoch, revision in (cursor[:2], cursor[2:])
     )
+
+
+class Purge(NamedTuple):
+    """The last transaction that purged something."""
+
+    revision: int = 0
+    key: str = ""
+    """No other one has it; empty if nothing was ever purged."""
+    is_unfinished: bool = False
+    """Whether traces of what it or an earlier one deleted may still be in the file."""
+
+
+def last_purge(snapshot: Snapshot) -> Purge:
+    """Return the last purge of the file."""
+    row = snapshot.row("SELECT value FROM settings WHERE name = 'last_purge'")
+    return Purge(*json.loads(row[0])) if row else Purge()
+
+
+def note_purge(transaction: Transaction) -> None:
+    """Note that the transaction purges something, and that traces of that are to be overwritten."""
+    purge = Purge(transaction.revision, os.urandom(8).hex(), is_unfinished=True)
+    transaction.execute("INSERT OR REPLACE INTO settings VALUES ('last_purge', ?)", (json.dumps(purge),))
+
+
+def note_erased(transaction: Transaction, purge: Purge) -> None:
+    """Note that no trace is left of anything that was deleted up to a purge, unless there was another one since."""
+    values = (json.dumps(purge._replace(is_unfinished=False)), json.dumps(purge))
+    transaction.execute("UPDATE settings SET value = ? WHERE name = 'last_purge' AND value = ?", values)
 
 
 def robot(snapshot: Snapshot) -> str:

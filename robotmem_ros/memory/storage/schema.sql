@@ -510,9 +510,8 @@ CREATE TABLE openings (
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
 -- migrations.py that made it), `embedding_model`, `log` (see log_mark),
--- `purge_unfinished` (the last deletion whose traces may still be in the file),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
--- `last_purge` (the revision of the last transaction that purged something: see table_rows.py),
+-- `last_purge` (the last transaction that purged something, as a JSON array: see revisions.py),
 -- `lost_vectors` (up to where vectors of an earlier model were deleted),
 -- `late_links` (how often a memory got a vector that was there already, after it was stored: see vector_rows.py),
 -- `removed MEASURE KIND` (how many memories, or sightings, retention has deleted for this measure of a budget),

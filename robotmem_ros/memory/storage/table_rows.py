@@ -243,7 +243,6 @@ SHARE = 4
 """A block is written once it lacks one in so many of its memories."""
 COST_OF_FACT = 4
 """A fact counts as so many memories here, since its statement takes longer to read than the words of a text."""
-_LAST_PURGE = "last_purge"
 _BEHIND = """
     FROM memories AS m INDEXED BY idx_mem_revision CROSS JOIN table_blocks AS b ON b.number = (m.id - 1) / ?1
     WHERE m.revision > (SELECT min(revision) FROM table_blocks) AND m.revision > b.revision
@@ -322,20 +321,10 @@ def keep_block(transaction: Transaction, block: KeptBlock, data: bytes) -> None:
     """Keep a block, unless a newer one is kept, or something was purged since it was cut."""
     known = kept_blocks(transaction).get(block.number)
     is_newer = known is None or known.revision < block.revision
-    if is_newer and _last_purge(transaction) <= block.revision <= revisions.latest(transaction):
+    if is_newer and revisions.last_purge(transaction).revision <= block.revision <= revisions.latest(transaction):
         transaction.execute("INSERT OR REPLACE INTO table_blocks VALUES (?, ?, ?, ?)", (*block, data))
-
-
-def note_purge(transaction: Transaction) -> None:
-    """Note that the transaction purges something: no block is kept any more that was cut before it."""
-    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_LAST_PURGE, transaction.revision))
 
 
 def drop_outdated_blocks(transaction: Transaction) -> None:
     """Drop the blocks with traces of deleted or changed memories."""
     transaction.execute(_DROP_OUTDATED, (SPAN,))
-
-
-def _last_purge(snapshot: Snapshot) -> int:
-    row = snapshot.row("SELECT value FROM settings WHERE name = ?", (_LAST_PURGE,))
-    return int(row[0]) if row else 0

@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from robotmem_ros.memory.purge import finish
-from robotmem_ros.memory.storage.purge_rows import Selection, delete_batch, note_finished, unfinished
+from robotmem_ros.memory.storage import revisions
+from robotmem_ros.memory.storage.purge_rows import Selection, delete_batch
 
 from ...support.consistency import check_file
 from ...support.forks import running
@@ -55,8 +56,8 @@ def test_what_is_deleted_while_another_purge_ends_is_not_taken_for_overwritten(o
         chosen = Selection(ids=(memory.learn(f"mug {number}").memory_id,))
         database.write(partial(delete_batch, selection=chosen, limit=250)).result()
         with database.snapshot() as snapshot:
-            marks.append(unfinished(snapshot))
-    for mark, left in zip(marks, (marks[1], ""), strict=True):
-        database.write(partial(note_finished, deletion=mark)).result()
+            marks.append(revisions.last_purge(snapshot))
+    for mark, is_left in zip(marks, (True, False), strict=True):
+        database.write(partial(revisions.note_erased, purge=mark)).result()
         with database.snapshot() as snapshot:
-            assert unfinished(snapshot) == left
+            assert revisions.last_purge(snapshot) == marks[1]._replace(is_unfinished=is_left)

@@ -71,7 +71,7 @@ class Program:
     def _change(self, transaction: Transaction, draw: random.Random, verb: str, ids: Sequence[int]) -> None:
         if verb == "purge":
             rows.delete(transaction, ids)
-            table_rows.note_purge(transaction)
+            revisions.note_purge(transaction)
             table_rows.drop_outdated_blocks(transaction)
         elif verb == "lose what another file made":
             for key in ids:
@@ -232,7 +232,7 @@ class Life(RuleBasedStateMachine):
     def keep(self, which: int) -> None:
         self.programs[which].keep()
         with self.programs[which].tables.reading() as view:
-            is_purged = table_rows._last_purge(view.snapshot) > view.table.place.revision
+            is_purged = revisions.last_purge(view.snapshot).revision > view.table.place.revision
             assert is_purged or not table_rows.lacking_blocks(view.snapshot, view.table.counts())
 
     @rule(which=st.integers(0, 1))

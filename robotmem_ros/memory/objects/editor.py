@@ -30,13 +30,24 @@ class Editor:
         parameters: As they were when the message arrived.
         now: When the message arrived, by the robot's clock, in nanoseconds.
         retag: Tags contexts with areas; None if there are none.
+        is_behind: Whether that clock is surely behind.
+        leave_rate: How often an hour things like an object leave.
     """
 
-    def __init__(self, parameters: Parameters, now: int, retag: Retag | None, *, is_behind: bool) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        now: int,
+        retag: Retag | None,
+        *,
+        is_behind: bool,
+        leave_rate: Callable[[Track], float],
+    ) -> None:
         self._parameters = parameters
         self._now = now
         self._is_behind = is_behind
         self._retag = retag
+        self._leave_rate = leave_rate
         self.changes = Changes()
         """Changes so far."""
 
@@ -80,6 +91,7 @@ class Editor:
         track.times_seen += 1
         track.first_seen = min(track.first_seen, new.observed_at)
         self._begin_stay(track, new.observed_at)
+        self._predict(track, new.observed_at)
         existence.count_detection(track, new, limits)
         if sighting.is_told:
             track.told = True
@@ -100,6 +112,7 @@ class Editor:
 
     def merge(self, track: Track, other: Track, new: NewMemory) -> Track:
         """Make one object of two, one of which `new` is a sighting of: that seen more often stays, else the older."""
+        self._predict(other, new.observed_at)
         is_latest = self.is_later(track.last_seen, other.last_seen, recorded=new.import_key is not None)
         latest, earlier = (track, other) if is_latest else (other, track)
         last_seen = self._last(latest.last_seen, earlier.last_seen)
@@ -131,18 +144,25 @@ class Editor:
 
     def count_missed(self, track: Track, observed_at: int) -> None:
         """Count that an object was in view at a time and was not detected."""
+        self._predict(track, observed_at)
         existence.count_miss(track, observed_at)
         self._judge(track, observed_at)
         self._columns(track)["confidence"] = track.existence
 
     def _begin_stay(self, track: Track, seen_at: int) -> None:
         """Note when the stay of an object began that is seen at a time, which may be late."""
-        is_back = not track.confirmed and track.missed and not existence.was_hidden(track, seen_at)
+        is_back = (
+            not track.confirmed and track.missed and not existence.was_hidden(track, seen_at, self._leave_rate(track))
+        )
         is_earlier = track.last_missed <= seen_at < track.appeared
         if is_back or is_earlier:
             track.appeared = seen_at
         if is_earlier and track.confirmed:
             self.changes.stays.append(Stay(track.memory_id, seen_at))
+
+    def _predict(self, track: Track, at: int) -> None:
+        if track.confirmed:
+            existence.predict(track, at, self._leave_rate(track))
 
     def _judge(self, track: Track, looked_at: int) -> None:
         """Tell whether an object is confirmed after a look: then it stays, and else its stay has ended."""

@@ -21,8 +21,9 @@ from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..geometry import Covariance, Point, checked_covariance
 from ..models import Kind, NewMemory, SeenObject, Sighting, Stored
 from ..new_memory import Progress
-from ..storage import Database, imports, lived_days, object_rows, rows, sighting_rows
+from ..storage import Database, imports, lived_days, object_rows, rows, sighting_rows, stay_rows
 from ..storage.snapshot import Transaction
+from ..tracks import Track
 from .editor import Retag
 from .field_of_view import Detection, FieldOfView
 from .sightings import is_sighting, scenes
@@ -32,7 +33,26 @@ _TOGETHER = 512
 """Perceptions that are no sightings, stored by one statement at most."""
 _PROGRESS_INTERVAL = 0.2
 """Seconds between two reports of progress."""
+_RATES_PERIOD_NS = 600 * 10**9
 _LOG = logging.getLogger(__name__)
+
+
+class _LeaveRates:
+    """How often things leave, as the stays in a database tell; read anew every ten minutes of the robot's clock."""
+
+    def __init__(self) -> None:
+        self._period = -1
+        self._rates: dict[int, float] = {}
+
+    def rate(self, transaction: Transaction, now: int, track: Track) -> float:
+        """Return how often an hour things like an object leave."""
+        if now // _RATES_PERIOD_NS != self._period:
+            self._period = now // _RATES_PERIOD_NS
+            self._rates.clear()
+        if track.memory_id not in self._rates:
+            stayed = track.last_seen - track.appeared if track.confirmed else 0
+            self._rates[track.memory_id] = stay_rows.leave_rate(transaction, track.label, stayed=stayed)
+        return self._rates[track.memory_id]
 
 
 class Objects:
@@ -53,6 +73,7 @@ class Objects:
         self._retag = areas.retagged if areas.file is not None else None
         self._parameters = parameters
         self._clock = clock
+        self._leave_rates = _LeaveRates()
         self._streams_ahead: set[str] = set()
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
@@ -69,7 +90,7 @@ class Objects:
             else:
                 plain = [self._areas.tagged(perception) for perception in perceptions]
                 messages += [
-                    _Message(parameters, self._retag, now, plain[start : start + _TOGETHER])
+                    _Message(parameters, self._retag, self._leave_rates, now, plain[start : start + _TOGETHER])
                     for start in range(0, len(plain), _TOGETHER)
                 ]
         results: list[Stored] = []
@@ -89,7 +110,7 @@ class Objects:
 
     def _single(self, new: NewMemory, now: int) -> _Message:
         sighting = replace(new, observed_at=self._possible_stamp(new, now))
-        return _Message(self._parameters(), self._retag, now, [sighting], {0: None})
+        return _Message(self._parameters(), self._retag, self._leave_rates, now, [sighting], {0: None})
 
     def store_message(
         self,
@@ -115,7 +136,7 @@ class Objects:
             for index, memory in enumerate(new)
         ]
         picture = Picture(dropped if view is None else (*view.detections, *dropped))
-        message = _Message(parameters, self._retag, now, ready, sightings, picture, view)
+        message = _Message(parameters, self._retag, self._leave_rates, now, ready, sightings, picture, view)
         return self._database.write(message.store, background=True)
 
     def join(self, memory_id: int) -> None:
@@ -130,7 +151,7 @@ class Objects:
         # Not a sighting: its time is before all of them.
         new = NewMemory(Kind.PERCEPTION, moved.content, moved.collection, 0, moved.frame_id, moved.map_id)
         parameters = self._parameters()
-        message = _Message(parameters, self._retag, max(self._clock(), 0), [new])
+        message = _Message(parameters, self._retag, self._leave_rates, max(self._clock(), 0), [new])
         with message.tracker(transaction, [moved.pose[:3]], parameters.object_position_stddev, space) as tracker:
             tracker.join(memory_id, new)
 
@@ -182,6 +203,7 @@ class _Message:
 
     parameters: Parameters
     retag: Retag | None
+    leave_rates: _LeaveRates
     now: int
     new: Sequence[NewMemory]
     sightings: Mapping[int, Covariance | None] = field(default_factory=dict)
@@ -226,7 +248,11 @@ class _Message:
         """Load the objects near positions, and save what a tracker changes of them."""
         tracks, neighbours = object_rows.load(transaction, positions, radius, space)
         is_behind = lived_days.is_behind(transaction, self.now)
-        tracker = Tracker(self.parameters, tracks, neighbours, now=self.now, is_behind=is_behind, retag=self.retag)
+        leave_rate = partial(self.leave_rates.rate, transaction, self.now)
+        tracker = Tracker(
+            self.parameters, tracks, neighbours, now=self.now, is_behind=is_behind, retag=self.retag,
+            leave_rate=leave_rate,
+        )  # fmt: skip
         yield tracker
         object_rows.save(transaction, tracker.changes, max_sightings=self.parameters.max_sightings_per_object)
 

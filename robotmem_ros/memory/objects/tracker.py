@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from ..text.normal_form import label_key
 from ..tracks import Neighbourhood, Pair, Track
 from .association import are_at_one_place, associate, associate_misnamed
 from .editor import Editor, Retag
-from .existence import ABSENCE_INTERVAL
+from .existence import ABSENCE_INTERVAL, LEAVE_RATE
 from .field_of_view import Detection, FieldOfView
 from .sightings import NewSighting
 
@@ -74,6 +74,7 @@ class Tracker:
         now: When the message arrived, by the robot's clock, in nanoseconds.
         is_behind: Whether that clock is surely behind, so that later times were no mistake.
         retag: Tags contexts with areas; None if there are none.
+        leave_rate: How often an hour things like an object leave.
     """
 
     def __init__(
@@ -85,11 +86,12 @@ class Tracker:
         now: int,
         is_behind: bool = False,
         retag: Retag | None = None,
+        leave_rate: Callable[[Track], float] = lambda track: LEAVE_RATE,
     ) -> None:
         self._parameters = parameters
         self._tracks = tracks
         self._neighbours = dict(neighbours)
-        self._editor = Editor(parameters, now, retag, is_behind=is_behind)
+        self._editor = Editor(parameters, now, retag, is_behind=is_behind, leave_rate=leave_rate)
         self.changes = self._editor.changes
         """Changes so far."""
 

@@ -148,19 +148,27 @@ def during(snapshot: Snapshot, after: int, before: int) -> dict[int, PastStay]:
 
 
 def presences(snapshot: Snapshot, memory_ids: Iterable[int], now: int) -> dict[int, float]:
-    """Return the probability that each object among some memories is still there, `now` by the robot's clock.
-
-    After the last look it falls with the rate at which things of its label leave, (1 + departures) / (24 h + hours of
-    presence): the mean of a Gamma distribution, over the stays of this memory that have ended, and the object's own.
-    """
+    """Return the probability that each object among some memories is still there, `now` by the robot's clock."""
     ids = json.dumps([*memory_ids])
     departures: dict[str, tuple[int, float]] = {}
     found = {}
     for memory_id, label, existence, looked_at, stayed, is_there in snapshot.rows(_LOOKED_AT, (ids,)):
         if label not in departures:
             departures[label] = snapshot.row(_DEPARTURES, (label,))
-        count, presence = departures[label]
-        hours = _PRIOR + (presence + (max(stayed, 0) if is_there else 0)) / _HOUR
-        left = existence * math.exp(-(1 + count) / hours * max(now - looked_at, 0) / _HOUR)
-        found[memory_id] = round(left, 3)
+        rate = _rate(*departures[label], stayed if is_there else 0)
+        found[memory_id] = round(existence * math.exp(-rate * max(now - looked_at, 0) / _HOUR), 3)
     return found
+
+
+def leave_rate(snapshot: Snapshot, label: str, *, stayed: int) -> float:
+    """Return how often an hour things of a label leave, with the nanoseconds of a stay that goes on.
+
+    It is (1 + departures) / (24 h + hours of presence): the mean of a Gamma distribution, over the stays of this memory
+    that have ended, and the object's own.
+    """
+    departures, presence = snapshot.row(_DEPARTURES, (label,))
+    return _rate(departures, presence, stayed)
+
+
+def _rate(departures: int, presence: float, stayed: int) -> float:
+    return (1 + departures) / (_PRIOR + (presence + max(stayed, 0)) / _HOUR)

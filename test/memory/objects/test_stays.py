@@ -14,7 +14,7 @@ from robotmem_ros.memory.batch import BEGINNING
 from robotmem_ros.memory.errors import InvalidFieldError
 
 from ...support.clock import Clock
-from ...support.sightings import SECOND, place, see, sighting, undetected
+from ...support.sightings import SECOND, objects, place, see, sighting, undetected
 from ..conftest import OpenMemory
 
 VIEW = FieldOfView(
@@ -110,6 +110,16 @@ def test_a_thing_that_was_hidden_for_a_minute_stayed(memory: RobotMemory) -> Non
     assert stays(memory) == [(1, 100, None, None)]
 
 
+def test_one_look_disproves_what_leaves_often_but_not_what_never_left(memory: RobotMemory) -> None:
+    for x in range(3, 9):
+        seen(memory, x, range(1000 * x, 1000 * x + 40, 10), label="person")
+        gone(memory, 1000 * x + 500)
+    for t in range(10_000, 10_040, 10):
+        see(memory, sighting(2.0, t=t, label="person"), sighting(2.0, 1.5, t=t, label="sofa"))
+    undetected(memory, replace(VIEW, observed_at=13_600 * SECOND))
+    assert [each.label for each in objects(memory, confirmed=True)] == ["sofa"]
+
+
 def test_late_sightings_make_a_stay_begin_earlier(memory: RobotMemory) -> None:
     seen(memory, 2.0, (100, 110, 50))
     assert stays(memory) == [(1, 50, None, None)]
@@ -185,7 +195,7 @@ def test_what_leaves_often_is_sooner_gone(open_memory: OpenMemory, clock: Clock)
         seen(memory, 2.0, range(start + 10, start + 60, 10), label="dog")
         gone(memory, start + 100)
     seen(memory, 2.0, range(99_950, 100_001, 10), label="dog")
-    seen(memory, 6.0, (10, 20, 100_000), label="sofa")
+    seen(memory, 6.0, (10, 20, 99_990, 100_000), label="sofa")
     at_once = {each.label: each.presence for each in memory.objects()}
     assert min(at_once.values()) > 0.9
     clock.now += 24 * 3600 * SECOND

@@ -64,7 +64,9 @@ from .verbs.access import Access
 from .verbs.imports import Imports
 from .verbs.requests import (
     DensityRequest,
+    DoctorRequest,
     ForgetRequest,
+    GetDataRequest,
     GetMemoriesRequest,
     ObjectHistoryRequest,
     PurgeRequest,
@@ -192,14 +194,14 @@ class RobotMemory(MemoryVerbs):
     def _new_fact(self, fact: NewFact) -> NewMemory:
         return new_fact(self.parameters, fact, now=self._access.clock, source=self._source)
 
-    def data(self, memory_id: int) -> PerceptionData:
+    def _data(self, request: GetDataRequest) -> PerceptionData:
         """Return what recall leaves out of a perception: its raw data or thumbnail, and its metadata.
 
         Raises:
             InvalidFieldError: the id is no whole number.
             MemoryNotFoundError: no active memory has this id, or this one has neither data nor metadata.
         """
-        return self._access.read(rows.perception_data, validation.whole("memory_id", memory_id))
+        return self._access.read(rows.perception_data, validation.whole("memory_id", request.memory_id))
 
     def explain(self, memory_id: int) -> Explanation:
         """Explain what was decided about a memory, and by which rules.
@@ -543,7 +545,7 @@ class RobotMemory(MemoryVerbs):
         """Return what the memory holds now, and what is missing."""
         return status(self.parts, *(companion.trouble for companion in self._companions))
 
-    def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
+    def _doctor(self, request: DoctorRequest) -> tuple[Finding, ...]:
         """Examine the memory, and return a finding for each check; with `fix` mend what can be mended without a loss.
 
         Without `fix` nothing is written. Each page of the file is read, which takes seconds in a file of 100,000
@@ -552,8 +554,8 @@ class RobotMemory(MemoryVerbs):
         Raises:
             ReadOnlyError: the memory is only read, and is to be mended.
         """
-        parts = self._access.writable if fix else self.parts
-        self.findings = examine(parts, self.parameters, self._access.clock, fix=fix)
+        parts = self._access.writable if request.fix else self.parts
+        self.findings = examine(parts, self.parameters, self._access.clock, fix=request.fix)
         return self.findings
 
     def backup(self, path: str | os.PathLike[str]) -> Path:

@@ -138,11 +138,11 @@ def names(field: str, values: object, *, limit: int = MAX_NAMES) -> tuple[str, .
     """Return names without blanks and repetitions, in alphabetical order."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidFieldError(field, values, "must be a list of names")
-    return tuple(sorted({clean for value in _limited(field, values, limit, "names") if (clean := name(field, value))}))
+    return tuple(sorted({clean for value in limited(field, values, limit, "names") if (clean := name(field, value))}))
 
 
-def _limited(field: str, values: Iterable[object], limit: int, plural: str) -> list[object]:
-    # A list may be an endless iterator, so no more is read than may be there.
+def limited(field: str, values: Iterable[object], limit: int, plural: str) -> list[object]:
+    """Return at most `limit` values; no more is read than may be there, since an iterator may be endless."""
     items = list(islice(values, limit + 1))
     if len(items) > limit:
         count = f"{len(values)} {plural}" if isinstance(values, Sized) else f"more than {limit} {plural}"
@@ -160,7 +160,7 @@ def ids(field: str, values: object, *, in_order: bool = False, limit: int = MAX_
     if isinstance(values, (str, bytes)):
         raise InvalidFieldError(field, values, "must be a list of whole numbers")
     items = values if isinstance(values, Iterable) else [values]
-    numbers = dict.fromkeys(whole(field, value) for value in _limited(field, items, limit, "ids"))
+    numbers = dict.fromkeys(whole(field, value) for value in limited(field, items, limit, "ids"))
     return tuple(numbers if in_order else sorted(numbers))
 
 

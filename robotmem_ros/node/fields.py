@@ -34,7 +34,7 @@ from ..memory.sessions.consolidation import Group
 
 NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
-_BITS = (8, 16, 32, 64)
+BITS = (8, 16, 32, 64)
 _OF_HIT = [one.name for one in dataclasses.fields(Hit) if one.name != "memory"]
 _SEQUENCE = re.compile(r"sequence<(?P<element>.+?)(?:, (?P<limit>\d+))?>|(?P<item>.+)\[\d+\]")
 
@@ -67,7 +67,7 @@ def fill(message: Any, value: object = None, **instead: Any) -> Any:
         if name in instead:
             set_field(message, name, kind, instead[name])
         elif name not in {"success", "error"}:
-            set_field(message, name, kind, getattr(value, _ATTRIBUTES.get(name, name)))
+            set_field(message, name, kind, getattr(value, ATTRIBUTES.get(name, name)))
     return message
 
 
@@ -100,7 +100,7 @@ def from_field(kind: str) -> Callable[[str, Any], Any]:
     """
     if kind in _FROM_FIELD:
         return _FROM_FIELD[kind]
-    element, limit = _sequence(kind)
+    element, limit = sequence_of(kind)
     convert = from_field(element)
     if limit == 1:
         return lambda name, values: convert(name, values[0]) if values else None
@@ -120,15 +120,19 @@ def to_field(kind: str) -> Callable[[Any], Any]:
     if package == "robotmem_ros":
         message = getattr(msg, name)
         return lambda value: fill(message(), value)
-    element, limit = _sequence(kind)
+    element, limit = sequence_of(kind)
     convert = to_field(element)
     if limit == 1:
         return lambda value: [] if value is None else [convert(value)]
     return lambda values: [convert(value) for value in values]
 
 
-def _sequence(kind: str) -> tuple[str, int | None]:
-    # The type of the elements of a sequence or array, and how many a sequence may have.
+def sequence_of(kind: str) -> tuple[str, int | None]:
+    """Return the type of the elements of a sequence or array, and how many a sequence may have.
+
+    Raises:
+        KeyError: it is neither.
+    """
     match = _SEQUENCE.fullmatch(kind)
     if match is None:
         raise KeyError(f"a field of the type {kind} needs a row in _FROM_FIELD (requests) or _TO_FIELD (results)")
@@ -188,7 +192,7 @@ def _place_from(message: Any) -> dict[str, Any]:
     point = message.target.point
     return {
         "field": message.field,
-        "target": (point.x, point.y, point.z),
+        "target": (point.x, point.y) if math.isnan(point.z) else (point.x, point.y, point.z),
         "frame_id": message.target.header.frame_id,
         "max_distance": None if message.max_distance == 0.0 else message.max_distance,
     }
@@ -206,7 +210,8 @@ def _pose_from(message: PoseMessage) -> tuple[float, ...]:
     return position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w
 
 
-def _pose_message(pose: Pose) -> PoseMessage:
+def pose_message(pose: Pose) -> PoseMessage:
+    """Return a pose as a message."""
     return PoseMessage(
         position=Point(x=float(pose.x), y=float(pose.y), z=float(pose.z)),
         orientation=Quaternion(x=float(pose.qx), y=float(pose.qy), z=float(pose.qz), w=float(pose.qw)),
@@ -241,7 +246,7 @@ def _memory_message(found: Memory | Hit) -> MemoryMessage:
 
 def _pose_stamped(memory: Memory) -> PoseStamped:
     assert memory.pose is not None
-    return PoseStamped(header=Header(frame_id=memory.frame_id), pose=_pose_message(memory.pose))
+    return PoseStamped(header=Header(frame_id=memory.frame_id), pose=pose_message(memory.pose))
 
 
 def _change_message(change: Change) -> ChangeMessage:
@@ -251,7 +256,7 @@ def _change_message(change: Change) -> ChangeMessage:
 
 _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
     "boolean": lambda name, value: bool(value),
-    **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in _BITS), lambda name, value: int(value)),
+    **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in BITS), lambda name, value: int(value)),
     "float": lambda name, value: _exact_float(value),
     "double": lambda name, value: float(value),
     "string": lambda name, value: value,
@@ -266,8 +271,8 @@ _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
 """Converters into values of the core, by the type of a field of a request."""
 _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "boolean": bool,
-    **{f"int{bits}": partial(_fitting, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in _BITS},
-    **{f"uint{bits}": partial(_fitting, 0, 2**bits - 1) for bits in _BITS},
+    **{f"int{bits}": partial(_fitting, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in BITS},
+    **{f"uint{bits}": partial(_fitting, 0, 2**bits - 1) for bits in BITS},
     "float": float,
     "double": float,
     "string": _text,
@@ -277,12 +282,12 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "robotmem_ros/Group": _group_message,
     "robotmem_ros/Memory": _memory_message,
     "geometry_msgs/Point": _point_message,
-    "geometry_msgs/Pose": _pose_message,
+    "geometry_msgs/Pose": pose_message,
     "geometry_msgs/PoseStamped": _pose_stamped,
     "builtin_interfaces/Time": lambda value: time_message(value or 0),
 }
 """Converters from values of the core, by the type of a field of a message that is not filled field by field."""
-_ATTRIBUTES = {
+ATTRIBUTES = {
     "stamp": "observed_at",
     "created": "created_at",
     "context": "context_json",

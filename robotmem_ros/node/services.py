@@ -155,7 +155,7 @@ class Services:
     def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[RecallResponse]:
         # A target in another frame becomes one in the memory frame, one after the other.
         def again(target: Target, name: str, timed: Future[TimedTransform]) -> Future[RecallResponse]:
-            point = timed.result().transform.apply(query[name]["target"])
+            point = timed.result().transform.apply((*query[name]["target"], 0.0)[:3])
             place = {**query[name], "target": point, "frame_id": target.target}
             rest = {field: other_target for field, other_target in targets.items() if other_target is not target}
             return self._recall_in({**query, name: place}, rest)

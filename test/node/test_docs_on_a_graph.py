@@ -10,6 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+from geometry_msgs.msg import TransformStamped
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+from std_msgs.msg import Header
+
+from robotmem_ros.client import MemoryClient
+
 from ..support.docs import BLOCKS, looks_like
 from ..support.node.graph import DEADLINE, Client
 
@@ -17,6 +24,8 @@ CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_
 
 
 ON_A_GRAPH = [block for block in BLOCKS if block.needs == "ROS"]
+PROGRAMS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page != "clients.md"]
+CLIENTS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page == "clients.md"]
 CALLS = [call for block in ON_A_GRAPH if block.kind == "console" for call in block.commands()]
 
 
@@ -27,20 +36,42 @@ def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path:
     client.until_active()
     (learn,) = (command for command, _ in CALLS if "/memory/learn " in command)
     assert "success=True" in called(learn, tmp_path, client)
-    planner, many, publishing = (block.text for block in ON_A_GRAPH if block.kind == "python")
+    planner, many, publishing = (block.text for block in PROGRAMS)
     matched = "while not publisher.get_subscription_count(): rclpy.spin_once(node, timeout_sec=0.1)\n"
     publishing = publishing.replace("publisher.publish", f"{matched}publisher.publish")
-    result = subprocess.run(
-        [sys.executable, "-c", planner + many + publishing + "publisher.wait_for_all_acked()"],
-        env={**os.environ, "ROS_DOMAIN_ID": str(client.domain)},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    assert looks_like("".join(block.output for block in ON_A_GRAPH), result.stdout)
+    printed = run(planner + many + publishing + "publisher.wait_for_all_acked()", client)
+    assert looks_like("".join(block.output for block in PROGRAMS), printed)
     client.until_status(lambda status: status.stored == 1, "the perception")
+
+
+def test_the_programs_with_a_client_drive_to_the_mug(own: Any, tmp_path: Path) -> None:
+    tf2_msgs = pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not in this environment")
+    start, connect = own
+    start("-p", f"db_path:={tmp_path / 'memory.db'}")
+    client: Client = connect()
+    with MemoryClient(client.node, timeout=DEADLINE) as memory:
+        place: dict[str, Any] = {"label": "mug", "context": {"spatial": {"room": "kitchen"}}}
+        for _ in range(3):  # until it is confirmed
+            memory.save_perception("a red mug on the table", pose=(3.0, 1.0, 0.8), **place)
+    transform = TransformStamped(header=Header(frame_id="map"), child_frame_id="base_link")
+    transform.transform.translation.x, transform.transform.translation.z = 1.0, 0.8
+    latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+    static = client.node.create_publisher(tf2_msgs.TFMessage, "/tf_static", latched)
+    static.publish(tf2_msgs.TFMessage(transforms=[transform]))
+    planner = CLIENTS[0]
+    assert sum(bool(line.strip()) for line in planner.text.splitlines()) <= 20
+    printed = run("".join(block.text for block in CLIENTS), client)
+    assert looks_like("".join(block.output for block in CLIENTS), printed)
+
+
+def run(program: str, client: Client) -> str:
+    """Run a program in the domain of a client; return what it prints."""
+    result = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "ROS_DOMAIN_ID": str(client.domain)},
+        capture_output=True, text=True, timeout=DEADLINE, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def called(command: str, folder: Path, client: Client) -> str:

@@ -61,6 +61,23 @@ class ObjectHistoryRequest:
 
 
 @dataclass(slots=True)
+class GetDataRequest:
+    """Whose data to read."""
+
+    memory_id: int = argument(MISSING, "id of the perception", "7", shape=ID)
+
+
+@dataclass(slots=True, kw_only=True)
+class DoctorRequest:
+    """How to examine the memory."""
+
+    fix: bool = argument(
+        False, "also mend what can be mended without a loss", "True",
+        more="It rebuilds indexes, shortens the log, and computes missing vectors.",
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
 class StartSessionRequest:
     """The episode that begins."""
 

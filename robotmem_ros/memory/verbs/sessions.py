@@ -84,7 +84,7 @@ class Sessions(SessionVerbs):
 
     @contextmanager
     def open(
-        self, context: Json = None, collection: str | None = None, *, max_duration: float | None = None
+        self: SessionVerbs, context: Json = None, collection: str | None = None, *, max_duration: float | None = None
     ) -> Iterator[OpenSession]:
         """Run a block as an episode, `with memory.sessions.open("patrol") as session:`; arguments are those of `start`.
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..argument import Json, Names, Verbs, Where
+from ..doctor import Finding
 from ..learning.learning import Learned
 from ..learning.vocabulary import Retagged
 from ..map_values import PathPoint
-from ..models import MemoryUpdate, NewFact, NewPerception, SeenObject, Session, Sighting, Stored
+from ..models import MemoryUpdate, NewFact, NewPerception, PerceptionData, SeenObject, Session, Sighting, Stored
 from ..notes.lines import NoteLines
 from ..search.counts import Counts, Density
 from ..search.details import MemoriesInFull
@@ -30,8 +31,10 @@ from .requests import (
     AddTagRequest,
     ConsolidateRequest,
     DensityRequest,
+    DoctorRequest,
     EndSessionRequest,
     ForgetRequest,
+    GetDataRequest,
     GetMemoriesRequest,
     NoteLinesRequest,
     ObjectHistoryRequest,
@@ -88,6 +91,21 @@ class MemoryVerbs(Verbs):
         ))  # fmt: skip
 
     def _learn(self, request: NewFact) -> Learned:
+        raise NotImplementedError
+
+    def data(self, memory_id: int) -> PerceptionData:
+        """Return what recall leaves out of a perception: its raw data or thumbnail, and its metadata.
+
+        Args:
+            memory_id: id of the perception. Example: memory_id=7
+
+        Raises:
+            InvalidFieldError: the id is no whole number.
+            MemoryNotFoundError: no active memory has this id, or this one has neither data nor metadata.
+        """
+        return self._data(GetDataRequest(memory_id=memory_id))
+
+    def _data(self, request: GetDataRequest) -> PerceptionData:
         raise NotImplementedError
 
     def save_perception(
@@ -498,6 +516,23 @@ class MemoryVerbs(Verbs):
         ))  # fmt: skip
 
     def _purge(self, request: PurgeRequest) -> Purged:
+        raise NotImplementedError
+
+    def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
+        """Examine the memory, and return a finding for each check; with `fix` mend what can be mended without a loss.
+
+        Without `fix` nothing is written. Each page of the file is read, which takes seconds in a file of 100,000
+        memories; readers and writers go on.
+
+        Args:
+            fix: also mend what can be mended without a loss. Example: fix=True
+
+        Raises:
+            ReadOnlyError: the memory is only read, and is to be mended.
+        """
+        return self._doctor(DoctorRequest(fix=fix))
+
+    def _doctor(self, request: DoctorRequest) -> tuple[Finding, ...]:
         raise NotImplementedError
 
 

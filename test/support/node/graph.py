@@ -96,6 +96,10 @@ class NodeProcess:
         """Wait for the node to end by itself; return its exit code."""
         return self._process.wait(DEADLINE)
 
+    def pause(self) -> None:
+        """Let the node do nothing more until it is ended."""
+        self._process.send_signal(signal.SIGSTOP)
+
     def stop(self, number: int = signal.SIGINT, *, again_every: float = math.inf) -> int:
         """Send a signal, or one after the other so many seconds apart, and wait; return the exit code."""
         if self._process.poll() is None:

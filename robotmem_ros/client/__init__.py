@@ -1,0 +1,9 @@
+"""Call a memory node from a program with the verbs of `RobotMemory`: plain values in, values of the core out.
+
+`memory_client` has the verbs, `arguments` fills requests, `results` reads responses, and `connection` sends and waits.
+"""
+
+from .connection import Answer, NoAnswerError
+from .memory_client import AsyncMemoryClient, MemoryClient
+
+__all__ = ["Answer", "AsyncMemoryClient", "MemoryClient", "NoAnswerError"]

@@ -1,0 +1,269 @@
+"""The verbs of a memory, called of a node over its services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+
+from builtin_interfaces.msg import Time as TimeMessage
+from rclpy.node import Node
+from rclpy.time import Time as RclpyTime
+
+from robotmem_ros import srv
+
+from ..memory import RobotMemoryError
+from ..memory.argument import Verbs
+from ..memory.times import moment
+from ..memory.validation import number
+from ..memory.verbs.sessions import Sessions
+from ..memory.verbs.written import MemoryVerbs, SessionVerbs, TagVerbs
+from ..node.fields import time_from
+from . import results
+from .arguments import fill_perception, fill_request, fill_update
+from .connection import Answer, Connection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+TIMEOUT = 5.0
+"""Seconds until a verb gives up, unless the program says otherwise."""
+
+
+class _Service(NamedTuple):
+    kind: Any
+    read: Callable[[Any, Any], Any]
+    """Reads the response, called with the request of the verb and the response."""
+    fill: Callable[[Any, Any], Any] = fill_request
+
+
+_SERVICES = {
+    "learn": _Service(srv.Learn, results.learned),
+    "save_perception": _Service(srv.SavePerception, results.stored, fill_perception),
+    "recall": _Service(srv.Recall, results.recalled),
+    "timeline": _Service(srv.Timeline, results.timeline),
+    "get_memories": _Service(srv.GetMemories, results.in_full),
+    "list": _Service(srv.List, results.counts),
+    "list_tags": _Service(srv.ListTags, results.tags),
+    "add_tag": _Service(srv.AddTag, results.nothing),
+    "rename_tag": _Service(srv.RenameTag, results.retagged),
+    "remove_tag": _Service(srv.RemoveTag, results.retagged),
+    "forget": _Service(srv.Forget, results.nothing),
+    "restore": _Service(srv.Restore, results.nothing),
+    "update": _Service(srv.Update, results.nothing, fill_update),
+    "object_history": _Service(srv.ObjectHistory, results.sightings),
+    "get_data": _Service(srv.GetData, results.data),
+    "start_session": _Service(srv.StartSession, results.started),
+    "end_session": _Service(srv.EndSession, results.ended),
+    "consolidate": _Service(srv.Consolidate, results.consolidated),
+    "doctor": _Service(srv.Doctor, results.findings),
+}
+"""The services of a memory node, by their names."""
+
+
+class _Calls(Verbs):
+    """What all verbs share: a connection, and how long to wait for an answer.
+
+    Args:
+        connection: The connection to the node.
+        timeout: Seconds until a verb gives up.
+    """
+
+    is_asynchronous = False
+    """Whether verbs return an answer to await, and not its result."""
+
+    def __init__(self, connection: Connection, timeout: float) -> None:
+        self.connection, self.timeout = connection, number("timeout", timeout, low=0.0)
+
+    def moment(self, field: str, value: object) -> int:
+        """Return a time in nanoseconds since the epoch: `now` is that of the clock of the program's node.
+
+        Raises:
+            InvalidFieldError: it is no time, see `robotmem_ros.memory.times.Time`, nor one of ROS.
+        """
+        if isinstance(value, RclpyTime):
+            return int(value.nanoseconds)
+        if isinstance(value, TimeMessage):
+            return time_from(field, value) or 0
+        return moment(field, value, self.connection.now())
+
+    def _call(self, name: str, request: Any) -> Any:
+        kind, read, fill = _SERVICES[name]
+
+        def result(response: Any) -> Any:
+            if not response.success:
+                raise results.error_of(response.error, request)
+            return read(request, response)
+
+        answer = self.connection.begin(name, fill(kind.Request(), request), result, self.timeout)
+        return answer if self.is_asynchronous else self.connection.wait(answer)
+
+
+def _calling(service: str) -> Callable[[Any, Any], Any]:
+    """Return the method to which a verb gives its request: it calls a service."""
+    return lambda self, request: self._call(service, request)
+
+
+def _refusing(verb: str) -> Callable[[Any, Any], Any]:
+    """Return the method of a verb that no service has."""
+
+    def refuse(self: Any, request: Any) -> Any:
+        raise RobotMemoryError(f"{verb}: no service of the node does this; RobotMemory does, on the file")
+
+    return refuse
+
+
+def _awaited(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Answer[T]]:
+    """Return the same verb for a class that is asynchronous."""
+    return verb  # type: ignore[return-value]
+
+
+class _SessionCalls(_Calls):
+    _start = _calling("start_session")
+    _end = _calling("end_session")
+    _consolidate = _calling("consolidate")
+    _latest = _refusing("sessions.latest")
+
+
+class _TagCalls(_Calls):
+    _all = _calling("list_tags")
+    _add = _calling("add_tag")
+    _rename = _calling("rename_tag")
+    _remove = _calling("remove_tag")
+
+
+class _MemoryCalls(_Calls):
+    _learn = _calling("learn")
+    _save_perception = _calling("save_perception")
+    _recall = _calling("recall")
+    _timeline = _calling("timeline")
+    _get_memories = _calling("get_memories")
+    _counts = _calling("list")
+    _forget = _calling("forget")
+    _restore = _calling("restore")
+    _update = _calling("update")
+    _object_history = _calling("object_history")
+    _data = _calling("get_data")
+    _doctor = _calling("doctor")
+    _objects = _refusing("objects")
+    _purge = _refusing("purge")
+
+
+class ClientSessions(_SessionCalls, SessionVerbs):
+    """The sessions of the memory of a node, `memory.sessions`."""
+
+    open = Sessions.open
+
+
+class ClientTags(_TagCalls, TagVerbs):
+    """The tags of the memory of a node, `memory.tags`."""
+
+
+class MemoryClient(_MemoryCalls, MemoryVerbs):
+    """The memory of a node, with the verbs of `RobotMemory`, each of which waits for its result.
+
+    It may be called everywhere: in a callback of `node`, whatever its executor, before it spins, in several threads.
+    Values are those of `RobotMemory`; a time may be one of ROS as well, a place or pose a message of geometry_msgs.
+    What a request cannot carry is an error that says so. A context manager that closes itself.
+
+    Each verb raises the errors of `RobotMemory`, and NoAnswerError if its service is not there, or does not respond,
+    within `timeout` seconds.
+
+    Args:
+        node: The node of the program: its context, namespace, remappings and clock are used.
+        name: Name of the memory node, in the namespace of `node` unless it begins with a slash.
+        timeout: Seconds that a verb waits for its service and the response together.
+        connection: The connection of another client, to share it; then `name` means nothing.
+
+    Raises:
+        InvalidFieldError: the timeout is no number of seconds.
+    """
+
+    def __init__(
+        self, node: Node, name: str = "memory", *, timeout: float = TIMEOUT, connection: Connection | None = None
+    ) -> None:
+        self.node = node
+        super().__init__(connection or _connected(node, name), timeout)
+        self.sessions, self.tags = ClientSessions(self.connection, timeout), ClientTags(self.connection, timeout)
+        self.start_session, self.end_session = self.sessions.start, self.sessions.end
+
+    @property
+    def asynchronous(self) -> AsyncMemoryClient:
+        """Return a client of the same connection whose verbs return at once, with an answer to await."""
+        return AsyncMemoryClient(self.node, timeout=self.timeout, connection=self.connection)
+
+    def within(self, timeout: float) -> MemoryClient:
+        """Return a client of the same connection that waits so many seconds: `memory.within(0.2).recall("mug")`.
+
+        Raises:
+            InvalidFieldError: it is no number of seconds.
+        """
+        return MemoryClient(self.node, timeout=timeout, connection=self.connection)
+
+    def close(self) -> None:
+        """Leave the graph; what still waits gets a MemoryClosedError. A second call does nothing."""
+        self.connection.close()
+
+    def __enter__(self) -> MemoryClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClientSessions(_SessionCalls):
+    """The sessions of the memory of a node, with answers to await."""
+
+    is_asynchronous = True
+    start = _awaited(SessionVerbs.start)
+    end = _awaited(SessionVerbs.end)
+    consolidate = _awaited(SessionVerbs.consolidate)
+
+
+class AsyncClientTags(_TagCalls):
+    """The tags of the memory of a node, with answers to await."""
+
+    is_asynchronous = True
+    all = _awaited(TagVerbs.all)
+    add = _awaited(TagVerbs.add)
+    rename = _awaited(TagVerbs.rename)
+    remove = _awaited(TagVerbs.remove)
+
+
+class AsyncMemoryClient(_MemoryCalls):
+    """The same with verbs that return at once: `await` an answer in asyncio or in rclpy, or ask it for its `result()`.
+
+    An argument that cannot be used is an error of the call, and what the node says one of the answer. The arguments of
+    the constructor are those of MemoryClient.
+    """
+
+    is_asynchronous = True
+    learn = _awaited(MemoryVerbs.learn)
+    save_perception = _awaited(MemoryVerbs.save_perception)
+    recall = _awaited(MemoryVerbs.recall)
+    timeline = _awaited(MemoryVerbs.timeline)
+    get_memories = _awaited(MemoryVerbs.get_memories)
+    counts = _awaited(MemoryVerbs.counts)
+    forget = _awaited(MemoryVerbs.forget)
+    restore = _awaited(MemoryVerbs.restore)
+    update = _awaited(MemoryVerbs.update)
+    object_history = _awaited(MemoryVerbs.object_history)
+    data = _awaited(MemoryVerbs.data)
+    doctor = _awaited(MemoryVerbs.doctor)
+
+    def __init__(
+        self, node: Node, name: str = "memory", *, timeout: float = TIMEOUT, connection: Connection | None = None
+    ) -> None:
+        super().__init__(connection or _connected(node, name), timeout)
+        self.sessions = AsyncClientSessions(self.connection, timeout)
+        self.tags = AsyncClientTags(self.connection, timeout)
+        self.start_session, self.end_session = self.sessions.start, self.sessions.end
+
+    def close(self) -> None:
+        """Leave the graph; what still waits gets a MemoryClosedError. A second call does nothing."""
+        self.connection.close()
+
+
+def _connected(node: Node, name: str) -> Connection:
+    return Connection(node, name, {service: entry.kind for service, entry in _SERVICES.items()})

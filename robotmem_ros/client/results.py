@@ -1,0 +1,252 @@
+"""Read responses of services into the values and errors of the core, the reverse of what the node fills them with.
+
+What a response does not have is as if it were unknown: see docs/clients.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point
+from geometry_msgs.msg import Pose as PoseMessage
+
+from robotmem_ros.msg import Change as ChangeMessage
+from robotmem_ros.msg import Group as GroupMessage
+from robotmem_ros.msg import Memory as MemoryMessage
+
+from ..memory import (
+    Change,
+    Count,
+    Finding,
+    FrameMismatchError,
+    Hit,
+    InvalidFieldError,
+    Learned,
+    MemoriesInFull,
+    Memory,
+    MemoryDetails,
+    MemoryNotFoundError,
+    Mode,
+    PerceptionData,
+    Pose,
+    RecallResult,
+    Retagged,
+    RobotMemoryError,
+    SessionNotFoundError,
+    Sighting,
+    Stored,
+    Tag,
+    Timeline,
+)
+from ..memory.clocks import iso
+from ..memory.errors import shown
+from ..memory.geometry import Covariance
+from ..memory.models import Session
+from ..memory.search.counts import Counts
+from ..memory.search.details import LeftOut
+from ..memory.sessions.consolidation import Consolidation, Group
+from ..memory.sessions.sessions import SessionReport, SessionStart
+from ..memory.storage.session_rows import SessionFact
+from ..node.fields import ATTRIBUTES, NS, field_types, from_field
+
+T = TypeVar("T")
+
+
+def read(kind: type[T], message: Any, **known: object) -> T:
+    """Return a value of the core with the fields of a message of the same names; `known` has what is no field."""
+    types, hints, values = dict(field_types(message)), get_type_hints(kind), dict(known)
+    for name in hints:
+        field = _FIELD_OF.get(name, name)
+        if name not in known and field in types:
+            values[name] = _value(hints[name], getattr(message, field), types[field])
+    return kind(**values)
+
+
+def _value(hint: Any, value: Any, kind: str) -> Any:
+    # By the type of the attribute first, since a field has another one: what may be None is a sequence or a zero time.
+    if hint in _READERS:
+        return _READERS[hint](value)
+    origin, arguments = get_origin(hint), [one for one in get_args(hint) if one is not NoneType]
+    if NoneType in get_args(hint):
+        if isinstance(value, Time):
+            return _nanoseconds(value) or None
+        return _value(arguments[0], value[0], kind) if len(value) else None
+    if origin is tuple:
+        return _position(value) if isinstance(value, Point) else tuple(_value(arguments[0], one, kind) for one in value)
+    if origin is not None and issubclass(origin, Mapping):
+        return {count.name: int(count.n) for count in value}
+    if isinstance(value, Time):
+        return _nanoseconds(value)
+    if hasattr(value, "get_fields_and_field_types"):
+        return read(hint, value)
+    return hint(from_field(kind)("", value) if kind == "float" else value)
+
+
+def _nanoseconds(message: Time) -> int:
+    return int(message.sec) * NS + int(message.nanosec)
+
+
+def _position(point: Point) -> tuple[float, float, float]:
+    return point.x, point.y, point.z
+
+
+def _pose(message: PoseMessage) -> Pose:
+    position, turn = message.position, message.orientation
+    return Pose(position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w)
+
+
+def _memory(message: MemoryMessage) -> Memory:
+    numbers = message.position_covariance
+    covariance = Covariance.of((numbers[:3], numbers[3:6], numbers[6:])) if len(numbers) else None
+    return read(Memory, message, map_id="", position_covariance=covariance)
+
+
+def _hit(message: MemoryMessage) -> Hit:
+    return read(Hit, message, memory=_memory(message))
+
+
+def _change(message: ChangeMessage) -> Change:
+    return read(Change, message, changed_at=iso(_nanoseconds(message.changed)), before=json.loads(message.before))
+
+
+def _group(message: GroupMessage) -> Group:
+    def facts(ids: Any, contents: Any, category: str = "") -> tuple[SessionFact, ...]:
+        pairs = zip(ids, contents, strict=True)
+        return tuple(SessionFact(int(one), text, category, "{}", "", "", math.nan) for one, text in pairs)
+
+    (representative,) = facts([message.representative], [message.content], message.category)
+    members = facts(message.members, message.member_contents)
+    superseded = facts(message.superseded, message.superseded_contents)
+    return Group(representative, members, superseded, message.similarity)
+
+
+def learned(request: Any, response: Any) -> Learned:
+    """Read what came of a fact."""
+    return read(Learned, response, is_new=response.status != response.DUPLICATE)
+
+
+def stored(request: Any, response: Any) -> Stored:
+    """Read what came of a perception; the first sighting of an object made it."""
+    return read(Stored, response, is_new=response.times_seen <= 1)
+
+
+def recalled(request: Any, response: Any) -> RecallResult:
+    """Read what a recall found."""
+    return RecallResult(tuple(map(_hit, response.memories)), Mode(response.mode), response.reason, response.relevant)
+
+
+def timeline(request: Any, response: Any) -> Timeline:
+    """Read a page of a timeline."""
+    return read(Timeline, response)
+
+
+def in_full(request: Any, response: Any) -> MemoriesInFull:
+    """Read memories in full."""
+    memories = tuple(read(MemoryDetails, message, data=_data_of(message)) for message in response.memories)
+    parts = re.split(r"(?:^|; )memory (-?\d+) ", response.reason)[1:]
+    left_out = (LeftOut(int(one), why) for one, why in zip(parts[::2], parts[1::2], strict=True))
+    return MemoriesInFull(memories, tuple(left_out))
+
+
+def _data_of(details: Any) -> PerceptionData | None:
+    return next((_data(details.memory.id, message) for message in details.data), None)
+
+
+def _data(memory_id: int, message: Any) -> PerceptionData:
+    return PerceptionData(memory_id, message.perception_type, bytes(message.data), message.metadata)
+
+
+def data(request: Any, response: Any) -> PerceptionData:
+    """Read the data of a perception."""
+    return _data(request.memory_id, response)
+
+
+def counts(request: Any, response: Any) -> Counts:
+    """Read counts."""
+    return Counts.of((Count(one.name, int(one.n)) for one in response.counts), len(response.counts), response.reason)
+
+
+def sightings(request: Any, response: Any) -> tuple[Sighting, ...]:
+    """Read sightings."""
+    return tuple(read(Sighting, message) for message in response.sightings)
+
+
+def findings(request: Any, response: Any) -> tuple[Finding, ...]:
+    """Read what the doctor saw."""
+    return tuple(read(Finding, message) for message in response.findings)
+
+
+def tags(request: Any, response: Any) -> tuple[Tag, ...]:
+    """Read tags."""
+    return tuple(read(Tag, message) for message in response.tags)
+
+
+def retagged(request: Any, response: Any) -> Retagged:
+    """Read what a tag was on."""
+    return read(Retagged, response)
+
+
+def started(request: Any, response: Any) -> SessionStart:
+    """Read the begin of a session."""
+    return read(SessionStart, response)
+
+
+def ended(request: Any, response: Any) -> SessionReport:
+    """Read the report of a session."""
+    times = _nanoseconds(response.started), _nanoseconds(response.ended)
+    session = Session(request.session_id, "", "{}", *times, "ended", request.outcome_score)
+    groups = consolidated(request, response)
+    return read(SessionReport, response, session=session, consolidation=groups)
+
+
+def consolidated(request: Any, response: Any) -> Consolidation:
+    """Read the groups of a session."""
+    groups = tuple(map(_group, response.groups))
+    dry_run = getattr(request, "dry_run", False)  # not at the end of a session
+    collection = getattr(request, "collection", None) or ""
+    return Consolidation(request.session_id, collection, int(response.considered), groups, dry_run)
+
+
+def nothing(request: Any, response: Any) -> None:
+    """Read a response that says only that the call succeeded."""
+
+
+def error_of(text: str, request: Any) -> RobotMemoryError:
+    """Return the error of the core that a response tells: of the class whose message has this form."""
+    located = _LOCATED.match(text)
+    if located is None:
+        return RobotMemoryError(text)
+    field, problem = located[1], text[located.end() :]
+    _, is_missing, reason = problem.partition(" cannot be used, ")
+    if is_missing and field == "session_id":
+        return SessionNotFoundError(request.session_id, reason)
+    if is_missing and (memory_id := re.match(r"-?\d+ ", problem)):
+        return MemoryNotFoundError(int(memory_id[0]), reason)
+    value = getattr(request, re.split(r"[.\[]", field)[0], None)
+    if problem.startswith("frame "):
+        return _told(FrameMismatchError, text, field=field, value=value)
+    expected = problem.removeprefix(f"{shown(value)} ")
+    return _told(InvalidFieldError, text, field=field, value=value, expected=expected)
+
+
+def _told(kind: type[RobotMemoryError], text: str, **attributes: object) -> RobotMemoryError:
+    # Its text is there, of which its class would make another one.
+    error = kind.__new__(kind)
+    RobotMemoryError.__init__(error, text)
+    vars(error).update(attributes)
+    return error
+
+
+_LOCATED = re.compile(r"([a-z_]\w*(?:[.\[][^\s:]*)*): ")
+"""A field at the beginning of an error: one word, while sentences have spaces before their first colon."""
+_FIELD_OF = {attribute: field for field, attribute in ATTRIBUTES.items()}
+_READERS: Mapping[Any, Callable[[Any], Any]] = {
+    Memory: _memory, Hit: _hit, Change: _change, Group: _group, Pose: _pose,
+}  # fmt: skip
+"""Readers of what is not read field by field, by the type of the value."""

@@ -34,6 +34,7 @@ setup(
         "notes": ["markdown-it-py"],
         "replay": ["rosbags", "pillow"],
         "services": ["httpx"],
+        "trees": ["py_trees>=2.2"],
         "vectors": ["fastembed", "numkong", "onnx", "sentencepiece"],
         "web": ["fastapi>=0.135", "uvicorn"],
     },

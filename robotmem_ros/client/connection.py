@@ -115,10 +115,9 @@ class Connection:
             is_closed = self._is_closed
             if not is_closed:
                 self._new.append(call)
+                self._executor.create_task(_do_nothing)  # ends the turn of the thread
         if is_closed:
             _close(call)
-        else:
-            self._executor.create_task(_do_nothing)  # ends the turn of the thread
         return answer
 
     def wait(self, answer: Answer[T]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -25,7 +26,12 @@ CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_
 
 ON_A_GRAPH = [block for block in BLOCKS if block.needs == "ROS"]
 PROGRAMS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page != "clients.md"]
-CLIENTS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page == "clients.md"]
+HAS_TREES = importlib.util.find_spec("py_trees") is not None
+CLIENTS = [
+    block
+    for block in ON_A_GRAPH
+    if block.kind == "python" and block.page == "clients.md" and (HAS_TREES or "py_trees" not in block.text)
+]
 CALLS = [call for block in ON_A_GRAPH if block.kind == "console" for call in block.commands()]
 
 

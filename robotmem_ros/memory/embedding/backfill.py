@@ -15,7 +15,7 @@ from itertools import chain, islice
 from ..storage import Database, codec, revisions, vector_rows
 from ..storage.rows import last_id
 from ..storage.snapshot import Transaction
-from ..storage.vector_rows import START, Place, text_digest
+from ..storage.vector_rows import START, ChangeKey, text_digest
 from ..threads import piecewise
 from .embedder import BackgroundEmbedder, ServiceFailedError
 
@@ -76,10 +76,10 @@ class Backfill:
     def _adopt(self, transaction: Transaction) -> bool:
         return vector_rows.adopt_model(transaction, self._embedder.name)
 
-    def _embed_after(self, position: Place) -> Generator[None, None, bool]:
+    def _embed_after(self, position: ChangeKey) -> Generator[None, None, bool]:
         """Embed what has no vector behind a place; return whether there was nothing more to do."""
         # The model never waits for the disk: some batches are written while the next one is embedded.
-        writing: deque[tuple[Place, Future[bool]]] = deque()
+        writing: deque[tuple[ChangeKey, Future[bool]]] = deque()
         is_useless, is_complete = False, True
         while True:
             batch, position = self._next(position)
@@ -98,7 +98,7 @@ class Backfill:
                 return is_complete and not is_useless
             yield
 
-    def _next(self, after: Place) -> tuple[Sequence[tuple[int, str, bool]], Place]:
+    def _next(self, after: ChangeKey) -> tuple[Sequence[tuple[int, str, bool]], ChangeKey]:
         # Memories without a vector, with their texts and whether these have one; and where to go on.
         with self._database.snapshot() as snapshot:
             end = revisions.latest(snapshot), last_id(snapshot)

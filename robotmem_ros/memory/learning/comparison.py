@@ -50,7 +50,7 @@ class AlikeFacts:
 
     def __init__(self, snapshot: Snapshot, table: Table) -> None:
         self._snapshot, self._table = snapshot, table
-        changed = fact_rows.changed_facts(snapshot, table.place.revision)
+        changed = fact_rows.changed_facts(snapshot, table.version.revision)
         self._ids, self._contents = [key for key, _ in changed], [str(content) for _, content in changed]
         self._changed = np.array(self._ids, np.int64)
         self._tail = Facts.empty()

@@ -47,7 +47,7 @@ from .scoring import (
     rrf_depth,
     scoring_steps,
 )
-from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
+from .session_context import InSessions, gains_in_session, measure_in_session, neighbors_of_best, read_places
 from .text_search import TextSearch
 from .vector_search import VectorSearch
 
@@ -410,7 +410,7 @@ class Ranking:
             return measures
         return measures.join(self._measured(found, np.searchsorted(found.chosen.rows, beside)))
 
-    def _measure_in_session(self, measures: Measures, places: Places) -> Measures:
+    def _measure_in_session(self, measures: Measures, places: InSessions) -> Measures:
         if np.isnan(measures.cosine).all():
             return measures
         vectors, weight = self._vectors, self.parameters.session_vector_weight

@@ -28,7 +28,7 @@ _NEIGHBOR_SOURCES = 5
 """The neighbours of so many best memories are scored as well if no search found them."""
 
 
-class Place(NamedTuple):
+class InSession(NamedTuple):
     """Where a memory stands in its session: what was stored before and after it, the nearest first."""
 
     session: str
@@ -46,14 +46,14 @@ class Place(NamedTuple):
         return max(weighted_values, default=(0.0, 0))
 
 
-Places = Mapping[int, Place]
+InSessions = Mapping[int, InSession]
 """By memory id; memories outside of sessions have none."""
 
 
-def read_places(snapshot: Snapshot, ids: Collection[int]) -> dict[int, Place]:
+def read_places(snapshot: Snapshot, ids: Collection[int]) -> dict[int, InSession]:
     """Read where memories stand in their sessions. Withdrawn memories keep their places."""
     rows = session_rows.neighbors(snapshot, ids, _REACH)
-    return {memory_id: Place(session, _ids(before), _ids(after)) for memory_id, session, before, after in rows}
+    return {memory_id: InSession(session, _ids(before), _ids(after)) for memory_id, session, before, after in rows}
 
 
 def neighbors_of_best(snapshot: Snapshot, scores: Scores) -> set[int]:
@@ -67,7 +67,7 @@ def measure_in_session(
     vectors_of: Callable[[Collection[int]], tuple[Sequence[int], Vectors]],
     query: Vector,
     measures: Measures,
-    places: Places,
+    places: InSessions,
     weight: float,
 ) -> Measures:
     """Measure the cosine of each memory again: alone, or with those before it in its session, whichever is nearer.
@@ -102,7 +102,7 @@ def _cosines(vectors: Floats, query: Vector) -> Floats:
     return similarities
 
 
-def gains_in_session(scores: Scores, places: Places, parameters: Parameters) -> tuple[Gain, Gain]:
+def gains_in_session(scores: Scores, places: InSessions, parameters: Parameters) -> tuple[Gain, Gain]:
     """Give each memory shares of what its best neighbour and the three best of its session score.
 
     Only what these have above half of the best score counts.

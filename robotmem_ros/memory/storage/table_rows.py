@@ -60,8 +60,8 @@ _PATH = "m.context -> ?"
 _UNQUOTED = re.compile(r'["\\\x00-\x1f]')
 
 
-class Place(NamedTuple):
-    """A place in the changes of a file, and how much it holds there."""
+class Version(NamedTuple):
+    """A version of a file: up to where it has its changes, and how much it holds there."""
 
     revision: int = 0
     epoch: str = ""
@@ -84,26 +84,26 @@ class Piece(NamedTuple):
     """Texts of each whose words are found."""
 
 
-def place(snapshot: Snapshot) -> Place:
-    """Return the place behind all changes, which is read once."""
-    return snapshot.read_once(_place)
+def version(snapshot: Snapshot) -> Version:
+    """Return the version that has all changes, which is read once."""
+    return snapshot.read_once(_version)
 
 
-def _place(snapshot: Snapshot) -> Place:
+def _version(snapshot: Snapshot) -> Version:
     revision = snapshot.read_once(revisions.latest)
-    return Place(revision, revisions.epoch_of(snapshot, revision), *vector_rows.place(snapshot))
+    return Version(revision, revisions.epoch_of(snapshot, revision), *vector_rows.version(snapshot))
 
 
-def is_older(snapshot: Snapshot, than: Place) -> bool:
-    """Tell whether a snapshot is from before a place, or of another file."""
-    here = place(snapshot)
+def is_older(snapshot: Snapshot, than: Version) -> bool:
+    """Tell whether a snapshot is from before a version, or of another file."""
+    here = version(snapshot)
     return (here.revision, *here[3:]) < (than.revision, *than[3:]) and (
         here.revision < than.revision or here.model == than.model
     )
 
 
-def continues(snapshot: Snapshot, before: Place) -> bool:
-    """Tell whether the file is the one that had a place before, and has not gone back."""
+def continues(snapshot: Snapshot, before: Version) -> bool:
+    """Tell whether the file is the one that had a version before, and has not gone back."""
     return before.revision == 0 or (
         before.revision <= snapshot.read_once(revisions.latest)
         and before.epoch == revisions.epoch_of(snapshot, before.revision)

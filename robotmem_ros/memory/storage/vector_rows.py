@@ -37,7 +37,7 @@ _LACKING = """
     SELECT (SELECT count(*) FROM memories) - (SELECT count(*) FROM memories WHERE status <> 'active')
     - (SELECT count(*) FROM memories_vec)
 """
-_PLACE = """
+_VERSION = """
     SELECT (SELECT value FROM settings WHERE name = 'embedding_model'),
     coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'vectors'), 0),
     (SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'lost_vectors'),
@@ -109,8 +109,8 @@ def lacking(snapshot: Snapshot) -> int:
     return int(snapshot.row(_LACKING)[0])
 
 
-class VectorsPlace(NamedTuple):
-    """A place in the changes of vectors that no revision tells."""
+class VectorsVersion(NamedTuple):
+    """What vectors there are, which no revision tells."""
 
     model: str | None
     newest: int
@@ -120,19 +120,19 @@ class VectorsPlace(NamedTuple):
     """How often a memory got a vector that was there already."""
 
 
-def place(snapshot: Snapshot) -> VectorsPlace:
-    """Return the place behind all changes; no page with vectors is read, which may be damaged."""
-    return VectorsPlace(*snapshot.row(_PLACE))
+def version(snapshot: Snapshot) -> VectorsVersion:
+    """Return how many there are now; no page with vectors is read, which may be damaged."""
+    return VectorsVersion(*snapshot.row(_VERSION))
 
 
 def newest(snapshot: Snapshot) -> int:
     """Return the id of the newest vector that there ever was; 0 if there was none."""
-    return place(snapshot).newest
+    return version(snapshot).newest
 
 
-Place = tuple[int, int]
+ChangeKey = tuple[int, int]
 """The revision of the last change of a memory, and its id."""
-START: Place = (0, 0)
+START: ChangeKey = (0, 0)
 
 
 class WithoutVector(NamedTuple):
@@ -144,7 +144,7 @@ class WithoutVector(NamedTuple):
     text: str
 
 
-def without_vector(snapshot: Snapshot, after: Place, limit: int) -> list[WithoutVector]:
+def without_vector(snapshot: Snapshot, after: ChangeKey, limit: int) -> list[WithoutVector]:
     """Return active memories without a vector, those changed first before others.
 
     They are behind a revision and an id, by both: since each change of a memory that takes its vector has a revision,

@@ -18,7 +18,7 @@ from ..errors import StorageError
 from ..models import Kind
 from ..storage import codec, revisions, table_rows, vector_rows
 from ..storage.snapshot import Snapshot
-from ..storage.table_rows import Piece, Place
+from ..storage.table_rows import Piece, Version
 from . import kept
 from .column import Array, Column, Mask, Numbers, Rows
 from .facts import Facts, FactTerms
@@ -68,9 +68,9 @@ class _OtherFileError(StorageError):
 
 @dataclass(frozen=True)
 class Table:
-    """The memories of a file at one place in its changes."""
+    """The memories of a file at one version of it."""
 
-    place: Place
+    version: Version
     ids_column: Numbers
     present: Numbers
     """Whether there is still a memory in a row."""
@@ -100,7 +100,7 @@ class Table:
     def empty(cls) -> Table:
         """Return the table of a file without memories."""
         return cls(
-            Place(), Numbers.of(np.int64), Numbers.of(bool),
+            Version(), Numbers.of(np.int64), Numbers.of(bool),
             {name: Numbers.of(dtype) for name, dtype in _NUMBERS.items()},
             {name: Column.empty() for name in _NAMES},
             Numbers.of(np.uint32), Words.empty(), Facts.empty(), Vectors(0), Numbers.of(np.int64), Numbers.of(np.int32),
@@ -120,13 +120,13 @@ class Table:
         Raises:
             StorageError: the database cannot be read.
         """
-        place = self._goal(snapshot, in_pieces=in_pieces)
-        if place == self.place:
+        version = self._goal(snapshot, in_pieces=in_pieces)
+        if version == self.version:
             return self
-        if isinstance(self.vectors_error, StorageError) or not table_rows.continues(snapshot, self.place):
+        if isinstance(self.vectors_error, StorageError) or not table_rows.continues(snapshot, self.version):
             return Table._anew(snapshot, in_pieces=in_pieces)
         try:
-            table = self._with_changes(snapshot, place, shared=shared)
+            table = self._with_changes(snapshot, version, shared=shared)
         except _OtherFileError:
             return Table._anew(snapshot, in_pieces=in_pieces)
         return table._packed(snapshot, in_pieces=in_pieces) if table._is_sparse(snapshot) else table
@@ -141,21 +141,22 @@ class Table:
         table = Table.empty()
         for number in table_rows.block_numbers(snapshot):
             table = table._with_block(self.block(number))
-        table = replace(table, place=self.place._replace(vector=0))
+        table = replace(table, version=self.version._replace(vector=0))
         return table._with_changes(snapshot, table._goal(snapshot, in_pieces=in_pieces), shared=False)
 
-    def _goal(self, snapshot: Snapshot, *, in_pieces: bool) -> Place:
-        # The place to follow to; of very many vectors one piece at most.
-        place = table_rows.place(snapshot)
-        before = self.place.vector if place.model == self.place.model else 0
-        if place.vector - before <= _IN_QUERY:
-            return place
-        return place._replace(vector=before + _IN_PIECE if in_pieces else before)
+    def _goal(self, snapshot: Snapshot, *, in_pieces: bool) -> Version:
+        # The version to follow to; of very many vectors one piece at most.
+        version = table_rows.version(snapshot)
+        before = self.version.vector if version.model == self.version.model else 0
+        if version.vector - before <= _IN_QUERY:
+            return version
+        return version._replace(vector=before + _IN_PIECE if in_pieces else before)
 
     def lags(self, snapshot: Snapshot) -> float:
         """Count the revisions that it is behind a snapshot; infinite if it must follow to have the terms of facts."""
-        is_usable = self.place.revision and not len(self.facts.unread) and table_rows.continues(snapshot, self.place)
-        return snapshot.read_once(revisions.latest) - self.place.revision if is_usable else math.inf
+        known = self.version
+        is_usable = known.revision and not len(self.facts.unread) and table_rows.continues(snapshot, known)
+        return snapshot.read_once(revisions.latest) - known.revision if is_usable else math.inf
 
     def rows_of(self, ids: Ids) -> Rows:
         """Return the rows of those of some sorted ids that there are."""
@@ -170,21 +171,21 @@ class Table:
         is_suspect = not self.vectors_error and vectors > 2 * np.count_nonzero(self.vector_places.all >= 0) + _SPARE
         return is_suspect and vectors > 2 * vector_rows.count_all(snapshot) + _SPARE
 
-    def _with_changes(self, snapshot: Snapshot, place: Place, *, shared: bool) -> Table:
+    def _with_changes(self, snapshot: Snapshot, version: Version, *, shared: bool) -> Table:
         table = self
         changed: Ids | None = _NONE
-        if place.revision != self.place.revision:
-            if since := self.place.revision:
+        if version.revision != self.version.revision:
+            if since := self.version.revision:
                 changed = table_rows.changed(snapshot, since)
                 table = table._with_pieces(snapshot, table_rows.pieces(snapshot, changed), shared=shared)
             else:
                 table, since, changed = *self._with_all(snapshot), None
             table = table._without(table_rows.deleted(snapshot, since) if since else _NONE, shared=shared)
         try:
-            table = table._with_vectors(snapshot, place, changed, shared=shared)
+            table = table._with_vectors(snapshot, version, changed, shared=shared)
         except StorageError as error:  # queries by words need none
             table = replace(table._without_vectors(0), vectors_error=error)
-        return replace(table, place=place, derived={})
+        return replace(table, version=version, derived={})
 
     def _with_all(self, snapshot: Snapshot) -> tuple[Table, int]:
         # From the blocks in the file, and from rows what these lack; with the oldest revision of a block.
@@ -329,20 +330,20 @@ class Table:
             gone=self.gone + len(rows),
         )
 
-    def _with_vectors(self, snapshot: Snapshot, place: Place, changed: Ids | None, *, shared: bool) -> Table:
-        table, ids, before = self, changed, self.place.vector
-        if place.model != self.place.model or not self.vectors.dim:
+    def _with_vectors(self, snapshot: Snapshot, version: Version, changed: Ids | None, *, shared: bool) -> Table:
+        table, ids, before = self, changed, self.version.vector
+        if version.model != self.version.model or not self.vectors.dim:
             dim = vector_rows.dimension(snapshot)
             if dim or self.vectors.dim:
                 table, ids, before = table._without_vectors(dim), None, 0
-        if place.lost_vectors != self.place.lost_vectors:
-            table = table._without_vectors_up_to(place.lost_vectors)
+        if version.lost_vectors != self.version.lost_vectors:
+            table = table._without_vectors_up_to(version.lost_vectors)
         last = before
-        while table.vectors.dim and (rows := vector_rows.between(snapshot, last, place.vector, _AT_ONCE)):
+        while table.vectors.dim and (rows := vector_rows.between(snapshot, last, version.vector, _AT_ONCE)):
             table, last = table._with_new_vectors(rows), rows[-1][0]
-        if unread := vector_rows.newest(snapshot) - place.vector:
+        if unread := vector_rows.newest(snapshot) - version.vector:
             return replace(table, vectors_error=VectorsUnreadError(table.vector_ids.size, unread))
-        if ids is None or self.vectors_error or place.late_links != self.place.late_links:
+        if ids is None or self.vectors_error or version.late_links != self.version.late_links:
             likely = np.arange(table.ids_column.size)
         else:
             likely = table.rows_of(np.union1d(ids, table_rows.owners_behind(snapshot, before)))

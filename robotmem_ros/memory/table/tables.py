@@ -114,9 +114,9 @@ class Tables:
             while self._lacks_facts():
                 yield
             with self.reading() as view:
-                block, place = view.table.block(number), view.table.place
-            kept_block = KeptBlock(number, place.revision, len(block.ids))
-            data = pack(block, place.epoch)
+                block, version = view.table.block(number), view.table.version
+            kept_block = KeptBlock(number, version.revision, len(block.ids))
+            data = pack(block, version.epoch)
             work = partial(table_rows.keep_block, block=kept_block, data=data)
             self._database.write(work, background=True).result()
             yield
@@ -132,11 +132,11 @@ class Tables:
 
     def _enter(self, snapshot: Snapshot, *, in_pieces: bool, reads_facts: bool, lag: int) -> View | None:
         if not lag:
-            table_rows.place(snapshot)  # other queries need not wait until it is read
+            table_rows.version(snapshot)  # other queries need not wait until it is read
         with self._lock:
             if lag and self._table.lags(snapshot) <= lag:
                 return self._lend(snapshot)
-            is_older = table_rows.is_older(snapshot, self._table.place)
+            is_older = table_rows.is_older(snapshot, self._table.version)
             return None if is_older else self._follow(snapshot, in_pieces=in_pieces, reads_facts=reads_facts)
 
     def _follow(self, snapshot: Snapshot, *, in_pieces: bool = False, reads_facts: bool = False) -> View:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.search.scoring import Measures
 from robotmem_ros.memory.search.session_context import (
-    Place,
+    InSession,
     gains_in_session,
     measure_in_session,
     neighbors_of_best,
@@ -33,13 +33,13 @@ SCORES = st.dictionaries(st.integers(1, 12), st.floats(0, 10), max_size=12)
 SESSIONS = st.lists(st.sampled_from("ab"), min_size=12, max_size=12)
 
 
-def places_of(sessions: list[str]) -> dict[int, Place]:
+def places_of(sessions: list[str]) -> dict[int, InSession]:
     """Where memories 1, 2, ... of these sessions stand."""
     places = {}
     for memory_id, session in enumerate(sessions, start=1):
         ids = [one for one, other in enumerate(sessions, start=1) if other == session]
         at = ids.index(memory_id)
-        places[memory_id] = Place(session, tuple(ids[max(at - 2, 0) : at][::-1]), tuple(ids[at + 1 : at + 3]))
+        places[memory_id] = InSession(session, tuple(ids[max(at - 2, 0) : at][::-1]), tuple(ids[at + 1 : at + 3]))
     return places
 
 
@@ -79,7 +79,7 @@ def test_places_are_those_of_the_session_and_withdrawn_memories_keep_theirs(open
     memory.forget(3, "wrong")
     with memory.parts.database.snapshot() as snapshot:
         assert read_places(snapshot, [1, 2, 4, 6]) == {
-            1: Place("patrol", (), (3, 5)), 2: Place("other", (), ()), 6: Place("patrol", (5, 3), ()),
+            1: InSession("patrol", (), (3, 5)), 2: InSession("other", (), ()), 6: InSession("patrol", (5, 3), ()),
         }  # fmt: skip
         assert neighbors_of_best(snapshot, {1: 1.0, 3: 0.9, 4: 0.8}) == {5, 6}
 

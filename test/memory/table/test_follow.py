@@ -232,7 +232,7 @@ class Life(RuleBasedStateMachine):
     def keep(self, which: int) -> None:
         self.programs[which].keep()
         with self.programs[which].tables.reading() as view:
-            is_purged = revisions.last_purge(view.snapshot).revision > view.table.place.revision
+            is_purged = revisions.last_purge(view.snapshot).revision > view.table.version.revision
             assert is_purged or not table_rows.lacking_blocks(view.snapshot, view.table.counts())
 
     @rule(which=st.integers(0, 1))

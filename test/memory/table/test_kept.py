@@ -191,12 +191,12 @@ def test_a_block_that_was_cut_before_a_purge_is_not_kept_after_it(path: Path) ->
     with opened(path) as memory, opened(path) as other:
         tables = Tables(memory.parts.database)
         with tables.reading() as view:
-            block, place = view.table.block(0), view.table.place
+            block, version = view.table.block(0), view.table.version
         other.forget(40, "gone")  # so that the block is out of step
         other.purge(ids=[3])
         before = revisions(path)
-        late = KeptBlock(0, place.revision, len(block.ids))
-        work = partial(table_rows.keep_block, block=late, data=kept.pack(block, place.epoch))
+        late = KeptBlock(0, version.revision, len(block.ids))
+        work = partial(table_rows.keep_block, block=late, data=kept.pack(block, version.epoch))
         memory.parts.database.write(work).result()
         assert revisions(path) == before == {1: before[1], 2: before[2]}
 
@@ -204,11 +204,11 @@ def test_a_block_that_was_cut_before_a_purge_is_not_kept_after_it(path: Path) ->
 def test_a_block_of_a_revision_that_the_file_has_lost_is_not_kept(path: Path) -> None:
     with opened(path) as memory:
         with memory.parts.tables.reading() as view:
-            block, place = view.table.block(0), view.table.place
-        late = KeptBlock(0, place.revision + 1, len(block.ids))
-        work = partial(table_rows.keep_block, block=late, data=kept.pack(block, place.epoch))
+            block, version = view.table.block(0), view.table.version
+        late = KeptBlock(0, version.revision + 1, len(block.ids))
+        work = partial(table_rows.keep_block, block=late, data=kept.pack(block, version.epoch))
         memory.parts.database.write(work).result()
-        assert revisions(path)[0] <= place.revision
+        assert revisions(path)[0] <= version.revision
 
 
 def test_words_answer_while_very_many_vectors_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

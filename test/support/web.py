@@ -8,11 +8,9 @@ import re
 import signal
 import socket
 import struct
-import subprocess
-import sys
 import threading
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,14 +21,14 @@ import httpx
 from robotmem_ros.memory import RobotMemory
 
 from .forks import PipedFork, fork_server
-from .subprocesses import PATH, ROOT
+from .subprocesses import PATH
 from .waiting import until
 
 NOW = 1_790_000_000 * 10**9
 SECOND = 10**9
 SCRIPT = "<script>alert('1')</script> \u202eبه & \u0001"
 _CODE = "import sys; from robotmem_ros.cli.main import main; sys.exit(main())"
-_IMPORTS = ("robotmem_ros.cli.main", "robotmem_ros.web.app", "robotmem_ros.web.server")
+IMPORTS = ("robotmem_ros.cli.main", "robotmem_ros.web.app", "robotmem_ros.web.server")
 
 
 def png() -> bytes:
@@ -70,7 +68,7 @@ def seed(db: Path, *, facts: int = 5, mugs: int = 5) -> str:
 class Server:
     """A console that runs."""
 
-    process: subprocess.Popen[str] | PipedFork
+    process: PipedFork
     url: str
     """Without a slash at its end."""
     told: str
@@ -108,19 +106,17 @@ def client_of(db: Path, **parameters: Any) -> Iterator[httpx.Client]:
 @contextmanager
 def console(
     db: Path | None, *options: str, environment: Mapping[str, str] | None = None, code: str = "",
-    with_model: bool = False,
+    with_model: bool = False, imports: Sequence[str] = IMPORTS,
 ) -> Iterator[Server]:  # fmt: skip
     """Run `robotmem web` on any free port, without a model; it must end without a complaint.
 
-    It is forked, unless it has an environment of its own or `code`, which is run instead of the command.
+    `code` runs in its place, in a process that has imported these modules.
     """
     arguments = ["web", *(["--db", str(db)] if db else []), "--port", "0", *options]
     arguments += [] if with_model else ["--no-model"]
     everything = {**os.environ, **PATH, **(environment or {})}
-    is_own = bool(environment or code)
-    with _started(code or _CODE, arguments, everything) if is_own else _forked(arguments, everything) as process:
+    with PipedFork(fork_server(*imports), code or _CODE, ["robotmem", *arguments], everything) as process:
         try:
-            assert process.stdout
             line = process.stdout.readline()
             found = re.match(r"console: (http://\S+:\d+)/", line)
             assert found, line + process.communicate(timeout=180)[1]
@@ -131,17 +127,6 @@ def console(
                 assert code_and_complaints == (0, ""), code_and_complaints[1]
         finally:
             process.kill()
-
-
-def _started(code: str, arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def _forked(arguments: list[str], environment: dict[str, str]) -> PipedFork:
-    return PipedFork(fork_server(*_IMPORTS), _CODE, ["robotmem", *arguments], environment)
 
 
 def with_limits(**limits: float) -> str:

@@ -50,7 +50,7 @@ sys.exit(main())
 
 
 def test_conditions_that_the_server_describes_appear_by_themselves(open_page: OpenPage, own_db: Path) -> None:
-    with console(own_db, code=_WITH_MORE) as server:
+    with console(own_db, code=_WITH_MORE, imports=["robotmem_ros.memory"]) as server:
         page = open_page(server.url, "/?q=glass&objects=glass")
         expect(page.locator("#summary")).to_contain_text(re.compile("^3 results"))
         page.get_by_role("button", name="Remove the condition glass").click()

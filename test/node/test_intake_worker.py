@@ -10,7 +10,7 @@ import pytest
 
 from robotmem_ros.node.intake_worker import IntakeWorker
 
-_PATIENCE = 30.0
+_PATIENCE = 120.0
 
 
 class Held:

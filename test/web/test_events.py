@@ -84,7 +84,7 @@ def test_more_streams_than_are_allowed_are_refused(db: Path) -> None:
 def test_a_signal_ends_the_console_although_streams_are_open(db: Path, number: int) -> None:
     with console(db) as server, listening(server) as listener:
         assert server.stop(number) == (0, "")
-        listener.thread.join(30)
+        listener.thread.join(120)
         assert not listener.thread.is_alive()
     assert not Path(f"{db}-wal").exists()  # the last program has closed the file
 

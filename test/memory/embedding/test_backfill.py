@@ -105,7 +105,7 @@ def test_a_text_that_cannot_be_embedded_does_not_keep_flush_waiting(open_memory:
         memory.learn("red mug")
         flushed = threading.Thread(target=memory.flush, daemon=True)
         flushed.start()
-        flushed.join(30)
+        flushed.join(120)
         assert not flushed.is_alive(), f"{error!r} keeps flush() waiting"
         assert memory.status().pending_vectors == 1
         embedder.error = None
@@ -173,8 +173,8 @@ def test_a_model_that_cannot_be_loaded_blocks_no_query(error: BaseException) -> 
     loading = Loading()
     loading.error = error
     loading.go_on.set()
-    embedder = BackgroundEmbedder("wanted", loading, patience=30.0)
-    assert not embedder.wait(30)
+    embedder = BackgroundEmbedder("wanted", loading, patience=120.0)
+    assert not embedder.wait(120)
     assert str(error) in embedder.why_not
     with pytest.raises(ModelUnavailableError, match=str(error)):
         embedder.embed_one("mug")
@@ -183,7 +183,7 @@ def test_a_model_that_cannot_be_loaded_blocks_no_query(error: BaseException) -> 
 
 def test_equal_texts_and_texts_seen_lately_are_embedded_once() -> None:
     model = WordVectors()
-    embedder = BackgroundEmbedder("wanted", lambda: model, patience=30.0)
+    embedder = BackgroundEmbedder("wanted", lambda: model, patience=120.0)
     vectors = embedder.embed_batch(["mug", "cup", "mug"])
     assert vectors.shape == (3, 32)
     assert (vectors[0] == vectors[2]).all()

@@ -127,7 +127,7 @@ def a_fact(draw: random.Random) -> dict[str, Any]:
 def learned_together(memory: RobotMemory, draw: random.Random) -> list[Learned]:
     """Learn facts in one transaction, by several jobs of which one fails when it has stored its fact."""
     hold = threading.Event()
-    memory.parts.database.write(lambda transaction: hold.wait(30))
+    memory.parts.database.write(lambda transaction: hold.wait(120))
 
     def fail(transaction: Transaction) -> None:
         known = AlikeFacts(transaction, NOTHING)
@@ -142,8 +142,8 @@ def learned_together(memory: RobotMemory, draw: random.Random) -> list[Learned]:
         learning += [threads.submit(memory.learn_many, [a_fact(draw)]) for _ in range(2)]
         hold.set()
         with pytest.raises(ZeroDivisionError):
-            failing.result(30)
-        return [result for future in learning for result in future.result(30)]
+            failing.result(120)
+        return [result for future in learning for result in future.result(120)]
 
 
 @pytest.mark.parametrize("seed", range(3))

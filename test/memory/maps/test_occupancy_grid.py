@@ -145,7 +145,7 @@ with RobotMemory(sys.argv[1], embedding_model="", read_only=True) as memory:
             reader.stdin.flush()
             assert reader.stdout.readline().strip() == cells.hex()
         reader.stdin.close()
-        assert reader.wait(20) == 0
+        assert reader.wait(120) == 0
 
 
 GREY = {-1: 205, 0: 254, 100: 0}

@@ -32,7 +32,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 def held(database: Database) -> Iterator[None]:
     """Keeps the writer busy, so that what is given to it meanwhile waits together."""
     go_on = threading.Event()
-    database.write(lambda transaction: go_on.wait(10))
+    database.write(lambda transaction: go_on.wait(120))
     yield
     go_on.set()
 

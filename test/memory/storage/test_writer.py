@@ -133,12 +133,12 @@ def test_a_call_is_answered_in_its_time_while_another_process_holds_the_file(dat
     with running(HOLD, database.path, "BEGIN IMMEDIATE") as holder:
         assert holder.stdout.readline() == "held\n"
         background = [database.write(note, background=True) for _ in range(8000)]
-        # All that waits fails together; a group after the other would take 1 s each.
+        # All that waits fails together; a group after the other would take 1 s each, 31 s.
         with pytest.raises(StorageError, match="database is locked"):
-            database.write(note).result(5.0)
+            database.write(note).result(25.0)
         assert "database is locked" in database.trouble
         with pytest.raises(StorageError, match="database is locked"):
-            background[-1].result(5.0)
+            background[-1].result(25.0)
         late = database.write(note)
         holder.communicate("")
     assert late.result(PATIENCE) == 1

@@ -26,7 +26,7 @@ from robotmem_ros.msg import MemoryStatus
 from ..forks import Forked, fork_server
 
 EXECUTABLE = Path(__file__).resolve().parents[3] / "scripts" / "memory_node"
-DEADLINE = 60.0
+DEADLINE = 180.0
 """Seconds after which a test gives up: on a machine that does much else, all takes long."""
 _FIRST_PORT = 27_300
 

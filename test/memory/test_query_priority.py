@@ -14,7 +14,7 @@ from robotmem_ros.memory.threads import QueryPriority
 
 from ..support.waiting import until
 
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -26,12 +26,6 @@ def seconds(work: Callable[[], None]) -> float:
     began = time.monotonic()
     work()
     return time.monotonic() - began
-
-
-def test_background_work_does_not_wait_without_a_query(query_priority: QueryPriority) -> None:
-    with query_priority.query():
-        pass
-    assert min(seconds(query_priority.yield_to_queries) for _ in range(20)) < 0.005
 
 
 def test_a_long_query_delays_background_work_only_for_a_time(query_priority: QueryPriority) -> None:

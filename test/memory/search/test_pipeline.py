@@ -37,17 +37,6 @@ def test_with_words_and_vectors_the_mode_is_hybrid(three_mugs: RobotMemory) -> N
     assert (result.mode, result.reason, result[0].memory.content) == (Mode.HYBRID, "", "red mug")
 
 
-def test_words_and_meaning_take_at_most_twenty_statements(three_mugs: RobotMemory) -> None:
-    three_mugs.recall("red mug")
-    three_mugs.parts.maintenance.close()  # it borrows connections too
-    ran: list[str] = []
-    with three_mugs.parts.database._reader() as connection:  # the one that the recall borrows next
-        connection.set_trace_callback(ran.append)
-    three_mugs.recall("red mug")
-    queries = [sql for sql in ran if sql not in {"BEGIN", "ROLLBACK"} and not sql.startswith("--")]
-    assert len(queries) in range(5, 21), queries
-
-
 def test_without_a_query_the_mode_is_structured_and_the_newest_comes_first(three_mugs: RobotMemory) -> None:
     result = three_mugs.recall(kinds="perception")
     assert (result.mode, result.reason) == (Mode.STRUCTURED, "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -234,23 +233,6 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened = Database(Parameters(db_path=str(tmp_path / "memory.db")))
     yield opened
     opened.close()
-
-
-def test_an_unchanged_index_is_left_alone(database: Database) -> None:
-    new = replace(MUG, context='{"a": 1, "b": [1, 2]}', pose=Pose(1, 2, 3))
-    memory_id = database.write(lambda transaction: rows.insert(transaction, new)).result()
-    traced: list[str] = []
-
-    def move(transaction: Transaction) -> None:
-        transaction._connection.set_trace_callback(traced.append)
-        rows.update(transaction, memory_id, {"x": 1.5, "confidence": 0.5})
-        transaction._connection.set_trace_callback(None)
-
-    database.write(move).result()
-    written = {sql.split()[1] for sql in traced if sql.startswith("UPDATE")}
-    assert written == {"memories"}
-    assert not [sql for sql in traced if sql.startswith(("INSERT", "DELETE", "REPLACE"))]
-    assert database.write(check).result() == 1
 
 
 def test_counting_reads_no_memory(database: Database) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.argument import MAX_NAMES, MAX_QUERY, MAX_TAGS
 from robotmem_ros.memory.conditions.comparison import MAX_COMPARISONS, MAX_DEPTH
+from robotmem_ros.memory.embedding import Embedder
 
 from ...support.embedders import WordVectors
 
@@ -17,18 +19,28 @@ GRASPS = ("12.5 N held the glass", "closed on the handle", "the plate tilted")
 PICKED = {"task": {"name": "pick_place", "success": True}}
 
 
-@pytest.fixture(params=[True, False], ids=["with vectors", "by words"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> RobotMemory:
+@pytest.fixture(scope="module", params=[True, False], ids=["with vectors", "by words"])
+def grasps(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Embedder | None]:
     """Three grasps that succeeded and one that failed, beside a hundred things in a room."""
-    embedder = WordVectors() if request.param else None
-    made = RobotMemory(tmp_path / "memory.db", embedder=embedder, embedding_model="", min_relevance=0.9)
-    for content in GRASPS:
-        made.learn(content, PICKED, tags=["seen"])
-    made.learn("the cup slipped at 8 N", {"task": {"name": "pick_place", "success": False}})
-    for number in range(100):
-        made.save_perception(f"box {number}", context={"spatial": {"area": "storage"}}, label="box")
-    made.flush()
-    return made
+    path, embedder = tmp_path_factory.mktemp("grasps") / "memory.db", WordVectors() if request.param else None
+    with RobotMemory(path, embedder=embedder, embedding_model="") as made:
+        for content in GRASPS:
+            made.learn(content, PICKED, tags=["seen"])
+        made.learn("the cup slipped at 8 N", {"task": {"name": "pick_place", "success": False}})
+        made.save_many(
+            {"description": f"box {number}", "context": {"spatial": {"area": "storage"}}, "label": "box"}
+            for number in range(100)
+        )
+        made.flush()
+    return path, embedder
+
+
+@pytest.fixture
+def memory(grasps: tuple[Path, Embedder | None], tmp_path: Path) -> RobotMemory:
+    """A memory of these grasps that a test may change."""
+    path, embedder = grasps
+    copy = shutil.copyfile(path, tmp_path / "memory.db")
+    return RobotMemory(copy, embedder=embedder, embedding_model="", min_relevance=0.9)
 
 
 @pytest.mark.parametrize(

@@ -25,19 +25,14 @@ QUERIES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(params=["indexed", "not indexed"])
-def home(request: pytest.FixtureRequest, open_memory: OpenMemory, clock: Clock) -> RobotMemory:
+@pytest.fixture
+def home(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
     """A memory of a sofa that was seen on sixty days, and has faded since."""
     memory = open_memory(clock=clock, synchronous="normal")
     for _ in range(60):
         live(memory, clock, 1)
         memory.save_perception(SOFA, label="sofa", pose=[1, 2, 0])
     live(memory, clock, 150)
-    if request.param == "indexed":
-        # The words are kept in RAM as well.
-        for number in range(1000):
-            memory.store(new_fact(memory.parameters, NewFact(f"door {number} is open", confidence=0.1), now=clock))
-        memory.flush()
     return memory
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from robotmem_ros.memory import RobotMemory
@@ -41,6 +42,7 @@ def filled(db: Path) -> None:
             done.result()
 
 
+@pytest.mark.rare
 def test_five_thousand_objects_are_drawn_while_the_map_is_dragged(open_page: OpenPage, tmp_path: Path) -> None:
     filled(tmp_path / "memory.db")
     with console(tmp_path / "memory.db") as address:

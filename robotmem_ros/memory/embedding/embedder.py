@@ -414,6 +414,6 @@ def check_kept_model(snapshot: Snapshot, model: str) -> None:
     Raises:
         ModelUnavailableError: the vectors are those of another model, and cannot be compared.
     """
-    owner = vector_rows.model(snapshot)
+    owner = snapshot.read_once(vector_rows.model)
     if owner not in (None, model):
         raise ModelUnavailableError(f"the vectors in the database are those of the model {owner!r}, not of {model!r}")

@@ -62,10 +62,11 @@ class Folding:
                 continue
             rows = self._same_as(row)
             self._left[rows] = False
-            ids = self._view.ids[rows]
-            ids = ids[np.lexsort((-ids, -self._view.observed_at[rows]))]
+            best, ids = int(self._view.ids[row]), self._view.ids[rows]
+            if len(ids) > 1:
+                ids = ids[np.lexsort((-ids, -self._view.observed_at[rows]))]
             newest, *rest = ids.tolist()
-            groups.append(Group(int(self._view.ids[row]), newest, tuple(rest)))
+            groups.append(Group(best, newest, tuple(rest)))
             if len(groups) == n:
                 break
         return groups

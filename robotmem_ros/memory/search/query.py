@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import NoneType
 from typing import Any, ClassVar, Protocol
 
@@ -169,8 +169,8 @@ class Reader:
 
     def conditions(self) -> tuple[Condition, ...]:
         """Read all conditions, in the order of their fields."""
-        readers = ((entry.metadata.get("condition"), entry.name) for entry in fields(self.request))
-        return tuple(found for read, name in readers if read and (found := read(self, name)) is not None)
+        readers = readers_of(type(self.request))
+        return tuple(found for name, read in readers if (found := read(self, name)) is not None)
 
     @cached_property
     def collections(self) -> Collections:
@@ -253,6 +253,12 @@ def _names(field: str, values: Names, single_field: str = "", single: object = N
 
 ReadCondition = Callable[[Reader, str], Condition | None]
 """Reads the condition that a field of a request declares, of this name."""
+
+
+@cache
+def readers_of(request: type[Request]) -> Sequence[tuple[str, ReadCondition]]:
+    """Return the fields of a request that are conditions, each with its reader."""
+    return [(entry.name, read) for entry in fields(request) if (read := entry.metadata.get("condition"))]
 
 
 def by_names(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
+from itertools import compress, count
 from typing import NamedTuple
 
 import numpy as np
@@ -110,13 +110,15 @@ class AllEvidence:
     """The words of the query, as they are indexed."""
     explanations: Mapping[int, ScoreExplanation]
 
-    def of(self, memory_id: int) -> Evidence:
-        """Return what there is of it in a memory."""
-        at = int(np.searchsorted(self.ids, memory_id))
-        if at == len(self.ids) or self.ids[at] != memory_id:
-            return Evidence()
-        relevance, cosine = float(self.relevance[at]), float(self.cosines[at])
-        return Evidence(relevance, cosine, self.words_at(at), self.explanations.get(memory_id))
+    def of(self, memory_ids: Iterable[int]) -> list[Evidence]:
+        """Return what there is of it in each of some memories."""
+        at, relevance, cosines = dict(zip(self.ids.tolist(), count())), self.relevance.tolist(), self.cosines.tolist()
+        return [
+            Evidence()
+            if (row := at.get(key)) is None
+            else Evidence(relevance[row], cosines[row], self.words_at(row), self.explanations.get(key))
+            for key in memory_ids
+        ]
 
     def words_at(self, position: int) -> tuple[str, ...]:
         """Return the words of the query that the memory at a position contains."""
@@ -147,7 +149,7 @@ class RankedMemories:
 
     def evidence_of(self, ids: Iterable[int]) -> list[Evidence]:
         """Return what there is of the query in some memories; that of a query without a text is in every memory."""
-        return [Evidence(relevance=1.0) if self.evidence is None else self.evidence.of(key) for key in ids]
+        return [Evidence(relevance=1.0) for _ in ids] if self.evidence is None else self.evidence.of(ids)
 
     @cached_property
     def best_relevance(self) -> float:
@@ -169,6 +171,8 @@ class _Found:
     chosen: Chosen
     bm25: Floats
     """0 of a row without a word of the query."""
+    by_words: Similarities
+    """What the words add to the blended score of a row with a vector, in single precision."""
     similarities: Similarities
     """Not exact; minus infinity without a vector."""
     exact: Floats | None = None
@@ -177,7 +181,7 @@ class _Found:
     @cached_property
     def has_words(self) -> bool:
         """Tell whether a row contains a word of the query."""
-        return bool(self.bm25.max(initial=0.0) > 0)
+        return bool(self.by_words.max(initial=0.0) > 0)
 
     @cached_property
     def nearest(self) -> float:
@@ -278,6 +282,10 @@ class Ranking:
         return Weights.of(self.parameters)
 
     @cached_property
+    def _share_of_words(self) -> float:
+        return self._weights.text / sum(self._weights)
+
+    @cached_property
     def _steps(self) -> tuple[Step, ...]:
         return scoring_steps(self.parameters)
 
@@ -307,8 +315,10 @@ class Ranking:
         return self.text.scores(chosen), ""
 
     def _search_vectors(self, chosen: Chosen, bm25: Floats, depth: int, *, explain: bool) -> tuple[_Found, _Best, str]:
+        # The query may still be embedded in its thread.
+        by_words = (bm25 * (self._share_of_words / (self._max_score or 1.0))).astype(np.float32)
         try:
-            found = self._compared(chosen, bm25, depth)
+            found = self._compared(chosen, bm25, by_words, depth)
             best = self._best(found, depth, explain=explain)
         except (ModelUnavailableError, VectorsUnreadError) as error:
             failure = str(error)
@@ -318,14 +328,15 @@ class Ranking:
         else:
             self.failure.clear()
             return found, best, ""
-        found = _Found(chosen, bm25, np.full(chosen.count, -np.inf, np.float32))
+        found = _Found(chosen, bm25, by_words, np.full(chosen.count, -np.inf, np.float32))
         return found, self._best(found, depth, explain=explain), failure
 
-    def _compared(self, chosen: Chosen, bm25: Floats, depth: int) -> _Found:
+    def _compared(self, chosen: Chosen, bm25: Floats, by_words: Similarities, depth: int) -> _Found:
         if chosen.count > depth:
-            return _Found(chosen, bm25, self._vectors.similarities(chosen))
+            return _Found(chosen, bm25, by_words, self._vectors.similarities(chosen))
         exact = self._vectors.exact(chosen.rows)
-        return _Found(chosen, bm25, np.nan_to_num(exact, nan=-np.inf).astype(np.float32), exact)
+        similarities = np.where(np.isnan(exact), -np.inf, exact).astype(np.float32)
+        return _Found(chosen, bm25, by_words, similarities, exact)
 
     def _best(self, found: _Found, depth: int, *, explain: bool) -> _Best:
         if not found.hits or depth < 1:
@@ -352,23 +363,22 @@ class Ranking:
         # exact.
         if depth >= found.hits:
             return np.flatnonzero(found.is_hit)
-        by_words, has_vectors = self._weights.text / sum(self._weights), found.nearest > -np.inf
-        of_meaning, slack = 0.0, _ROUNDING
-        if has_vectors:
-            error = self._vectors.error
-            if found.nearest <= 2 * error:
-                return np.flatnonzero(found.is_hit)
-            of_meaning = (1.0 - by_words) / found.nearest
-            slack += 3 * error * of_meaning
-        shares = by_words if found.all_have_vectors else np.where(found.has_vector, by_words, 1.0)
-        scores = (found.bm25 * (shares / (self._max_score or 1.0))).astype(np.float32)
-        if not found.all_have_vectors:
+        share, scores, slack = self._share_of_words, found.by_words, _ROUNDING
+        if not found.all_have_vectors:  # the words count for both
+            scores = np.where(found.has_vector, scores, scores / np.float32(share or 1.0))
             scores[~found.is_hit] = -1.0
-        if has_vectors:
-            scores += np.maximum(found.similarities, np.float32(0.0)) * np.float32(of_meaning)
+        if found.nearest == -np.inf:
+            return np.flatnonzero((scores >= -bound(-scores, depth) - slack) & found.is_hit)
+        error = self._vectors.error
+        if found.nearest <= 2 * error:
+            return np.flatnonzero(found.is_hit)
+        of_meaning = (1.0 - share) / found.nearest
+        slack += 3 * error * of_meaning
+        meaning_parts = np.maximum(found.similarities, np.float32(0.0))
+        meaning_parts *= np.float32(of_meaning)
+        scores = meaning_parts + scores
         may_be = scores >= -bound(-scores, depth) - slack
-        if has_vectors:
-            may_be |= found.similarities >= found.nearest - 2 * error
+        may_be |= found.similarities >= found.nearest - 2 * error
         return np.flatnonzero(may_be if found.all_have_vectors else may_be & found.is_hit)
 
     def _measured(self, found: _Found, at: Rows) -> Measures:

@@ -138,7 +138,7 @@ class Recall:
         threads = None if self.database.in_memory else self.threads
         embedding = embedder.start_query(query.text, threads) if embeds else None
         with self.tables.reading() as now:
-            query, purge = query.including(now.others), revisions.last_purge(now.snapshot)
+            query, purge = query.including(now.others), now.snapshot.read_once(revisions.last_purge)
             view = now.during(query.conditions)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)

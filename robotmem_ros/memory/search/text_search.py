@@ -110,6 +110,7 @@ class TextSearch:
         self._view, self._query, self._searched = view, query, collections
         self._shape = parameters.bm25_k1, parameters.bm25_b
         self._texts, self._found = view.table.words, dict[str, Found]()
+        self._forms_of = dict[str, Sequence[str]]()
 
     @property
     def words(self) -> Sequence[str]:
@@ -205,6 +206,11 @@ class TextSearch:
         return [EITHER.join(self._forms(word)) for word in term.split()]
 
     def _forms(self, word: str) -> Sequence[str]:
+        if word not in self._forms_of:
+            self._forms_of[word] = self._in_languages(word)
+        return self._forms_of[word]
+
+    def _in_languages(self, word: str) -> Sequence[str]:
         # In the languages of the texts; where it is not known as it is, labels may have it in one of them.
         if not (languages := self._texts.languages | ({self._query.language} - {""})):
             return (word,)

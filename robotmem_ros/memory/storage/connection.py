@@ -14,7 +14,7 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,19 @@ from ..conditions.decay import share_left
 from ..errors import DatabaseUnusableError
 
 _INSTEAD = "without room in RAM, numpy compares vectors"
+
+
+class Connection(sqlite3.Connection):
+    """A connection that keeps what was read of a state of the file."""
+
+    _state: tuple[int, dict[object, Any]] = (-1, {})
+
+    def known(self) -> dict[object, Any]:
+        """Return what was kept since another connection changed the file last. To be called in a transaction."""
+        (version,) = self.execute("PRAGMA data_version").fetchone()
+        if version != self._state[0]:
+            self._state = version, {}
+        return self._state[1]
 
 
 def register_functions(connection: sqlite3.Connection) -> None:
@@ -167,7 +180,7 @@ def create_empty(path: Path) -> None:
             os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> sqlite3.Connection:
+def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> Connection:
     """Open a connection in autocommit mode that any thread may use, one at a time.
 
     Raises:
@@ -176,6 +189,7 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
     connection = sqlite3.connect(
         _reading_uri(path) if read_only else path,
         timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256, uri=read_only,
+        factory=Connection,
     )  # fmt: skip
     try:
         # Each commit writes whole pages to the log: with 2 kB little more than half of what 4 kB would, in a file of

@@ -29,6 +29,7 @@ from ..threads import Calls, Event, QueryPriority
 from . import imports
 from .connection import (
     IN_MEMORY,
+    Connection,
     check_readable,
     connect,
     create_file,
@@ -80,7 +81,7 @@ class Database:
         self._clock = clock
         self._lock = threading.RLock()
         self._readers = Calls()
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[Connection] = []
         self._lent: set[sqlite3.Connection] = set()
         self._ends_at = math.inf
         self._ended = Event()
@@ -168,14 +169,15 @@ class Database:
         with self._reader() as connection:
             try:
                 connection.execute("BEGIN")
-                yield Snapshot(connection, self._reading)
+                # In memory the connection writes as well, which it does not tell itself.
+                yield Snapshot(connection, self._reading, {} if self.in_memory else connection.known())
             finally:
                 if connection.in_transaction:
                     # Nothing was written. A COMMIT would raise an error of a damaged page again that the caller caught.
                     connection.execute("ROLLBACK")
 
     @contextmanager
-    def _reader(self) -> Iterator[sqlite3.Connection]:
+    def _reader(self) -> Iterator[Connection]:
         try:
             if self.in_memory:
                 with self._lock:
@@ -295,7 +297,7 @@ class Database:
     def _seconds_left(self) -> float:
         return max(self._ends_at - time.monotonic(), 0.0) + _GRACE
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> Connection:
         if self.read_only:
             check_readable(self.path)
         else:
@@ -315,14 +317,14 @@ class Database:
                 raise self._unusable(cause) from cause
             raise
 
-    def _open_to_write(self, log: Log) -> sqlite3.Connection:
+    def _open_to_write(self, log: Log) -> Connection:
         with self._close_on_error(self._connect(read_only=False)) as connection:
             self._note_loss(connection, log)
             migrate(connection, self.path)
             settle_log(connection)
             return connection
 
-    def _open_to_read(self, log: Log) -> sqlite3.Connection:
+    def _open_to_read(self, log: Log) -> Connection:
         with self._close_on_error(self._connect(read_only=True)) as connection:
             check_version(connection, self.path)
             self._note_loss(connection, log)
@@ -334,7 +336,7 @@ class Database:
             _LOG.error("%s", self.log_loss)
 
     @contextmanager
-    def _close_on_error(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    def _close_on_error(self, connection: Connection) -> Iterator[Connection]:
         try:
             yield connection
         except BaseException:
@@ -349,7 +351,7 @@ class Database:
             return DatabaseUnusableError(self.path, "is held by another process", "close the other program")
         return DatabaseUnusableError(self.path, f"cannot be opened ({cause})", "check the file and its disk")
 
-    def _connect(self, *, read_only: bool, busy_timeout: float | None = None) -> sqlite3.Connection:
+    def _connect(self, *, read_only: bool, busy_timeout: float | None = None) -> Connection:
         return connect(
             self.path,
             busy_timeout=self._parameters.busy_timeout if busy_timeout is None else busy_timeout,
@@ -375,7 +377,7 @@ class Database:
             raise ReadOnlyError
         return self._writer
 
-    def _idle_connection(self) -> sqlite3.Connection | None:
+    def _idle_connection(self) -> Connection | None:
         try:
             return self._idle.pop()
         except IndexError:

@@ -184,6 +184,13 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     for field in fields(Memory)
     if field.name not in ("pose", "presence", "position_covariance")
 }
+_AS_STORED = {"int": int, "str": str, "float": float}
+_RIGHT = [
+    None if field.name in _CONVERSIONS else _AS_STORED.get(str(field.type))
+    for field in fields(Memory)
+    if field.name in _READ
+]
+"""Of each of these fields the type of a value that needs no conversion."""
 _MEMORY_COLUMNS = ", ".join(
     [
         *(_SOURCES.get(name, f"m.{name}") for name in _READ),
@@ -327,7 +334,8 @@ def read(
     )
     memories = {row[0]: _memory(row) for row in rows}
     objects = [memory.id for memory in memories.values() if memory.times_seen]
-    for memory_id, presence in stay_rows.presences(snapshot, objects, decay.now).items():
+    presences = stay_rows.presences(snapshot, objects, decay.now) if objects else {}
+    for memory_id, presence in presences.items():
         memories[memory_id] = replace(memories[memory_id], presence=presence)
     return memories
 
@@ -461,7 +469,10 @@ def _tags_json(tags: Iterable[str], user_tags: Collection[str]) -> str:
 
 def _memory(row: Sequence[Any]) -> Memory:
     try:
-        values = {name: convert(value) for (name, convert), value in zip(_READ.items(), row, strict=False)}
+        values: dict[str, Any] = {
+            name: value if type(value) is right else convert(value)
+            for (name, convert), right, value in zip(_READ.items(), _RIGHT, row, strict=False)
+        }
         values["faded"] = values["faded"] and values["confidence"] < DEFAULT_CONFIDENCE
         pose, covariance = row[len(_READ) : -len(Covariance._fields)], row[-len(Covariance._fields) :]
         return Memory(

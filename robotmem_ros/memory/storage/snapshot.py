@@ -29,12 +29,18 @@ class Snapshot:
     Args:
         connection: A connection without other use in the meantime.
         action: The failing action, for errors.
+        known: What was read once of this state before, see `read_once`.
     """
 
-    def __init__(self, connection: sqlite3.Connection, action: str = "read the database") -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        action: str = "read the database",
+        known: dict[object, Any] | None = None,
+    ) -> None:
         self._connection = connection
         self._action = action
-        self._cache: dict[object, Any] = {}
+        self._known = {} if known is None else known
 
     def rows(self, sql: str, arguments: Arguments = ()) -> list[Any]:
         """Return the rows of a query."""
@@ -75,12 +81,11 @@ class Snapshot:
         """Return columns of whole numbers, as `columns` does."""
         return [np.fromstring(text[1:-1], np.int64, sep=",") for text in self._gathered(sql, arguments, names)]
 
-    def read_once(self, read: Callable[[Snapshot], T], key: object = None) -> T:
-        """Return the result of a function, read once for each key, by default the function itself."""
-        key = key or read
-        if key not in self._cache:
-            self._cache[key] = read(self)
-        value: T = self._cache[key]
+    def read_once(self, read: Callable[[Snapshot], T]) -> T:
+        """Return the result of a function, which is read once, and not again until the file changes."""
+        if read not in self._known:
+            self._known[read] = read(self)
+        value: T = self._known[read]
         return value
 
     def _gathered(self, sql: str, arguments: Sequence[object], names: Sequence[str]) -> Sequence[str]:
@@ -105,7 +110,7 @@ class Transaction(Snapshot):
         """Return whether it can still be committed."""
         return self._connection.in_transaction
 
-    def read_once(self, read: Callable[[Snapshot], T], key: object = None) -> T:
+    def read_once(self, read: Callable[[Snapshot], T]) -> T:
         """Return the result of a function, read each time, since it may change."""
         return read(self)
 

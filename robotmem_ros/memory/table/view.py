@@ -61,6 +61,8 @@ class View:
         """x, y, z of each; NaN without a pose."""
         self.past: Mapping[int, PastStay] = {}
         """Objects that it has as they were in a window of time, by id."""
+        self.last_visits: dict[SinceLastVisit, int] = {}
+        """When the visits ended that were looked for."""
         self._counted: dict[str, Column] = {}
         self._confidences: dict[float, Floats] = {}
 
@@ -327,8 +329,10 @@ Times = npt.NDArray[np.int64]
 
 
 def last_visit(view: View, visit: SinceLastVisit) -> int:
-    """Return when it ended, in nanoseconds, or NEVER; it is looked for once in each snapshot."""
-    return view.snapshot.read_once(lambda _: _last_visit(view, visit), visit)
+    """Return when it ended, in nanoseconds, or NEVER; it is looked for once in each view."""
+    if visit not in view.last_visits:
+        view.last_visits[visit] = _last_visit(view, visit)
+    return view.last_visits[visit]
 
 
 def _last_visit(view: View, visit: SinceLastVisit) -> int:

@@ -75,6 +75,20 @@ class Postings(NamedTuple):
         return Postings(self.docs[docs[self.docs]], self.repeats[is_repeated], self.counts[is_repeated])
 
 
+class _Kept(dict[str, Postings]):
+    """Postings of words that were asked for; when they become too many, they begin anew."""
+
+    _docs = 0
+
+    def keep(self, word: str, postings: Postings, limit: int) -> None:
+        """Keep those of a word, so many docs in all."""
+        self._docs += len(postings.docs)
+        if len(self) >= _WORDS or self._docs > limit:
+            self.clear()
+            self._docs = len(postings.docs)
+        self[word] = postings
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """The postings of some rows."""
@@ -87,7 +101,7 @@ class Segment:
     """Where in `places` those of each word begin; and their end."""
     places: Array
     """Where each word stands, ascending by word and by place: the doc, then the number of the word in the text."""
-    _known: dict[str, Postings] = field(default_factory=dict, kw_only=True)
+    _known: _Kept = field(default_factory=_Kept, kw_only=True)
 
     @classmethod
     def of(cls, rows: Rows, words: Sequence[Sequence[str]]) -> tuple[Segment, npt.NDArray[np.int64]]:
@@ -138,10 +152,7 @@ class Segment:
             mask = np.zeros(len(self.rows), bool)
             mask[postings.docs] = True
             postings = postings._replace(mask=mask)
-        kept = [*self._known.values()]
-        if len(kept) >= _WORDS or sum(len(one.docs) for one in (*kept, postings)) > _KEPT * len(self.rows):
-            self._known.clear()
-        self._known[words[0]] = postings
+        self._known.keep(words[0], postings, _KEPT * len(self.rows))
         return postings
 
     def count_all(self, codes: Codes) -> npt.NDArray[np.int64]:

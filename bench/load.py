@@ -1,4 +1,4 @@
-"""Take a core from what is measured."""
+"""Take cores from what is measured."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def one_core_taken() -> Iterator[None]:
-    """Run another program that computes without a pause on one core."""
-    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+def cores_taken(programs: int = 1) -> Iterator[None]:
+    """Run other programs that compute without a pause, each on one core if there are as many."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(programs)]
     try:
         yield
     finally:
-        process.kill()
-        process.wait()
+        for process in processes:
+            process.kill()
+            process.wait()

@@ -1,8 +1,9 @@
 """Compare with zvec, Qdrant Edge, LanceDB, eMEM, Chroma and sqlite-vec from 10,000 memories to a million.
 
-All are queried in turns, each in a process: on a quiet machine, and while another program takes a core. Writes one
-table and one plot. Worlds are made from a seed and kept with our databases in a cache folder; the peers are installed
-into a virtual environment. A peer that takes too long to be filled is cut off, and the table says so.
+All are queried in turns, each in a process: on a quiet machine, while another program takes a core, and beside eight
+busy programs. Writes one table and one plot. Worlds are made from a seed and kept with our databases in a cache folder;
+the peers are installed into a virtual environment. A peer that takes too long to be filled is cut off, and the table
+says so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.internals.stages import load_model
-from bench.load import one_core_taken
+from bench.load import cores_taken
 from bench.options import add_environments, add_model, add_results
 from bench.peers import environment
 from bench.plot import plot
@@ -39,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--million", action="store_true", help="a million too: some hours, half of it only once")
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS), help="worlds to measure in")
     parser.add_argument("--systems", nargs="+", choices=names, default=list(names), help="systems to measure")
-    parser.add_argument("--queries", type=int, default=100, help="queries of each sort, quiet and with load")
+    parser.add_argument("--queries", type=int, default=100, help="queries of each sort, quiet and with each load")
     parser.add_argument("--cut-off", type=float, default=300.0, help="seconds that a peer may take to be filled")
     parser.add_argument("--peers-up-to", type=int, default=_MILLION, help="largest size that peers are measured at")
     parser.add_argument("--cache", type=Path, default=Path("~/.cache/robotmem-bench").expanduser(), help="cache folder")
@@ -87,12 +88,15 @@ def _measure_sort(systems: dict[str, Ours | Store], sort: str, truth: Truth, cou
     calls = {name: system.query for name, system in systems.items()}
     run_in_turns(calls, queries[:WARM_UP])
     quiet: dict[str, list[Reply]] = run_in_turns(calls, queries[WARM_UP : WARM_UP + count])
-    with one_core_taken():
-        loaded: dict[str, list[Reply]] = run_in_turns(calls, queries[WARM_UP + count :])
+    with cores_taken():
+        loaded: dict[str, list[Reply]] = run_in_turns(calls, queries[WARM_UP + count : WARM_UP + 2 * count])
+    with cores_taken(page.BUSY):
+        crowded: dict[str, list[Reply]] = run_in_turns(calls, queries[WARM_UP + 2 * count :])
     return {
         name: {
             "quiet": [reply.seconds for reply in quiet[name]],
             "loaded": [reply.seconds for reply in loaded[name]],
+            "crowded": [reply.seconds for reply in crowded[name]],
             "right": truth.right_share(sort, [reply.found for reply in quiet[name]]),
             "recall": truth.recall_at_10(sort, [system.nearest(query) for query in queries[WARM_UP : WARM_UP + count]])
             if sort in truth.vectors_by_sort

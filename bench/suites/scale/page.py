@@ -13,12 +13,16 @@ from bench.worlds.site_queries import NEAREST
 
 Result = dict[str, Any]
 _OWN = "ours"
+BUSY = 8
+"""Busy programs beside the systems."""
+_LOADS = {"quiet": "p50 / p95, ms", "loaded": "a core taken", "crowded": f"{BUSY} busy programs beside"}
 
 NOTES = (
     (
-        "Each system runs in a process. All are queried in turns, ten queries each: quiet, and with a program "
-        "beside them that computes without a pause on one core. Ours embeds the queries itself. To the time of the "
-        "others that of embedding the same query by the same model is added, which the suite measures just before."
+        "Each system runs in a process. All are queried in turns, ten queries each: quiet, with a program beside them "
+        f"that computes without a pause on one core, and with {BUSY} of these. Ours embeds the queries itself. To the "
+        "time of the others that of embedding the same query by the same model is added, which the suite measures just "
+        "before."
     ),
     (
         "zvec, Qdrant Edge and LanceDB search words and vectors in one query, and fuse the ranks; eMEM, Chroma and "
@@ -27,7 +31,7 @@ NOTES = (
         "the example in its documentation, LanceDB an ef of 300; all else is as they come. They return ids alone, and "
         "ours whole memories with evidence."
     ),
-    "ours / best: the quiet median beside that of the quickest other system.",
+    "ours / best: the median beside that of the quickest other system.",
     (
         "Varied: scenes with remarks of the whole words of the model's vocabulary in natural (Zipf) "
         "frequencies, nearly every text another; the vector of a memory is the unit sum of the model's vectors of its "
@@ -107,10 +111,9 @@ def _table(results: list[Result]) -> str:
         for result in results:
             of_names = [_of_sort(result, name, sort) for name in names]
             size = f"{result['size']:,}"
-            rows += [
-                [f"{sort}, p50 / p95, ms", size, *map(_times, of_names), _ratio(names, of_names)],
-                [f"{sort}, a core taken", size, *(_times(measures, "loaded") for measures in of_names), ""],
-            ]
+            for load, name in _LOADS.items():
+                times = [_times(measures, load) for measures in of_names]
+                rows.append([f"{sort}, {name}", size, *times, _ratio(names, of_names, load)])
             for share, name in (("recall", "recall@10"), ("right", "true results")):
                 shares = [_share(measures, share) for measures in of_names]
                 if any(shares):
@@ -138,15 +141,17 @@ def _of_sort(result: Result, name: str, sort: str) -> Result | None:
     return of_sort
 
 
-def _times(measures: Result | None, load: str = "quiet") -> str:
+def _times(measures: Result | None, load: str) -> str:
     if measures is None:
         return "has none"
     return " / ".join(f"{_percentile(measures, percent, load):.1f}" for percent in (50, 95))
 
 
-def _ratio(names: list[str], of_names: list[Result | None]) -> str:
+def _ratio(names: list[str], of_names: list[Result | None], load: str) -> str:
     medians = {
-        name: _percentile(measures, 50) for name, measures in zip(names, of_names, strict=True) if measures is not None
+        name: _percentile(measures, 50, load)
+        for name, measures in zip(names, of_names, strict=True)
+        if measures is not None
     }
     own = medians.pop(_OWN, None)
     return f"{own / min(medians.values()):.1f}" if own and medians else ""

@@ -50,10 +50,10 @@ class Truth:
     def of(cls, world: str, size: int, count: int, embedder: Embedder, options: argparse.Namespace) -> Truth:
         """Find the true results of the first `count` queries of each sort by a scan of all memories.
 
-        As many more follow, and first some to warm up.
+        Twice as many follow, and first some to warm up.
         """
         parts = make_parts(world, options.model, embedder, options.cache)
-        all_queries = make_queries(world, WARM_UP + 2 * count, size, SEED)
+        all_queries = make_queries(world, WARM_UP + 3 * count, size, SEED)
         # What has faded is no true result; of that world only times are measured.
         sorts = () if world == YEAR else SORTS[world]
         judged = {sort: all_queries[sort][WARM_UP : WARM_UP + count] for sort in sorts}

@@ -14,7 +14,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
 from ..memory.maps import MAX_POINTS, PathPoint
 from ..memory.maps.map_files import load_map, read_map_file, write_map
-from ..memory.verbs.requests import PathRequest
+from ..memory.verbs.requests import ApproachRequest, PathRequest
 from .command import DATABASE, Command, Shown, on_memory, options_of, values_of
 from .listing import JSON, CommandError, option, show, table
 from .output import write_notice
@@ -79,6 +79,20 @@ def _path(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     return Shown({"length": length(points), "points": points}, text)
 
 
+@on_memory(
+    "approach", "find where to stand to look at a thing",
+    "Find where the robot can stand to look at a thing: free by the map, in sight of it, best first.",
+    *options_of(ApproachRequest, memory_id="ID"), lists="poses",
+)  # fmt: skip
+def _approach(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    found = memory.maps.approach(**values_of(arguments, ApproachRequest))
+    rows = [
+        (f"{pose.x:.2f}", f"{pose.y:.2f}", f"{math.degrees(2 * math.atan2(pose.qz, pose.qw)):.0f}")
+        for pose in found.poses
+    ]
+    return Shown(found._asdict(), table(("x", "y", "yaw in degrees"), rows) or f"no pose: {found.reason}\n")
+
+
 def length(points: Sequence[PathPoint]) -> float:
     """Return the metres between the points of each segment, as the crow flies from one to the next."""
     return sum(math.dist(a[1:3], b[1:3]) for a, b in pairwise(points) if a.segment == b.segment)
@@ -98,5 +112,6 @@ COMMANDS = (
     ),
     _export,
     _path,
+    _approach,
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

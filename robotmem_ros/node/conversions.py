@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from builtin_interfaces.msg import Duration, Time
 
+from robotmem_ros import srv
 from robotmem_ros.msg import MemoryStatus, Perception
 from robotmem_ros.srv import EndSession, Learn, List, Recall, Update
 
@@ -15,11 +16,12 @@ from ..memory import BriefMemory, Hit, Memory, Mode, Status, validation
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.geometry import Covariance
+from ..memory.maps.approach import Approach
 from ..memory.models import NewMemory, NewPerception
 from ..memory.new_memory import new_perception
 from ..memory.search.counts import Counts
 from ..memory.sessions.sessions import SessionReport
-from .fields import NS, field_types, fields_of, fill, set_field, time_from, time_message
+from .fields import NS, PoseInFrame, field_types, fields_of, fill, set_field, time_from, time_message
 from .transforms import Target, TimedTransform
 
 _EMPTY: tuple[object, ...] = ("", None, [])
@@ -125,6 +127,11 @@ def update_fields(request: Update.Request) -> dict[str, Any]:
 def fill_counts(response: List.Response, counts: Counts) -> None:
     """Fill a response with the numbers of memories that have each value."""
     fill(response, counts=dict(counts), reason=counts.reason)
+
+
+def fill_approach(response: srv.Approach.Response, result: Approach) -> None:
+    """Fill a response with poses from which to look at a thing."""
+    fill(response, result, poses=[PoseInFrame(pose, result.frame_id) for pose in result.poses])
 
 
 def fill_report(response: EndSession.Response, report: SessionReport) -> None:

@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, PoseStamped, Quaternion
@@ -239,14 +239,20 @@ def _memory_message(found: Memory | Hit) -> MemoryMessage:
     covariance = memory.position_covariance
     return fill(
         MemoryMessage(), memory, **{name: getattr(hit, name) for name in _OF_HIT},
-        pose_stamped=memory if memory.pose else None,
+        pose_stamped=PoseInFrame(memory.pose, memory.frame_id) if memory.pose else None,
         position_covariance=[part for row in covariance.rows() for part in row] if covariance else (),
     )  # fmt: skip
 
 
-def _pose_stamped(memory: Memory) -> PoseStamped:
-    assert memory.pose is not None
-    return PoseStamped(header=Header(frame_id=memory.frame_id), pose=pose_message(memory.pose))
+class PoseInFrame(NamedTuple):
+    """A pose that goes into a message with its frame."""
+
+    pose: Pose
+    frame_id: str
+
+
+def _pose_stamped(value: PoseInFrame) -> PoseStamped:
+    return PoseStamped(header=Header(frame_id=value.frame_id), pose=pose_message(value.pose))
 
 
 def _change_message(change: Change) -> ChangeMessage:

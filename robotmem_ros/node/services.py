@@ -89,6 +89,7 @@ class Services:
             (srv.Restore, "~/restore", self._calling("restore"), fill),
             (srv.Update, "~/update", self._calling("update", conversions.update_fields), fill),
             (srv.ObjectHistory, "~/object_history", self._calling("object_history"), _into("sightings")),
+            (srv.Approach, "~/approach", self._calling("maps.approach"), conversions.fill_approach),
             (srv.GetData, "~/get_data", self._calling("data"), fill),
             (srv.StartSession, "~/start_session", self._calling("sessions.start"), fill),
             (srv.EndSession, "~/end_session", self._calling("sessions.end"), conversions.fill_report),

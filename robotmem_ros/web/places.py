@@ -17,12 +17,23 @@ from ..memory.maps import OccupancyGrid, PathPoint
 from ..memory.models import SeenObject
 from ..memory.search.request import CountField
 from ..memory.storage.rows import Sighted
-from ..memory.verbs.requests import PathRequest, SeenObjectsRequest
+from ..memory.verbs.requests import ApproachRequest, PathRequest, SeenObjectsRequest
 from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, lacks
 from .requests import MAX_ENTRIES, AreaIn, AreaNameIn, Id, Name, Time, add_reading
 from .responses import NotThereError, SafeJSONResponse, responses
-from .schemas import Entry, Measure, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from, fleet_robot
+from .schemas import (
+    Entry,
+    Measure,
+    Quaternion,
+    SessionOut,
+    SightingOut,
+    TimeNs,
+    Value,
+    Vector3,
+    filled_from,
+    fleet_robot,
+)
 
 _SIGHTINGS = 100
 _MINUTE = 60 * 10**9
@@ -87,6 +98,22 @@ class PathOut(Value):
     """Where the robot was, oldest first."""
 
     path: list[PathPointOut]
+
+
+class StandPose(Value):
+    """A pose of the robot."""
+
+    position: Vector3 = Field(description="x, y, z in metres.")
+    orientation: Quaternion = Field(description="Quaternion x, y, z, w.")
+
+
+class ApproachOut(Value):
+    """From where to look at a thing, best first."""
+
+    poses: list[StandPose]
+    frame_id: str
+    map_id: str
+    reason: str = Field(description="Why there is none; empty if there is one.")
 
 
 class MapOut(Value):
@@ -208,6 +235,13 @@ def past_routes(memory: RobotMemory) -> APIRouter:
     def path(**arguments: Any) -> PathOut:
         return PathOut(path=[_point(point) for point in memory.maps.path(**arguments)])
 
+    def approach(**arguments: Any) -> ApproachOut:
+        found = memory.maps.approach(**arguments)
+        poses = [StandPose(position=[*pose[:3]], orientation=[*pose[3:]]) for pose in found.poses]
+        return ApproachOut(poses=poses, frame_id=found.frame_id, map_id=found.map_id, reason=found.reason)
+
+    about = "Find where the robot can stand to look at a thing, best first."
+    add_reading(router, "/approach", approach, ApproachRequest, ApproachOut, about=about)
     add_reading(router, "/path", path, PathRequest, PathOut, about="Return where the robot drove, oldest first.")
 
     @router.get("/at", response_model=Moment)

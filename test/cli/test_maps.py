@@ -87,6 +87,22 @@ def test_the_path_is_summed_up_and_listed(db: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out == "no path\n"
 
 
+def test_where_to_stand_is_listed(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with RobotMemory(db, embedding_model="", map_id="") as memory:
+        cells = bytes(40 * 40)
+        memory.maps.save(
+            OccupancyGrid(frame_id="map", resolution=0.1, origin=Origin(0, 0), width=40, height=40, cells=cells)
+        )
+        mug = memory.save_perception("a mug", label="mug", pose=(2, 2, 0.8)).memory_id
+    assert main(["approach", str(mug), "--db", str(db), "--n", "1", "--distance", "1.0"]) == 0
+    assert capsys.readouterr().out.split() == ["x", "y", "yaw", "in", "degrees", "1.00", "2.00", "0"]
+    assert main(["approach", str(mug), "--db", str(db), "--distance", "3.0", "--json"]) == 0
+    assert (
+        json.loads(capsys.readouterr().out)["reason"]
+        == "no place is free for 0.3 m around at 3 m; at 2.25 m there is one"
+    )
+
+
 def test_an_export_carries_maps_and_the_path(db: Path, tmp_path: Path) -> None:
     lines, new = tmp_path / "memories.jsonl", tmp_path / "new.db"
     for _ in range(2):

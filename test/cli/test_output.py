@@ -47,6 +47,7 @@ LINES = {
     "map import": "map import FOLDER/floor.yaml",
     "map export": "map export FOLDER/house.yaml",
     "path": "path",
+    "approach": "approach 1",
     "backup": "backup FOLDER/backup.db",
     "export": "export FOLDER/new.jsonl",
     "import": "import FOLDER/old.jsonl",
@@ -70,7 +71,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options: Any = {"db_path": made / "memory.db", "embedding_model": ""}
     with RobotMemory(**options) as memory:
         session = memory.start_session().session_id
-        memory.save_perception(TEXT, label="Öl", data=bytes(100_000), session_id=session)
+        memory.save_perception(
+            TEXT, label="Öl", data=bytes(100_000), session_id=session, pose=(0, 0, 0), as_object=False
+        )
         memory.learn(TEXT, session_id=session)
         memory.tags.add("old")
         memory.forget(memory.learn("Öl ist Wasser").memory_id, "a mistake")

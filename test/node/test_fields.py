@@ -13,6 +13,7 @@ import pytest
 
 from robotmem_ros import msg, srv
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.maps.maps import Maps
 from robotmem_ros.memory.verbs.sessions import Sessions
 from robotmem_ros.memory.verbs.tags import Tags
 from robotmem_ros.node.fields import FieldError, field_types, from_field, set_field, to_field
@@ -20,6 +21,7 @@ from robotmem_ros.node.fields import FieldError, field_types, from_field, set_fi
 SERVICES = sorted(file.stem for file in (Path(__file__).resolve().parents[2] / "srv").glob("*.srv"))
 VERBS: Mapping[str, Callable[..., object]] = {
     "AddTag": Tags.add,
+    "Approach": Maps.approach,
     "Consolidate": Sessions.consolidate,
     "EndSession": Sessions.end,
     "GetData": RobotMemory.data,

@@ -21,7 +21,7 @@ SERVICES = {
     "update": srv.Update, "object_history": srv.ObjectHistory, "get_data": srv.GetData,
     "start_session": srv.StartSession, "end_session": srv.EndSession, "consolidate": srv.Consolidate,
     "doctor": srv.Doctor, "add_tag": srv.AddTag, "list_tags": srv.ListTags, "rename_tag": srv.RenameTag,
-    "remove_tag": srv.RemoveTag,
+    "remove_tag": srv.RemoveTag, "approach": srv.Approach,
 }  # fmt: skip
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import time
@@ -10,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from geometry_msgs.msg import TransformStamped
+from geometry_msgs.msg import Point, Pose, TransformStamped
 from lifecycle_msgs.srv import GetState
 from nav_msgs.msg import OccupancyGrid
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.msg import Perception
+from robotmem_ros.srv import Approach, SavePerception
 
 from ..support.node.configured import values
 from ..support.node.graph import Client
@@ -91,6 +94,27 @@ def test_a_latched_map_is_kept_and_a_changed_one_replaces_it(own: Any, tmp_path:
     for cell in range(40):
         publisher.publish(grid([[cell]]))
     client.until(lambda: reader().maps.grid().cells == bytes([39]), "the last map")
+
+
+def test_a_thing_is_approached_on_the_map(own: Any, tmp_path: Path, reader: Any) -> None:
+    start, connect = own
+    client: Client = connect()
+    start(*arguments(tmp_path))
+    client.until_active()
+    mug = Perception(description="a mug", label="mug", pose=[Pose(position=Point(x=3.0, y=4.0, z=0.8))])
+    memory_id = client.call(SavePerception, "save_perception", perception=mug).memory_id
+    assert client.call(Approach, "approach", memory_id=memory_id).reason == "there is no occupancy grid of the map"
+    # The wall is at x = 3.2.
+    client.publisher(OccupancyGrid, "/map", LATCHED).publish(grid([[0] * 22 + [100] + [0] * 17] * 40, resolution=0.1))
+    client.until(lambda: reader().maps.grid() is not None, "a map")
+    found = client.call(Approach, "approach", memory_id=memory_id, distance=0.8, radius=0.25)
+    assert found.poses, found.reason
+    for pose in found.poses:
+        assert pose.header.frame_id == "map"
+        assert pose.pose.position.x < 3.2 - 0.25
+        assert math.hypot(pose.pose.position.x - 3.0, pose.pose.position.y - 4.0) == pytest.approx(0.8, abs=1e-6)
+    unknown = client.call(Approach, "approach", memory_id=memory_id + 1)
+    assert unknown.error == f"memory_id: {memory_id + 1} cannot be used, there is no such memory"
 
 
 def test_the_same_map_is_not_written_again(own: Any, tmp_path: Path, reader: Any) -> None:

@@ -7,12 +7,24 @@ from concurrent.futures import Future
 from .. import validation
 from ..errors import InvalidFieldError
 from ..map_values import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
-from ..models import ImportKey
-from ..storage import map_rows
+from ..models import ImportKey, Memory, Pose
+from ..storage import map_rows, rows, sighting_rows
 from ..storage.map_rows import MapInfo
+from ..storage.snapshot import Snapshot
 from ..verbs.access import Access
-from ..verbs.requests import PathRequest
+from ..verbs.requests import (
+    LEAST_DISTANCE,
+    MAX_APPROACHES,
+    MAX_DISTANCE,
+    MAX_RADIUS,
+    ApproachRequest,
+    PathRequest,
+)
 from ..verbs.written import MapVerbs
+from .approach import Approach, approach_poses
+
+_SIGHTINGS = 20
+"""Sightings of a thing, the latest, whose places are preferred."""
 
 
 class Maps(MapVerbs):
@@ -85,6 +97,43 @@ class Maps(MapVerbs):
         limit = validation.whole("n", request.n, low=1, high=MAX_POINTS)
         map_id = self._map_id(request.map_id)
         return self._access.read(map_rows.read_path, after=since, before=until, map_id=map_id, n=limit)
+
+    def _approach(self, request: ApproachRequest) -> Approach:
+        """Return where the robot can stand to look at a thing, in the memory frame, best first.
+
+        It faces the thing, at the distance, where the occupancy grid of its map is free for the radius of the robot and
+        the thing is in sight. Best is the direction in which the robot was when it saw the thing, by its path, else
+        the one that it is in now.
+
+        Raises:
+            InvalidFieldError: the memory has no position in the memory frame, or a number is out of range.
+            MemoryNotFoundError: no active memory has this id.
+        """
+        memory_id = validation.whole("memory_id", request.memory_id)
+        distance = validation.number("distance", request.distance, low=LEAST_DISTANCE, high=MAX_DISTANCE)
+        radius = validation.number("radius", request.radius, low=0.0, high=MAX_RADIUS)
+        n = min(validation.whole("n", request.n, low=1), MAX_APPROACHES)
+        memory, pose, grid, prefer = self._access.read(self._surroundings, memory_id)
+        if grid is None:
+            name = f"the map {memory.map_id!r}" if memory.map_id else "the map"
+            return Approach((), memory.frame_id, memory.map_id, f"there is no occupancy grid of {name}")
+        poses, reason = approach_poses(grid, pose[:2], distance=distance, radius=radius, prefer=prefer, n=n)
+        return Approach(tuple(place.pose() for place in poses), memory.frame_id, memory.map_id, reason)
+
+    def _surroundings(
+        self, snapshot: Snapshot, memory_id: int
+    ) -> tuple[Memory, Pose, OccupancyGrid | None, list[tuple[float, float]]]:
+        # A memory with its pose, the map around it, and where the robot was when it saw it.
+        rows.check_active(snapshot, memory_id)
+        memory = rows.read(snapshot, [memory_id], self._access.decay())[memory_id]
+        frame = self._access.parameters().memory_frame
+        if memory.pose is None or memory.frame_id != frame:
+            place = f"lies in frame {memory.frame_id!r}" if memory.pose else "has no pose"
+            raise InvalidFieldError("memory_id", memory_id, f"{place}; give a memory with a pose in {frame!r}")
+        seen = sighting_rows.histories(snapshot, [memory_id], _SIGHTINGS).get(memory_id, ())
+        times = [sighting.observed_at for sighting in seen] or [memory.observed_at]
+        prefer = map_rows.robot_at(snapshot, times, frame, memory.map_id)
+        return memory, memory.pose, map_rows.load(snapshot, memory.map_id), prefer
 
     def _map_id(self, map_id: str | None) -> str | None:
         # The parameter is empty if maps have no names, and in programs that do not know the name.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from ..clocks import iso
 from ..config.parameters import Parameters
 from ..map_values import OccupancyGrid, Origin, PathPart, PathPoint
 from ..models import ImportKey
+from ..validation import LATEST_NS
 from . import imports, revisions
 from .database import Database
 from .snapshot import Snapshot, Transaction
@@ -259,6 +260,14 @@ def read_path(
             (_READ if n > 1 else _LAST).format(scope), arguments
         )
     )
+
+
+def robot_at(snapshot: Snapshot, times: Iterable[int], frame_id: str, map_id: str) -> list[tuple[float, float]]:
+    """Return where the robot was on a map at some times, or last before each, in metres; else where it was last."""
+    sql = f"SELECT x, y {_NEWEST.format('frame_id = ? AND map_id = ? AND observed_at <= ?')}"
+    found = [snapshot.row(sql, (frame_id, map_id, time)) for time in times]
+    found = [row for row in found if row is not None] or [snapshot.row(sql, (frame_id, map_id, LATEST_NS))]
+    return [(row[0], row[1]) for row in dict.fromkeys(found) if row is not None]
 
 
 def count_path(snapshot: Snapshot) -> int:

@@ -215,6 +215,29 @@ class PathRequest:
     n: int = argument(5000, "largest number of points, which lie evenly", "100", within=(1, MAX_POINTS))
 
 
+LEAST_DISTANCE, MAX_DISTANCE = 0.05, 10.0
+"""Metres to a thing that is approached."""
+MAX_RADIUS = 2.0
+"""Metres of the radius of a robot."""
+MAX_APPROACHES = 20
+"""Poses to approach a thing."""
+
+
+@dataclass(slots=True)
+class ApproachRequest:
+    """What to approach, and how."""
+
+    memory_id: int = argument(MISSING, "what to look at: the id of a memory with a pose", "7", shape=ID)
+    _: KW_ONLY
+    distance: float = argument(
+        0.8, "metres from it to the centre of the robot", "1.0", within=(LEAST_DISTANCE, MAX_DISTANCE)
+    )
+    radius: float = argument(
+        0.3, "metres around the centre of the robot that must be free", "0.25", within=(0.0, MAX_RADIUS)
+    )
+    n: int = argument(5, "largest number of poses", "1", within=(1, MAX_APPROACHES))
+
+
 @dataclass(slots=True)
 class NoteLinesRequest:
     """Which lines of a note to read."""

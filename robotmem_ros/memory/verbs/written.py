@@ -14,6 +14,7 @@ from ..doctor import Finding
 from ..learning.learning import Learned
 from ..learning.vocabulary import Retagged
 from ..map_values import PathPoint
+from ..maps.approach import Approach
 from ..models import MemoryUpdate, NewFact, NewPerception, PerceptionData, SeenObject, Session, Sighting, Stored
 from ..notes.lines import NoteLines
 from ..search.counts import Counts, Density
@@ -29,6 +30,7 @@ from ..storage.tag_rows import Tag
 from ..times import Time
 from .requests import (
     AddTagRequest,
+    ApproachRequest,
     ConsolidateRequest,
     DensityRequest,
     DoctorRequest,
@@ -720,6 +722,28 @@ class MapVerbs(Verbs):
         ))  # fmt: skip
 
     def _path(self, request: PathRequest) -> tuple[PathPoint, ...]:
+        raise NotImplementedError
+
+    def approach(self, memory_id: int, *, distance: float = 0.8, radius: float = 0.3, n: int = 5) -> Approach:
+        """Return where the robot can stand to look at a thing, in the memory frame, best first.
+
+        It faces the thing, at the distance, where the occupancy grid of its map is free for the radius of the robot and
+        the thing is in sight. Best is the direction in which the robot was when it saw the thing, by its path, else
+        the one that it is in now.
+
+        Args:
+            memory_id: what to look at: the id of a memory with a pose. Example: memory_id=7
+            distance: metres from it to the centre of the robot. Example: distance=1.0
+            radius: metres around the centre of the robot that must be free. Example: radius=0.25
+            n: largest number of poses. Example: n=1
+
+        Raises:
+            InvalidFieldError: the memory has no position in the memory frame, or a number is out of range.
+            MemoryNotFoundError: no active memory has this id.
+        """
+        return self._approach(ApproachRequest(memory_id=memory_id, distance=distance, radius=radius, n=n))
+
+    def _approach(self, request: ApproachRequest) -> Approach:
         raise NotImplementedError
 
 

@@ -11,12 +11,12 @@ from bench.internals.stages import find_model
 from robotmem_ros.memory import Parameters
 
 
-def add_model(parser: ArgumentParser, *, required: bool = True) -> None:
+def add_model(parser: ArgumentParser, *, default: str = "", required: bool = True) -> None:
     """Add `--model`, the folder of one; if not `required`, it is empty if there is no such model."""
     parser.add_argument(
         "--model",
         type=_required_model if required else find_model,
-        default=os.environ.get("ROBOTMEM_MODEL") or Parameters().embedding_model,
+        default=default or os.environ.get("ROBOTMEM_MODEL") or Parameters().embedding_model,
         help="folder or name of the embedding model",
     )
 
@@ -39,5 +39,5 @@ def add_environments(parser: ArgumentParser) -> None:
 def _required_model(name: str) -> str:
     folder = find_model(name)
     if not folder:
-        raise ArgumentTypeError(f"there is no model {name!r}; `make setup` fetches the default one")
+        raise ArgumentTypeError(f"there is no model {name!r}; `robotmem model fetch {name}` may fetch it")
     return folder

@@ -105,6 +105,14 @@ def test_the_words_of_a_varied_world_are_those_of_any_model() -> None:
     assert words.index("the") < words.index("robot")
 
 
+def test_the_published_robotmem_can_read_the_tokenizer_of_the_model_of_its_suite() -> None:
+    _, parser = parser_of("run")
+    folder = find_model(parser.get_default("model"))
+    if not folder:
+        pytest.skip("no such embedding model here")
+    assert (Path(folder) / "tokenizer.json").exists()
+
+
 def test_the_counts_of_many_collections_are_those_of_a_scan() -> None:
     measured = bench("collections", "--size", "400", "--collections", "7", "--queries", "5")
     assert measured.returncode == 0, measured.stderr

@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memories", type=int, default=20_000, help="number of memories in each system")
     parser.add_argument("--queries", type=int, default=300, help="queries of each sort")
     parser.add_argument("--keep", type=Path, help="new folder for databases and logs, which are kept then")
-    add_model(parser)
+    add_model(parser, default="small")  # the published one needs tokenizer.json, which the default model has not
     add_environments(parser)
     add_results(parser)
 

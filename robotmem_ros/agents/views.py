@@ -23,7 +23,7 @@ Shown = dict[str, Any]
 _RENAMED = {
     "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
     "frame_id", "map_id", "context_json", "source", "scope_files", "scope_entities", "similar_ids", "first_seen",
-    "last_seen", "confirmed", "position_covariance",
+    "last_seen", "confirmed", "position_covariance", "first_absent",
 }  # fmt: skip
 _AS_THEY_ARE = tuple(field.name for field in fields(Memory) if field.name not in _RENAMED)
 """Fields of a memory that are shown under their own names, so that a new one is shown as well."""
@@ -94,6 +94,7 @@ class View:
             **{name: getattr(memory, name) for name in _AS_THEY_ARE},
             "first_seen": "" if memory.first_seen is None else self.as_text(memory.first_seen),
             "confirmed": memory.confirmed if memory.times_seen else None, "presence": rounded(memory.presence),
+            "first_absent": "" if memory.first_absent is None else self.as_text(memory.first_absent),
             "status": "" if details.status == "active" else details.status, "status_reason": details.status_reason,
             "changes": [self.change(change) for change in details.history[:newest]],
             "sightings": [self.sighting(sighting) for sighting in details.sightings[:newest]],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +80,10 @@ def memory(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded
         return None
 
 
+def _ends(body: Mapping[str, Any]) -> Iterator[int]:
+    return (int(stay["first_absent"]) for stay in body["stays"])
+
+
 def memory_of(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> Memory:
     """Return the memory of a row that a robot wrote; another one raises one of MALFORMED."""
     thing = body["object"][0] if body["object"] else {}
@@ -96,4 +100,5 @@ def memory_of(memory_id: int, body: Mapping[str, Any], confidence_now: float, fa
         tuple(body["scope_entities"].splitlines()), body["session_id"], body["collection"],
         first_seen, last_seen, int(thing.get("times_seen", 0)), bool(thing.get("confirmed")),
         position_covariance=Covariance(*(float(thing[f"v{part}"]) for part in Covariance._fields)) if thing else None,
+        first_absent=None if thing.get("confirmed") else max(_ends(body), default=None),
     )  # fmt: skip

@@ -323,6 +323,8 @@ class Memory(Observed):
     """Whether the confidence of an object, before decay, is at least the parameter `object_min_existence`."""
     presence: float = math.nan
     """Probability that an object is still there, from 0 to 1; NaN for what is no object of this robot."""
+    first_absent: int | None = None
+    """The look that found an object gone from its last place, in nanoseconds since the epoch; None if none did."""
     contradicted_by: int = 0
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     similar_ids: tuple[int, ...] = ()

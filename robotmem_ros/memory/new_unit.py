@@ -299,9 +299,8 @@ _SIGHTING: Mapping[str, Check] = {
     "subsampled": _COUNT, "session_id": _name,
 }  # fmt: skip
 _STAY: Mapping[str, Check] = {
-    "first_seen": _time, "last_seen": _or_none(_time), "first_absent": _or_none(_time), "label": _or_none(_name),
-    "area": _or_none(_name),
-    "confidence": _or_none(_SHARE), **dict.fromkeys("xyz", _or_none(_COORDINATE)),
+    "first_seen": _time, "last_seen": _time, "first_absent": _time, "label": _name, "area": _name,
+    "confidence": _SHARE, **dict.fromkeys("xyz", _COORDINATE),
 }  # fmt: skip
 _CHANGE: Mapping[str, Check] = {"changed_at": _stamp, "change": _required_name, "reason": _text(_TEXT), "before": _json}
 _LEARNING: Mapping[str, Check] = {
@@ -375,21 +374,11 @@ def _check_memory(row: Row) -> None:
         covariance = Covariance(*(thing[f"v{axes}"] for axes in Covariance._fields))
         if not _is_invertible(covariance):
             raise InvalidFieldError("object[0].vxx to vzz", [*covariance], "must be a covariance that can be inverted")
-    _check_stays(row)
     if row["access_count"] and row["last_accessed"] is None:
         raise InvalidFieldError("last_accessed", None, "is missing from a memory that was recalled")
     for outcome in row["outcomes"]:
         if outcome["total"] > outcome["weight"] * (1 + 1e-9):
             raise InvalidFieldError("outcomes[0].total", outcome["total"], "is more than its weight")
-
-
-def _check_stays(row: Row) -> None:
-    for index, stay in enumerate(row["stays"]):
-        names = [name for name in _STAY if name != "first_seen" and stay[name] is None]
-        if names and len(names) < len(_STAY) - 1:
-            raise InvalidFieldError(f"stays[{index}].{names[0]}", None, "is missing from a stay that has ended")
-    if sum(stay["last_seen"] is None for stay in row["stays"]) > 1:
-        raise InvalidFieldError("stays", row["stays"], "must have ended, all but one")
 
 
 def _is_invertible(covariance: Covariance) -> bool:

@@ -28,7 +28,7 @@ from ..memory.search.result import Hit, ScoreExplanation, ScorePart
 from ..memory.search.timeline import TimelineEntry
 
 _TIME_SCHEMA = {"type": "string", "pattern": "^-?[0-9]{1,19}$", "description": "Nanoseconds since the epoch."}
-_TIMES = frozenset({"first_seen", "last_seen", "last_accessed"})
+_TIMES = frozenset({"first_seen", "last_seen", "first_absent", "last_accessed"})
 """Fields that are times, besides those that end with `_at`."""
 M = TypeVar("M", bound=BaseModel)
 

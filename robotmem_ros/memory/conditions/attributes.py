@@ -162,9 +162,21 @@ class Since(Condition):
         return np.asarray(table.observed_at >= self.time)
 
 
-def window_of(conditions: Iterable[Condition]) -> Window | None:
-    """Return the window among some conditions, all of which must hold; None without one."""
-    return next((condition for condition in conditions if isinstance(condition, Window)), None)
+@dataclass(frozen=True)
+class AsOf(Condition):
+    """Known at a time, in nanoseconds by the robot's clock: a query with it asks another view, see `table.past`."""
+
+    at: int
+    suffices = False
+    is_evidence = False
+
+    def matches(self, row: Row) -> bool:
+        """Tell whether a memory was observed by then."""
+        return row.observed_at <= self.at
+
+    def mask(self, table: Table) -> Mask:
+        """Tell which rows were observed by then."""
+        return np.asarray(table.observed_at <= self.at)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 from .. import validation
 from ..areas import Area
 from ..argument import MAX_AGE, MAX_CONTEXT, MAX_N, Names
-from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Ids, Kinds, Since, Window
+from ..conditions.attributes import AsOf, Collections, Confidence, ConfirmedObjects, Ids, Kinds, Since, Window
 from ..conditions.comparison import Compare, parse_filter
 from ..conditions.condition import And, Condition
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
@@ -39,6 +39,7 @@ class Request(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
     collection: str | None
     collections: Names
+    as_of: Any
 
 
 class RecallFields(Request, Protocol):
@@ -115,7 +116,7 @@ def parse_query(
     """
     is_any = isinstance(request.query, str) and request.query.strip() == "*"
     text = "" if is_any else validation.query("query", request.query)
-    reader = Reader(request, parameters, decay, areas)
+    reader = Reader.of(request, parameters, decay, areas)
     n, cut = _clamped_n(request.n)
     query = Query(
         text=text,
@@ -128,7 +129,7 @@ def parse_query(
         conditions=reader.conditions(),
         spatial_sort=reader.place("spatial_sort"),
         explain=validation.flag("explain", request.explain),
-        decay=decay,
+        decay=reader.decay,
         fold=validation.flag("fold", request.fold),
         cut=cut,
     )
@@ -166,6 +167,13 @@ class Reader:
     """Decay of confidence up to the time of the query."""
     areas: Callable[[], Mapping[str, Area]]
     """Gives the areas of the parameter `areas_file`, by name."""
+
+    @classmethod
+    def of(
+        cls, request: Request, parameters: Parameters, decay: Decay, areas: Callable[[], Mapping[str, Area]]
+    ) -> Reader:
+        """Return the reader of a request; what looks back to a time is seen from then."""
+        return cls(request, parameters, decay if request.as_of is None else decay._replace(now=request.as_of), areas)
 
     def conditions(self) -> tuple[Condition, ...]:
         """Read all conditions, in the order of their fields."""
@@ -331,6 +339,12 @@ def max_age(reader: Reader, field: str) -> Condition | None:
     """Read the greatest age in seconds."""
     seconds = validation.number(field, reader.value(field), low=0.0, high=MAX_AGE)
     return Since(reader.decay.now - round(seconds * 1e9)) if seconds else None
+
+
+def as_of(reader: Reader, field: str) -> Condition | None:
+    """Read the time that a query looks back to."""
+    value = reader.value(field)
+    return None if value is None else AsOf(validation.time_ns(field, value))
 
 
 def context_filter(reader: Reader, field: str) -> Condition | None:

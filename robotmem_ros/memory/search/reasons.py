@@ -21,6 +21,7 @@ from ..conditions.condition import ABSENT, And, Condition
 from ..conditions.places import AREA_PATH, POSITION, Field, context_field
 from ..conditions.spatial import NEVER, Box, Circle, InAreas, SinceLastVisit
 from ..context_path import join, points, split, values_of
+from ..display import time_text
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean, shown
 from ..models import Kind
 from ..storage import rows, table_rows, vector_rows
@@ -72,6 +73,17 @@ def unconfirmed(view: View, query: Query, texts: TextSearch) -> Iterator[str]:
     if count := int(np.count_nonzero(mask)):
         noun = "object is" if count == 1 else "objects are"
         yield f"{count} {noun} left out because not confirmed (include_unconfirmed)"
+
+
+def gone(view: View, query: Query, texts: TextSearch) -> Iterator[str]:
+    """Say when looks found objects gone that the other conditions leave; with words, those that contain one of them."""
+    conditions = (part for part in query.conditions if not isinstance(part, (ConfirmedObjects, Confidence)))
+    mask = select(view, (*conditions, *_circle(query))) & (view.confirmed == 0)
+    if words := analyse(query.text).subject:
+        mask &= texts.holding_any(words)
+    found = view.first_absent(view.ids[mask])
+    for memory_id in sorted(found, key=lambda memory_id: -found[memory_id])[:_MAX_NAMES]:
+        yield f"object {memory_id} was gone at {time_text(found[memory_id])}"
 
 
 def may_have_faded(view: View, query: Query, faded: Query) -> bool:

@@ -35,16 +35,17 @@ from ..storage import Database, revisions
 from ..storage.revisions import Purge
 from ..storage.rows import read
 from ..table.column import Floats
+from ..table.past import as_then, view_of
 from ..table.tables import Tables
 from ..table.view import Chosen, View, in_order, select
 from ..text.tokens import analyse
-from ..validation import compact_json
 from .folding import MAX_FOLDED_IDS, Folding, Group
 from .query import Query
 from .ranking import RankedMemories, Ranking, VectorFailure
 from .reasons import (
     ALL_FADED,
     check_names,
+    gone,
     left_out,
     may_have_faded,
     notes,
@@ -139,7 +140,7 @@ class Recall:
         embedding = embedder.start_query(query.text, threads) if embeds else None
         with self.tables.reading() as now:
             query, purge = query.including(now.others), now.snapshot.read_once(revisions.last_purge)
-            view = now.during(query.conditions)
+            view = view_of(now, query.conditions)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
             ranking = Ranking(
@@ -171,6 +172,8 @@ class _Recall:
         reasons += notes(self.view, self.query.conditions)
         if self.view.has_unconfirmed:
             reasons += self._sentences(unconfirmed(self.view, self.query, self.texts))
+        if not result and self.view.has_unconfirmed:
+            reasons += self._sentences(gone(self.view, self.query, self.texts))
         if not result:
             reasons += why_nothing(self.view, self.query, result.mode)
         return replace(result, reason="; ".join(filter(None, reasons)))
@@ -309,12 +312,8 @@ class _Recall:
         scores = normalise({group.best: ranking.scores.get(group.best, 0.0) for group in groups})
         spelling = analyse(self.query.text).spellings
         unscored = _UNSCORED if self.query.explain and self.query.text else None
-        memories = read(self.view.snapshot, [group.newest for group in groups], self.query.decay)
-        for memory_id in memories.keys() & self.view.past.keys():
-            memory = memories[memory_id]
-            if then := self.view.fields_then(memory_id, memory.pose):
-                context = compact_json(self.view.context_then(memory_id, memory.context))
-                memories[memory_id] = replace(memory, **then, context_json=context, confirmed=True, faded=False)
+        stored = read(self.view.snapshot, [group.newest for group in groups], self.query.decay, include_inactive=True)
+        memories = {memory.id: memory for memory in as_then(self.view, stored.values(), self.query.decay)}
         evidence = ranking.evidence_of(group.best for group in groups)
         hits = tuple(
             Hit(

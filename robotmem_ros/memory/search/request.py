@@ -121,6 +121,11 @@ class _Conditions(Scoped):
         more="Without it they are left out, see Memory.msg, and `reason` says how many, unless "
         "`context_filter` has a condition on `confirmed`.", see="objects.md#existence",
     )  # fmt: skip
+    as_of: Time | None = argument(
+        None, "what was known at this time, from nothing later", '"yesterday 14:00"', condition=reading.as_of,
+        see="recall.md#as-it-was",
+        more="An object is where it was believed to be. The fleet does not know it: it is asked of the robot alone.",
+    )  # fmt: skip
 
 
 _AFTER = "memories observed at or after this time, as in 2026-01-31T12:00"

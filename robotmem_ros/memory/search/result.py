@@ -174,7 +174,7 @@ _COLUMNS = [
     if name != "memory"
     for column in (Pose._fields if name == "pose" else [name])
 ]
-_TIMES = ("observed_at", "created_at", "first_seen", "last_seen")
+_TIMES = ("observed_at", "created_at", "first_seen", "last_seen", "first_absent")
 
 
 class Mode(str, Enum):

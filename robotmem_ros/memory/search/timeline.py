@@ -11,7 +11,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from ..errors import InvalidFieldError
 from ..models import Kind, Memory, Observed, Pose
 from ..storage.rows import timeline_entries
 from ..table.column import Mask
+from ..table.past import as_then, view_of
 from ..table.view import Chosen, View, in_order, select
 from ..text.letters import beginning
 from .query import Reader, including
@@ -132,13 +133,14 @@ def parse_timeline(
     """
     n = validation.whole("n", request.n)
     oldest_first = validation.flag("oldest_first", request.oldest_first)
+    reader = Reader.of(request, parameters, decay, areas)
     return TimelineQuery(
         n=DEFAULT_N if n == 0 else min(max(n, 1), MAX_ENTRIES),
         oldest_first=oldest_first,
         behind=parse_cursor(request.cursor, oldest_first=oldest_first),
-        conditions=Reader(request, parameters, decay, areas).conditions(),
+        conditions=reader.conditions(),
         include_forgotten=validation.flag("include_forgotten", request.include_forgotten),
-        decay=decay,
+        decay=reader.decay,
     )
 
 
@@ -176,7 +178,7 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
         InvalidFieldError: a condition cannot be met in this database.
     """
     conditions = including(query.conditions, view.others)
-    view = view.during(conditions)
+    view = view_of(view, conditions)
     check_names(view, conditions)
     mask = select(view, conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
@@ -185,7 +187,7 @@ def read_timeline(view: View, query: TimelineQuery) -> Timeline:
     first = islice(in_order(chosen, query.n, oldest_first=query.oldest_first), query.n)
     ids: list[int] = view.ids[[*first]].tolist()
     read = map(_entry, timeline_entries(view.snapshot, ids, query.decay, length=_READ))
-    entries = tuple(replace(entry, **view.fields_then(entry.id, entry.pose)) for entry in read)
+    entries = tuple(as_then(view, read, query.decay))
     reason = "" if entries or query.behind else "; ".join(islice(_unknown(view, query), _MAX_NAMES))
     return Timeline(entries, "" if chosen.count <= query.n else _behind(entries[-1], query), reason)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from ..clocks import iso
 from ..context_path import points, values_of
@@ -189,3 +190,42 @@ def histories(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[
     ):
         changes_by_memory.setdefault(memory_id, []).append(Change(changed_at, change, reason, json.loads(before)))
     return {memory_id: tuple(changes) for memory_id, changes in changes_by_memory.items()}
+
+
+_ACTIVITY = """
+    SELECT memory_id, change FROM (
+        SELECT memory_id, change, min(id) FROM memory_history
+        WHERE change IN ('forget', 'restore') AND changed_at > ?1 GROUP BY memory_id
+    ) UNION ALL
+    SELECT id, 'superseded' FROM memories WHERE status = 'superseded' AND superseded_at > ?1
+"""
+_LATER = """
+    SELECT memory_id, before FROM memory_history WHERE memory_id IN (SELECT value FROM json_each(?)) AND changed_at > ?
+    ORDER BY id DESC
+"""
+_AS_IT_IS = {"content", "human_summary", "category", "perception_type", "label", "source"}
+
+
+def activity(snapshot: Snapshot, at: str) -> dict[int, bool]:
+    """Return whether memories that were withdrawn, replaced or restored after a time in ISO 8601 were active at it."""
+    return {memory_id: change != "restore" for memory_id, change in snapshot.rows(_ACTIVITY, (at,))}
+
+
+def before(snapshot: Snapshot, memory_ids: Sequence[int], at: str) -> dict[int, dict[str, Any]]:
+    """Return the fields of some memories that were corrected after a time in ISO 8601, as they were at it."""
+    found: dict[int, dict[str, Any]] = {}
+    for memory_id, old in snapshot.rows(_LATER, (json.dumps([*memory_ids]), at)):
+        found.setdefault(memory_id, {}).update(_fields(json.loads(old)))
+    return found
+
+
+def _fields(columns: Mapping[str, Any]) -> dict[str, Any]:
+    values = {name: value for name, value in columns.items() if name in _AS_IT_IS}
+    values |= {name: tuple(columns[name].splitlines()) for name in ("scope_files", "scope_entities") if name in columns}
+    if "context" in columns:
+        values["context_json"] = columns["context"]
+    if "tags" in columns:
+        values["tags"] = tuple(columns["tags"])
+    if "pose" in columns:
+        values["pose"] = None if columns["pose"] is None else Pose(*columns["pose"])
+    return values

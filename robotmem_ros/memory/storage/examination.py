@@ -127,10 +127,6 @@ _NO_STAMP = (
 _NO_CHANGE = f"{{0}} <> '' AND ({_NO_STAMP})"
 _NO_ACCESS = f"iif({{0}} IS NULL, access_count > 0, {_NO_STAMP})"
 _HALF_A_POSE = "(x IS NULL) + (y IS NULL) + (z IS NULL) + (qx IS NULL) + (qy IS NULL) + (qz IS NULL) + (qw IS NULL)"
-_HALF_AN_END = (
-    "(last_seen IS NULL) + (first_absent IS NULL) + (label IS NULL) + (confidence IS NULL) + (x IS NULL) "
-    "+ (y IS NULL) + (z IS NULL)"
-)
 _WRONG: Mapping[str, Mapping[str, str]] = {
     "memories": {
         "context": _NO_OBJECT, "tags": _NO_OBJECT, "decisions": _NO_DECISIONS,
@@ -152,7 +148,7 @@ _WRONG: Mapping[str, Mapping[str, str]] = {
     },
     "stays": {
         "first_seen": _NEGATIVE, "last_seen": _NEGATIVE, "first_absent": _NEGATIVE, "confidence": _NO_SHARE,
-        "x": f"{_FAR} OR {_HALF_AN_END} NOT IN (0, 7)", "y": _FAR, "z": _FAR,
+        "x": _FAR, "y": _FAR, "z": _FAR,
     },
     "memory_history": {"before": _NO_OBJECT, "changed_at": _NO_STAMP},
     "contributions": {"fact": _NO_OBJECT, "learned_at": _NO_STAMP},

@@ -174,6 +174,15 @@ def contributions_of(
     ]
 
 
+def learned_last(snapshot: Snapshot, after: int, before: int) -> dict[int, int]:
+    """Return when each fact that was learned several times was learned last in `[after, before)`, by id."""
+    sql = (
+        "SELECT memory_id, max(observed_at) FROM contributions WHERE observed_at >= ? AND observed_at < ? "
+        "GROUP BY memory_id"
+    )
+    return dict(snapshot.rows(sql, (after, before)))
+
+
 def superfluous_contributions(snapshot: Snapshot, memory_id: int) -> int | None:
     """Return the repetition to drop if there are more than a hundred: the earliest that added nothing."""
     (count,) = snapshot.row("SELECT count(*) FROM contributions WHERE memory_id = ?", (memory_id,))

@@ -141,12 +141,17 @@ def relabel(transaction: Transaction, memory_id: int, label: str) -> None:
 
 def confirm(transaction: Transaction, memory_id: int, threshold: float, *, at: int) -> None:
     """Note whether an object whose confidence was changed at a time reaches a threshold; other memories stay."""
+    row = transaction.row("SELECT confidence FROM memories WHERE id = ?", (memory_id,))
+    if row is None:
+        return
+    is_there = row[0] >= threshold
+    if is_there:
+        stay_rows.go_on(transaction, memory_id)
+    else:
+        stay_rows.end(transaction, memory_id, at)
     transaction.execute(
-        "UPDATE objects SET (confirmed, sure) = (SELECT confidence >= ?2, confidence FROM memories WHERE id = ?1) "
-        "WHERE memory_id = ?1",
-        (memory_id, threshold),
+        "UPDATE objects SET confirmed = ?2, sure = ?3 WHERE memory_id = ?1", (memory_id, is_there, row[0])
     )
-    stay_rows.confirm(transaction, memory_id, at)
 
 
 def supersede(transaction: Transaction, memory_id: int, by: int) -> None:

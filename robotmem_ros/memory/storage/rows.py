@@ -161,6 +161,7 @@ _SOURCES = {
     "last_seen": "o.last_seen",
     "times_seen": "o.times_seen",
     "confirmed": "o.confirmed",
+    "first_absent": "iif(o.confirmed, NULL, (SELECT max(first_absent) FROM stays WHERE memory_id = m.id))",
     "contradicted_by": CONTRADICTED_BY,
     "similar_ids": _SIMILAR_IDS,
     "confidence": "{confidence}",

@@ -264,20 +264,21 @@ CREATE TABLE sightings (
 );
 CREATE INDEX idx_sightings_memory ON sightings (memory_id, observed_at);
 
--- From when until when an object was there, as far as looks tell: while it was confirmed. They outlast sightings.
+-- From when until when an object was at a place, as far as looks tell: while it was confirmed. They outlast sightings.
+-- The stay that goes on has no row: it is that of a confirmed object, since it `appeared`.
 CREATE TABLE stays (
     id INTEGER PRIMARY KEY,
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     first_seen INTEGER NOT NULL,
-    last_seen INTEGER,  -- NULL while it is open: then what the object has holds, as for the columns below
-    first_absent INTEGER,  -- the look that closed it
-    label TEXT,
-    area TEXT,  -- `spatial.area` of its context; empty without one
-    confidence REAL,  -- after the last detection
-    x REAL, y REAL, z REAL,  -- in the frame and map of the memory
+    last_seen INTEGER NOT NULL,
+    first_absent INTEGER NOT NULL,  -- the look that ended it
+    label TEXT NOT NULL,
+    area TEXT NOT NULL,  -- `spatial.area` of its context; empty without one
+    confidence REAL NOT NULL,  -- after the last detection
+    x REAL NOT NULL, y REAL NOT NULL, z REAL NOT NULL,  -- in the frame and map of the memory
     UNIQUE (memory_id, first_seen)
 );
-CREATE INDEX idx_stays_label ON stays (label) WHERE label NOT NULL;
+CREATE INDEX idx_stays_label ON stays (label);
 
 -- In how many messages two neighbours were both seen, and in how many only one of two at the same place: those that are
 -- often seen together are two objects. What was seen together once is expected together again: see absence.py.
@@ -385,6 +386,7 @@ CREATE TABLE contributions (
     fact TEXT NOT NULL  -- a JSON object: what it said and gave
 );
 CREATE INDEX idx_contributions_memory ON contributions (memory_id);
+CREATE INDEX idx_contributions_observed ON contributions (observed_at);
 
 -- Links between facts. Each pair has two rows, one from each side, so that no index is needed.
 CREATE TABLE contradictions (

@@ -74,6 +74,21 @@ def times(snapshot: Snapshot, objects: Ids) -> npt.NDArray[np.int64]:
     return snapshot.array(sql, (json_array(objects),))
 
 
+def last_until(snapshot: Snapshot, objects: Ids, at: int) -> npt.NDArray[np.int64]:
+    """Return when each of some objects was sighted last until a time, as far as is kept; 0 for not at all."""
+    sql = (
+        "SELECT coalesce((SELECT max(observed_at) FROM sightings WHERE memory_id = j.value AND observed_at <= ?2), 0) "
+        "AS id FROM json_each(?1) AS j ORDER BY j.key"
+    )
+    return snapshot.array(sql, (json_array(objects), at))
+
+
+def count_until(snapshot: Snapshot, memory_id: int, at: int) -> int:
+    """Return how often an object was sighted until a time, as far as kept sightings tell."""
+    sql = "SELECT count(*) + coalesce(sum(subsampled), 0) FROM sightings WHERE memory_id = ? AND observed_at <= ?"
+    return int(snapshot.row(sql, (memory_id, at))[0])
+
+
 def places(snapshot: Snapshot, objects: Ids) -> list[tuple[int, float, float, float]]:
     """Return the time and the position of each stored sighting of some objects, in no order."""
     sql = (

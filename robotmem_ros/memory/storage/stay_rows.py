@@ -7,65 +7,62 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from ..geometry import Point
 from ..tracks import Stay
-from .snapshot import Snapshot, Transaction
+from ..validation import LATEST_NS
+from .snapshot import Snapshot, Transaction, json_array
 
-_MAX_STAYS = 1000
-"""Stays of an object that are kept, the latest."""
-_ENDED = "(last_seen, first_absent, label, confidence, x, y, z, area)"
+Ids = npt.NDArray[np.int64]
+_PER_OBJECT, _IN_ALL = 1000, 100_000
+"""Stays that are kept of an object, and of all: 20 MB with their indexes. The oldest go."""
+_COLUMNS = "memory_id, first_seen, last_seen, first_absent, label, confidence, x, y, z, area"
 _AREA = "iif(json_type(m.context, '$.spatial.area') = 'text', json_extract(m.context, '$.spatial.area'), '')"
-_OPEN = "memory_id = ?1 AND last_seen IS NULL"
-_BEGIN_EARLIER = f"UPDATE OR REPLACE stays SET first_seen = ?2 WHERE {_OPEN}"
-_BEGIN = f"""
-    INSERT INTO stays (memory_id, first_seen) VALUES (?1, ?2)
-    ON CONFLICT DO UPDATE SET {_ENDED} = (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
-"""
-_CUT = """
-    DELETE FROM stays WHERE id IN (
-        SELECT id FROM stays WHERE memory_id = ? ORDER BY first_seen DESC LIMIT -1 OFFSET ?
-    )
-"""
 _END = f"""
-    UPDATE stays SET {_ENDED} = (
-        SELECT ?2, ?3, ?4, ?5, ?6, ?7, ?8, {_AREA} FROM memories AS m WHERE m.id = ?1
-    ) WHERE {_OPEN}
+    INSERT OR REPLACE INTO stays ({_COLUMNS})
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, {_AREA} FROM memories AS m WHERE m.id = ?1
 """
 _END_AT = f"""
-    UPDATE stays SET {_ENDED} = (
-        SELECT max(o.last_seen, stays.first_seen), max(?2, o.last_seen), m.label, o.sure, m.x, m.y, m.z, {_AREA}
-        FROM objects AS o JOIN memories AS m ON m.id = o.memory_id WHERE o.memory_id = ?1
-    ) WHERE {_OPEN}
+    INSERT OR REPLACE INTO stays ({_COLUMNS})
+    SELECT o.memory_id, o.appeared, max(o.last_seen, o.appeared), max(?2, o.last_seen), m.label, o.sure, m.x, m.y, m.z,
+    {_AREA} FROM objects AS o JOIN memories AS m ON m.id = o.memory_id WHERE o.memory_id = ?1 AND o.confirmed
 """
-# What two open stays tell is one stay.
-_DELETE_SECOND = """
-    DELETE FROM stays WHERE memory_id = ?1 AND last_seen IS NULL AND first_seen > (
-        SELECT min(first_seen) FROM stays WHERE memory_id = ?1 AND last_seen IS NULL
+_CUT = (
+    "DELETE FROM stays WHERE id <= (SELECT max(id) FROM stays) - ?2",
+    """
+    DELETE FROM stays WHERE id IN (
+        SELECT id FROM stays WHERE memory_id = ?1 ORDER BY first_seen DESC LIMIT -1 OFFSET ?2
     )
-"""
+    """,
+)
+_GO_ON = (
+    "DELETE FROM stays WHERE (memory_id, first_seen) = (SELECT memory_id, appeared FROM objects WHERE memory_id = ?)"
+)
 _SIGHTED = "FROM sightings AS s WHERE s.memory_id = ?1 AND s.observed_at BETWEEN stays.first_seen AND stays.last_seen"
 _REDUCE = (
-    f"DELETE FROM stays WHERE memory_id = ?1 AND last_seen NOT NULL AND NOT EXISTS (SELECT 1 {_SIGHTED})",
+    f"DELETE FROM stays WHERE memory_id = ?1 AND NOT EXISTS (SELECT 1 {_SIGHTED})",
     f"""
     UPDATE OR REPLACE stays SET (first_seen, last_seen) = (SELECT min(s.observed_at), max(s.observed_at) {_SIGHTED})
-    WHERE memory_id = ?1 AND last_seen NOT NULL
+    WHERE memory_id = ?1
     """,
     """
     UPDATE objects SET appeared = coalesce(
         (SELECT min(observed_at) FROM sightings WHERE memory_id = ?1 AND observed_at >= appeared), last_seen
     ) WHERE memory_id = ?1
     """,
-    f"UPDATE OR REPLACE stays SET first_seen = (SELECT appeared FROM objects WHERE memory_id = ?1) WHERE {_OPEN}",
 )
-# An object that was seen last in the window, and is there since, is in it as it is.
-_DURING = f"""
-    SELECT s.memory_id, min(coalesce(s.last_seen, max(o.last_seen, s.first_seen)), ?2 - 1) AS last,
-    coalesce(s.label, m.label), coalesce(s.confidence, o.sure), coalesce(s.x, m.x), coalesce(s.y, m.y),
-    coalesce(s.z, m.z), coalesce(s.area, {_AREA})
-    FROM stays AS s JOIN objects AS o ON o.memory_id = s.memory_id JOIN memories AS m ON m.id = s.memory_id
-    WHERE s.first_seen < ?2 AND coalesce(s.last_seen, o.last_seen) >= ?1
-    AND NOT (o.confirmed AND o.appeared <= o.last_seen AND o.last_seen >= ?1 AND o.last_seen < ?2)
-    ORDER BY last, s.first_seen
+# From one object that has stays to the next one, and of each the last stay that begins before a time. So it takes no
+# longer with more stays of an object.
+_BEGUN = f"""
+    WITH RECURSIVE owner (id) AS (
+        SELECT min(memory_id) FROM stays
+        UNION ALL SELECT (SELECT min(memory_id) FROM stays WHERE memory_id > owner.id) FROM owner WHERE id NOT NULL
+    )
+    SELECT {_COLUMNS} FROM owner CROSS JOIN stays ON stays.id = (
+        SELECT id FROM stays WHERE memory_id = owner.id AND first_seen < ? ORDER BY first_seen DESC LIMIT 1
+    ) WHERE last_seen >= ?
 """
 
 
@@ -78,15 +75,17 @@ _LOOKED_AT = """
 """
 # A thing left at any time between the last look at it and the one that found it gone.
 _DEPARTURES = """
-    SELECT count(*), total((last_seen + first_absent) / 2 - first_seen) FROM stays WHERE label = ?
+    SELECT count(*), total((last_seen + first_absent) / 2 - first_seen) FROM stays WHERE label = ? AND first_absent <= ?
 """
 
 
-class PastStay(NamedTuple):
-    """An object as it was in a window of time."""
+class EndedStay(NamedTuple):
+    """A stay of an object that has ended, and the object as it was in it."""
 
+    first_seen: int
     last_seen: int
-    """When it was there last, within the window."""
+    first_absent: int
+    """The look that found it gone."""
     label: str
     confidence: float
     position: Point
@@ -96,41 +95,43 @@ class PastStay(NamedTuple):
 
 
 def save(transaction: Transaction, memory_id: int, stay: Stay) -> None:
-    """Save that a stay of an object opened, is older than it was known to be, or ended."""
-    if stay.end is not None:
-        *values, position = stay.end
-        transaction.execute(_END, (memory_id, *values, *position))
-    else:
-        _begin(transaction, memory_id, stay.first_seen)
+    """Save that a stay of an object ended; one that began, or goes on, is a part of its object."""
+    if stay.end is None:
+        go_on(transaction, memory_id)
+        return
+    *values, position = stay.end
+    transaction.execute(_END, (memory_id, stay.first_seen, *values, *position))
+    _cut(transaction, memory_id)
 
 
-def _begin(transaction: Transaction, memory_id: int, first_seen: int) -> None:
-    if not transaction.execute(_BEGIN_EARLIER, (memory_id, first_seen)).rowcount:
-        transaction.execute(_BEGIN, (memory_id, first_seen))
-        transaction.execute(_CUT, (memory_id, _MAX_STAYS))
+def end(transaction: Transaction, memory_id: int, at: int) -> bool:
+    """End the stay of an object as it is now, at a time of the robot's clock; return whether there was one."""
+    if not transaction.execute(_END_AT, (memory_id, at)).rowcount:
+        return False
+    _cut(transaction, memory_id)
+    return True
 
 
-def confirm(transaction: Transaction, memory_id: int, at: int) -> None:
-    """Begin or end the stay of an object that a caller confirmed or not, at a time of the robot's clock."""
-    row = transaction.row("SELECT confirmed, appeared FROM objects WHERE memory_id = ?", (memory_id,))
-    if row is not None and row[0]:
-        _begin(transaction, memory_id, row[1])
-    elif row is not None:
-        transaction.execute(_END_AT, (memory_id, at))
+def go_on(transaction: Transaction, memory_id: int) -> None:
+    """Let the last stay of an object go on that had ended."""
+    transaction.execute(_GO_ON, (memory_id,))
 
 
 def leave(transaction: Transaction, memory_id: int, at: int) -> None:
     """End the stay of an object that is carried away, and begin the next one, at a time of the robot's clock."""
-    if transaction.execute(_END_AT, (memory_id, at)).rowcount:
+    if end(transaction, memory_id, at):
         transaction.execute("UPDATE objects SET appeared = max(?2, last_seen) WHERE memory_id = ?1", (memory_id, at))
-        confirm(transaction, memory_id, at)
+
+
+def _cut(transaction: Transaction, memory_id: int) -> None:
+    for sql, limit in zip(_CUT, (_IN_ALL, _PER_OBJECT), strict=True):
+        transaction.execute(sql, (memory_id, limit))
 
 
 def transfer(transaction: Transaction, memory_id: int, by: int) -> None:
     """Give the stays of an object to the one that it turned out to be."""
     transaction.execute("UPDATE OR IGNORE stays SET memory_id = ? WHERE memory_id = ?", (by, memory_id))
     transaction.execute("DELETE FROM stays WHERE memory_id = ?", (memory_id,))
-    transaction.execute(_DELETE_SECOND, (by,))
 
 
 def reduce(transaction: Transaction, memory_id: int) -> None:
@@ -139,35 +140,53 @@ def reduce(transaction: Transaction, memory_id: int) -> None:
         transaction.execute(sql, (memory_id,))
 
 
-def during(snapshot: Snapshot, after: int, before: int) -> dict[int, PastStay]:
-    """Return what was there in `[after, before)` otherwise than it is now, by id."""
+def during(snapshot: Snapshot, after: int, before: int) -> dict[int, EndedStay]:
+    """Return by id the last stay of each object in `[after, before)`, of those that have ended since."""
     return {
-        memory_id: PastStay(last, label, confidence, (x, y, z), area)
-        for memory_id, last, label, confidence, x, y, z, area in snapshot.rows(_DURING, (after, before))
+        memory_id: EndedStay(first, last, absent, label, confidence, (x, y, z), area)
+        for memory_id, first, last, absent, label, confidence, x, y, z, area in snapshot.rows(_BEGUN, (before, after))
     }
+
+
+def first_absent(snapshot: Snapshot, memory_ids: Ids) -> dict[int, int]:
+    """Return by id the look that ended the last stay of each of some objects, of those that had one."""
+    sql = (
+        "SELECT j.value, max(s.first_absent) FROM json_each(?) AS j CROSS JOIN stays AS s ON s.memory_id = j.value "
+        "GROUP BY 1"
+    )
+    return dict(snapshot.rows(sql, (json_array(memory_ids),)))
 
 
 def presences(snapshot: Snapshot, memory_ids: Iterable[int], now: int) -> dict[int, float]:
     """Return the probability that each object among some memories is still there, `now` by the robot's clock."""
-    ids = json.dumps([*memory_ids])
     departures: dict[str, tuple[int, float]] = {}
     found = {}
-    for memory_id, label, existence, looked_at, stayed, is_there in snapshot.rows(_LOOKED_AT, (ids,)):
+    for memory_id, label, existence, looked_at, stayed, is_there in snapshot.rows(
+        _LOOKED_AT, (json.dumps([*memory_ids]),)
+    ):
         if label not in departures:
-            departures[label] = snapshot.row(_DEPARTURES, (label,))
-        rate = _rate(*departures[label], stayed if is_there else 0)
-        found[memory_id] = round(existence * math.exp(-rate * max(now - looked_at, 0) / _HOUR), 3)
+            departures[label] = _departures(snapshot, label, LATEST_NS)
+        found[memory_id] = still_there(existence, _rate(*departures[label], stayed if is_there else 0), now - looked_at)
     return found
 
 
-def leave_rate(snapshot: Snapshot, label: str, *, stayed: int) -> float:
-    """Return how often an hour things of a label leave, with the nanoseconds of a stay that goes on.
+def leave_rate(snapshot: Snapshot, label: str, *, stayed: int, until: int = LATEST_NS) -> float:
+    """Return how often an hour things of a label leave, as far as was known at a time, with a stay that goes on.
 
     It is (1 + departures) / (24 h + hours of presence): the mean of a Gamma distribution, over the stays of this memory
-    that have ended, and the object's own.
+    that had ended, and the object's own, which lasts for `stayed` nanoseconds.
     """
-    departures, presence = snapshot.row(_DEPARTURES, (label,))
-    return _rate(departures, presence, stayed)
+    return _rate(*_departures(snapshot, label, until), stayed)
+
+
+def still_there(existence: float, rate: float, since: int) -> float:
+    """Return the probability that a thing is still there, so many nanoseconds after the last look at it."""
+    return round(existence * math.exp(-rate * max(since, 0) / _HOUR), 3)
+
+
+def _departures(snapshot: Snapshot, label: str, until: int) -> tuple[int, float]:
+    count, presence = snapshot.row(_DEPARTURES, (label, until))
+    return int(count), float(presence)
 
 
 def _rate(departures: int, presence: float, stayed: int) -> float:

@@ -31,15 +31,16 @@ _PIECE = 8192
 """Memories that are read at once."""
 _COLUMNS = """
     m.id, m.status = 'active', m.observed_at, m.x, m.y, m.z, m.confidence, m.text_key, m.content,
-    (SELECT confirmed FROM objects WHERE memory_id = m.id), m.represented_by IS NOT NULL,
+    o.confirmed, o.appeared, o.sure, m.created_at, m.represented_by IS NOT NULL,
     m.type, m.collection, m.session_id, m.category, m.label_key, m.source, coalesce(m.perception_type, ''),
     m.frame_id, m.map_id, m.tags, m.decay_rate, m.evidence_day,
     CASE WHEN instr(m.context, '"sim_or_real"') AND json_valid(m.context)
     THEN json_extract(m.context, '$.env.sim_or_real') IS 'real' ELSE 0 END,
     m.human_summary, m.scope_files, m.scope_entities, m.label
 """
-_RANGE = f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id > ? AND m.id <= ? ORDER BY m.id LIMIT ?"
-_SOME = f"SELECT {_COLUMNS} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value ORDER BY m.id"
+_OBJECT = "LEFT JOIN objects AS o ON o.memory_id = m.id"
+_RANGE = f"SELECT {_COLUMNS} FROM memories AS m {_OBJECT} WHERE m.id > ? AND m.id <= ? ORDER BY m.id LIMIT ?"
+_SOME = f"SELECT {_COLUMNS} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value {_OBJECT} ORDER BY m.id"
 _CHANGED = """
     SELECT m.id AS id FROM memories AS m INDEXED BY idx_mem_revision WHERE m.revision > ? ORDER BY m.id
 """
@@ -183,9 +184,10 @@ def _read(snapshot: Snapshot, column: str, arguments: tuple[object, ...], ids: I
 
 def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
     (
-        ids, active, observed, x, y, z, confidence, text_key, contents, confirmed, represented, kinds, collections,
-        sessions, categories, label_keys, sources, senses, frames, maps, tags, rates, days, real, *texts,
-    ) = zip(*rows, strict=True) if rows else ((),) * 28  # fmt: skip
+        ids, active, observed, x, y, z, confidence, text_key, contents, confirmed, appeared, sure, created, represented,
+        kinds, collections, sessions, categories, label_keys, sources, senses, frames, maps, tags, rates, days, real,
+        *texts,
+    ) = zip(*rows, strict=True) if rows else ((),) * 31  # fmt: skip
     return Piece(
         np.array(ids, np.int64),
         {
@@ -198,6 +200,9 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
             "text_key": _numbers(text_key, np.uint32),
             "content_key": np.array([*map(key, contents)], np.uint32),
             "confirmed": np.array([-1 if value is None else value for value in confirmed], np.int8),
+            "appeared": _numbers([0 if value is None else value for value in appeared], np.int64),
+            "sure": _numbers([0 if value is None else value for value in sure], np.float64),
+            "created_at": _times(created),
             "is_represented": np.array(represented, bool),
             "is_real": np.array(real, bool),
         },
@@ -223,6 +228,14 @@ def _numbers(values: Sequence[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         return np.array(values, dtype)
     except (TypeError, ValueError, OverflowError):
         return np.array([_numbers([value], dtype)[0] if len(values) > 1 else 0 for value in values], dtype)
+
+
+def _times(stamps: Sequence[Any]) -> npt.NDArray[np.int64]:
+    # Of what `clocks.iso` writes: in UTC, to the microsecond.
+    try:
+        return np.array([stamp[:26] for stamp in stamps], "datetime64[us]").astype(np.int64) * 1000
+    except (TypeError, ValueError):
+        return np.array([_times([stamp])[0] if len(stamps) > 1 else 0 for stamp in stamps], np.int64)
 
 
 def _tags(text: str) -> tuple[str, ...]:

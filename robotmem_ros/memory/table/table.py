@@ -38,6 +38,9 @@ _NUMBERS: Mapping[str, npt.DTypeLike] = {
     "text_key": np.uint32,
     "content_key": np.uint32,
     "confirmed": np.int8,
+    "appeared": np.int64,
+    "sure": np.float64,
+    "created_at": np.int64,
     "is_represented": bool,
     "is_real": bool,
 }

@@ -6,7 +6,7 @@ A condition on the robot's last visit to a place is completed first: only all me
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,18 +14,15 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Kinds, window_of
+from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Kinds
 from ..conditions.condition import ABSENT, Condition, Points
-from ..conditions.decay import share_left
-from ..conditions.places import AREA_PATH, POSITION, Field, Place
+from ..conditions.decay import Decay, share_left
+from ..conditions.places import POSITION, Field, Place
 from ..conditions.spatial import NEVER, Circle, SinceLastVisit
 from ..fellow_robots import is_of_another
-from ..models import Kind, Pose
+from ..models import Kind
 from ..storage import lived_days, sighting_rows, stay_rows, table_rows, tag_rows
 from ..storage.snapshot import Snapshot
-from ..storage.stay_rows import PastStay
-from ..text.normal_form import label_key
-from ..validation import LATEST_NS
 from .column import Array, Column, Floats, Mask, Rows, bound
 from .table import Ids, Table
 from .vectors import Vectors, VectorsInFile
@@ -39,60 +36,62 @@ class View:
     """All memories of a file as columns, on one snapshot of the database: a `conditions.condition.Table`."""
 
     def __init__(self, table: Table, snapshot: Snapshot) -> None:
-        numbers = {name: column.all for name, column in table.numbers.items()}
         self.table, self.snapshot = table, snapshot
         self.ids: Ids = table.ids
         """The id of each row, ascending."""
-        self.is_active: Mask = numbers["is_active"]
-        """Which rows have a memory that is not withdrawn."""
         self.is_present: Mask = table.present.all
         """Which rows have a memory, withdrawn or not."""
-        self.is_represented: Mask = numbers["is_represented"]
-        """Which rows have a fact that another one represents."""
-        self.is_real: Mask = numbers["is_real"]
-        """Which rows have a memory of a real run, by `env.sim_or_real`."""
-        self.observed_at: Ids = numbers["observed_at"]
-        """When each was observed, in nanoseconds by the robot's clock."""
-        self.stored_confidence: Floats = numbers["confidence"]
-        """The confidence of each without decay."""
-        self.confirmed: npt.NDArray[np.int8] = numbers["confirmed"]
-        """1 for each confirmed object, 0 for one that is not, -1 for what is no object."""
-        self.pose: Points = numbers["x"], numbers["y"], numbers["z"]
-        """x, y, z of each; NaN without a pose."""
-        self.past: Mapping[int, PastStay] = {}
-        """Objects that it has as they were in a window of time, by id."""
         self.last_visits: dict[SinceLastVisit, int] = {}
         """When the visits ended that were looked for."""
         self._counted: dict[str, Column] = {}
         self._confidences: dict[float, Floats] = {}
 
-    def during(self, conditions: Iterable[Condition]) -> View:
-        """Return the view of a query with these conditions: with a window, objects are as they were last in it."""
-        window = window_of(conditions)
-        if window is None:
-            return self
-        after = 0 if window.after is None else window.after
-        before = LATEST_NS if window.before is None else window.before
-        stays = stay_rows.during(self.snapshot, after, before)
-        return _PastView(self.table, self.snapshot, stays) if stays else self
+    @property
+    def is_active(self) -> Mask:
+        """Tell which rows have a memory that is not withdrawn."""
+        return self.number("is_active")
 
-    def fields_then(self, memory_id: int, pose: Pose | None) -> dict[str, Any]:
-        """Return what of a memory was otherwise in the window: when, what, how sure and where."""
-        stay = self.past.get(memory_id)
-        if stay is None or pose is None:
-            return {}
-        x, y, z = stay.position
-        pose = pose._replace(x=x, y=y, z=z)
-        then = {"observed_at": stay.last_seen, "label": stay.label, "confidence": stay.confidence, "pose": pose}
-        return {**then, "position_covariance": None}
+    @property
+    def is_represented(self) -> Mask:
+        """Tell which rows have a fact that another one represents."""
+        return self.number("is_represented")
 
-    def context_then(self, memory_id: int, context: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the context of a memory with the area that it was in in the window."""
-        area, spatial = self.past[memory_id].area, context.get("spatial", {})
-        if not isinstance(spatial, dict) or spatial.get("area", "") == area:
-            return {**context}
-        rest = {name: value for name, value in spatial.items() if name != "area"}
-        return {**context, "spatial": {**rest, "area": area} if area else rest}
+    @property
+    def is_real(self) -> Mask:
+        """Tell which rows have a memory of a real run, by `env.sim_or_real`."""
+        return self.number("is_real")
+
+    @property
+    def observed_at(self) -> Ids:
+        """Return when each was observed, in nanoseconds by the robot's clock."""
+        return self.number("observed_at")
+
+    @property
+    def stored_confidence(self) -> Floats:
+        """Return the confidence of each without decay."""
+        return self.number("confidence")
+
+    @property
+    def confirmed(self) -> npt.NDArray[np.int8]:
+        """Return 1 for each confirmed object, 0 for one that is not, -1 for what is no object."""
+        return self.number("confirmed")
+
+    @property
+    def pose(self) -> Points:
+        """Return x, y, z of each; NaN without a pose."""
+        return self.number("x"), self.number("y"), self.number("z")
+
+    def number(self, name: str) -> Array:
+        """Return a column of numbers."""
+        return self.table.numbers[name].all
+
+    def first_absent(self, ids: Ids) -> dict[int, int]:
+        """Return by id the times of the looks that found some objects gone, of those that are not confirmed."""
+        return stay_rows.first_absent(self.snapshot, ids)
+
+    def fields_then(self, ids: Iterable[int], decay: Decay) -> Mapping[int, dict[str, Any]]:
+        """Return what of some memories is otherwise in this view than in their rows, see `past.as_then`."""
+        return {}
 
     @property
     def vectors(self) -> Vectors | VectorsInFile:
@@ -108,7 +107,7 @@ class View:
     @property
     def has_unconfirmed(self) -> bool:
         """Tell whether an object is not confirmed."""
-        return bool((self.table.numbers["confirmed"].all == 0).any())
+        return bool((self.confirmed == 0).any())
 
     @cached_property
     def lived_days(self) -> int:
@@ -195,58 +194,6 @@ class View:
     def _part_of_space(self, name: str) -> Column:
         space, at = self.table.names["space"], 0 if name == "frame_id" else 1
         return space.mapped(lambda value: value[at])
-
-
-_AREA = f".{AREA_PATH}"
-
-
-class _PastView(View):
-    """All memories, with some objects as they were in a window of time."""
-
-    def __init__(self, table: Table, snapshot: Snapshot, stays: Mapping[int, PastStay]) -> None:
-        super().__init__(table, snapshot)
-        self.past = stays
-        self._derived: dict[Hashable, Any] = {}
-        self._rows = table.rows_of(np.array(sorted(stays), np.int64))
-        past = [stays[memory_id] for memory_id in self.ids[self._rows].tolist()]
-        self._sure = np.array([stay.confidence for stay in past])
-        self._labels = [stay.label for stay in past]
-        self._then: dict[str, list[object]] = {"label": [*self._labels], _AREA: [stay.area or ABSENT for stay in past]}
-        self.observed_at = self._with(self.observed_at, [stay.last_seen for stay in past])
-        self.stored_confidence = self._with(self.stored_confidence, self._sure)
-        self.confirmed = self._with(self.confirmed, 1)
-        x, y, z = self.pose
-        positions = np.array([stay.position for stay in past]).reshape(-1, 3).T
-        self.pose = self._with(x, positions[0]), self._with(y, positions[1]), self._with(z, positions[2])
-
-    def confidence(self, rate: float) -> Floats:
-        """Return the confidence of each now, but of what was there in the window that of then."""
-        return self._with(super().confidence(rate), self._sure)
-
-    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return what follows from this very view, and is computed once."""
-        if key not in self._derived:
-            self._derived[key] = compute()
-        value: T = self._derived[key]
-        return value
-
-    def name(self, name: str) -> Column:
-        """Return a field with names, such as `label`, by its key."""
-        column = super().name(name)
-        return self._put(column, [*map(label_key, self._labels)]) if name == "label" else column
-
-    def late(self, name: str) -> Column:
-        """Return a field that few queries ask for."""
-        column = super().late(name)
-        return self._put(column, self._then[name]) if name in self._then else column
-
-    def _put(self, column: Column, values: Sequence[object]) -> Column:
-        return column.put(self._rows, values, len(self.ids), shared=True)
-
-    def _with(self, column: Array, values: npt.ArrayLike) -> Array:
-        column = column.copy()
-        column[self._rows] = values
-        return column
 
 
 _FEW = 16

@@ -44,7 +44,10 @@ def then(memory: RobotMemory, after: int | None, before: int | None, **condition
 def stays(memory: RobotMemory) -> list[tuple[object, ...]]:
     """Return all stays, in s: of which object, from when, until when, and when it was found to be gone."""
     with memory.parts.database.snapshot() as snapshot:
-        rows = snapshot.rows("SELECT memory_id, first_seen, last_seen, first_absent FROM stays ORDER BY first_seen, id")
+        rows = snapshot.rows(
+            "SELECT memory_id, first_seen, last_seen, first_absent FROM stays UNION ALL "
+            "SELECT memory_id, appeared, NULL, NULL FROM objects WHERE confirmed ORDER BY 2, 1"
+        )
     return [(row[0], *(None if t is None else t // SECOND for t in row[1:])) for row in rows]
 
 

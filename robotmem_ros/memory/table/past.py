@@ -1,0 +1,299 @@
+"""Views of the past: where objects were in a window of time, and what the robot believed at a time.
+
+Both are the table of today with the columns that were otherwise, each made when a condition asks for it. An object was
+where its stays tell, with the place, label, area and confidence of the stay; within a stay nothing tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ..clocks import FIRST_OF_WALL_CLOCKS, iso
+from ..conditions.attributes import AsOf, Window
+from ..conditions.condition import ABSENT, Condition, Points
+from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
+from ..conditions.places import AREA_PATH
+from ..models import Kind, Memory
+from ..storage import changes, fact_rows, lived_days, sighting_rows, stay_rows
+from ..storage.stay_rows import EndedStay
+from ..text.normal_form import label_key
+from ..validation import LATEST_NS, compact_json
+from .column import Array, Column, Floats, Mask
+from .table import Ids
+from .view import View
+
+T = TypeVar("T")
+Entry = TypeVar("Entry", bound=Any)
+"""A frozen dataclass with fields of a memory."""
+_AREA = f".{AREA_PATH}"
+
+
+def view_of(now: View, conditions: Iterable[Condition]) -> View:
+    """Return the view that a query with some conditions asks: that of today without a time among them."""
+    of_class = {type(condition): condition for condition in conditions}
+    if isinstance(as_of := of_class.get(AsOf), AsOf):
+        return _AsOf(now, as_of.at)
+    if isinstance(window := of_class.get(Window), Window):
+        view = _During(now, window.after or 0, LATEST_NS if window.before is None else window.before)
+        return view if view.differs else now
+    return now
+
+
+class _Past(View):
+    """All memories, with some objects as they were in stays that have ended.
+
+    Args:
+        now: All memories as they are.
+        goes_on: The rows of objects that were there in the stay that goes on.
+        stays: The stays of those and others, by id; of those of `goes_on` they do not count.
+    """
+
+    def __init__(self, now: View, goes_on: Mask, stays: Mapping[int, EndedStay]) -> None:
+        super().__init__(now.table, now.snapshot)
+        self._goes_on = goes_on
+        ids = np.array(sorted(stays), np.int64)
+        rows = now.table.rows_of(ids)
+        self._rows = rows[~goes_on[rows]]
+        self._ids: list[int] = self.ids[self._rows].tolist()
+        self._stays = {memory_id: stays[memory_id] for memory_id in self._ids}
+        self._derived: dict[Hashable, Any] = {}
+
+    @cached_property
+    def confirmed(self) -> npt.NDArray[np.int8]:
+        """Return 1 for each object that was there, 0 for one that is not confirmed, -1 for what is no object."""
+        return self._with(super().confirmed, [self._was_there(stay) for stay in self._stays.values()])
+
+    @cached_property
+    def stored_confidence(self) -> Floats:
+        """Return the confidence of each without decay; of what was there that of then."""
+        return self._with(self._sure(super().stored_confidence), self._confidences_then)
+
+    @cached_property
+    def pose(self) -> Points:
+        """Return x, y, z of each, of what was there those of then; NaN without a pose."""
+        axes = np.array([stay.position for stay in self._stays.values()]).reshape(-1, 3).T
+        x, y, z = (self._with(now, then) for now, then in zip(super().pose, axes, strict=True))
+        return x, y, z
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what follows from this very view, and is computed once."""
+        if key not in self._derived:
+            self._derived[key] = compute()
+        value: T = self._derived[key]
+        return value
+
+    def name(self, name: str) -> Column:
+        """Return a field with names, such as `label`, by its key."""
+        column = super().name(name)
+        return (
+            self._put(column, [label_key(stay.label) for stay in self._stays.values()]) if name == "label" else column
+        )
+
+    def late(self, name: str) -> Column:
+        """Return a field that few queries ask for."""
+        column = super().late(name)
+        if name == "label":
+            return self._put(column, [stay.label for stay in self._stays.values()])
+        return self._put(column, [stay.area or ABSENT for stay in self._stays.values()]) if name == _AREA else column
+
+    def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
+        """Return of some memories when they were observed, how sure they were, and what and where they were."""
+        found: dict[int, dict[str, Any]] = {}
+        for row in self.table.rows_of(np.array(sorted(ids), np.int64)).tolist():
+            confidence, confirmed = float(self.confidence(decay.rate)[row]), int(self.confirmed[row])
+            then: dict[str, Any] = {
+                "observed_at": int(self.observed_at[row]),
+                "confidence": confidence,
+                "faded": confidence < DEFAULT_CONFIDENCE <= self.stored_confidence[row],
+            }
+            if confirmed >= 0:
+                then |= {"confirmed": confirmed == 1}
+            if (stay := self._stays.get(int(self.ids[row]))) is not None:
+                then |= {"label": stay.label, "position": stay.position, "position_covariance": None, "area": stay.area}
+            found[int(self.ids[row])] = then
+        return found
+
+    @property
+    def _confidences_then(self) -> list[float]:
+        return [stay.confidence for stay in self._stays.values()]
+
+    def _sure(self, confidence: Floats) -> Floats:
+        # That of objects whose stay goes on is that after the last detection in it.
+        return np.where(self._goes_on, self.number("sure"), confidence)
+
+    def _was_there(self, stay: EndedStay) -> bool:
+        return True
+
+    def _put(self, column: Column, values: Sequence[object]) -> Column:
+        return column.put(self._rows, values, len(self.ids), shared=True) if self._ids else column
+
+    def _with(self, column: Array, values: npt.ArrayLike) -> Array:
+        if self._ids:
+            column = column.copy()
+            column[self._rows] = values
+        return column
+
+
+class _During(_Past):
+    """All memories, with objects as they were last in `[after, before)`, and facts as they were learned last in it."""
+
+    def __init__(self, now: View, after: int, before: int) -> None:
+        self._before = before
+        is_there = (now.confirmed == 1) & (now.number("appeared") < before) & (now.observed_at >= after)
+        self._beyond: Mask = is_there & (now.observed_at >= before)
+        """Objects that were there in the window, and were seen after it."""
+        self._learned = fact_rows.learned_last(now.snapshot, after, before)
+        super().__init__(now, is_there, stay_rows.during(now.snapshot, after, before))
+
+    @property
+    def differs(self) -> bool:
+        """Tell whether anything was otherwise than it is."""
+        return bool(self._ids or self._learned or self._beyond.any())
+
+    @cached_property
+    def observed_at(self) -> Ids:
+        """Return when each was observed last in the window; when it was observed last, if not in it."""
+        now = super().observed_at
+        times = np.where(self._beyond, self._before - 1, now)
+        times[self._rows] = [min(stay.last_seen, self._before - 1) for stay in self._stays.values()]
+        ids = np.array(sorted(self._learned), np.int64)
+        rows = self.table.rows_of(ids)
+        rows = rows[now[rows] >= self._before]
+        times[rows] = [self._learned[memory_id] for memory_id in self.ids[rows].tolist()]
+        return times
+
+    def confidence(self, rate: float) -> Floats:
+        """Return the confidence of each now, but of what was there in the window that of then."""
+        now = np.where(self._beyond, self.number("sure"), View.confidence(self, rate))
+        return self._with(now, self._confidences_then)
+
+    def _sure(self, confidence: Floats) -> Floats:
+        return np.where(self._beyond, self.number("sure"), confidence)
+
+
+class _AsOf(_Past):
+    """All memories as the robot knew them at a time: what came later is not there, nor has it changed anything."""
+
+    def __init__(self, now: View, at: int) -> None:
+        self._at = at
+        self._is_wall_clock = at >= FIRST_OF_WALL_CLOCKS
+        """Whether it can be compared with the times at which memories were stored and withdrawn."""
+        self._learned = fact_rows.learned_last(now.snapshot, 0, at + 1)
+        goes_on = (now.confirmed == 1) & (now.number("appeared") <= at)
+        super().__init__(now, goes_on, stay_rows.during(now.snapshot, 0, at + 1))
+
+    @cached_property
+    def lived_days(self) -> int:
+        """Return the number of the lived day of the time."""
+        return lived_days.numbers(self.snapshot, [self._at])[0]
+
+    @cached_property
+    def is_active(self) -> Mask:
+        """Tell which rows have a memory that was known then, and not withdrawn."""
+        active = super().is_active.copy()
+        if self._is_wall_clock:
+            changed = changes.activity(self.snapshot, self._stamp)
+            for was_active in (True, False):
+                ids = [memory_id for memory_id, value in changed.items() if value is was_active]
+                active[self.table.rows_of(np.array(sorted(ids), np.int64))] = was_active
+        return np.asarray(active & self._known)
+
+    @cached_property
+    def observed_at(self) -> Ids:
+        """Return when each was observed last until the time; what was not known then keeps its own."""
+        times: Ids = super().observed_at.copy()
+        since = self.number("appeared").copy()
+        times[self._rows] = [stay.last_seen for stay in self._stays.values()]
+        since[self._rows] = [stay.first_seen for stay in self._stays.values()]
+        objects = np.flatnonzero((super().confirmed >= 0) & self._known & (times > self._at))
+        sighted = sighting_rows.last_until(self.snapshot, self.ids[objects], self._at)
+        times[objects] = np.maximum(sighted, since[objects])
+        learned = np.array(sorted(self._learned), np.int64)
+        rows = self.table.rows_of(learned)
+        times[rows] = [self._learned[memory_id] for memory_id in self.ids[rows].tolist()]
+        return times
+
+    def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
+        """Return what of some memories was otherwise; of objects also whether they were still there."""
+        found = super().fields_then(ids, decay)
+        before = changes.before(self.snapshot, [*found], self._stamp) if self._is_wall_clock else {}
+        labels = self.late("label")
+        for row in self.table.rows_of(np.array(sorted(found), np.int64)).tolist():
+            memory_id = int(self.ids[row])
+            found[memory_id] = {"status": "active", **before.get(memory_id, {}), **found[memory_id]}
+            if self.confirmed[row] >= 0:
+                found[memory_id] |= self._presence(memory_id, row, str(labels.value(row)), found[memory_id])
+        return found
+
+    def first_absent(self, ids: Ids) -> dict[int, int]:
+        """Return by id the times of the looks that had found some objects gone."""
+        stays = {memory_id: self._stays[memory_id] for memory_id in ids.tolist() if memory_id in self._stays}
+        return {memory_id: stay.first_absent for memory_id, stay in stays.items() if not self._was_there(stay)}
+
+    def _presence(self, memory_id: int, row: int, label: str, then: Mapping[str, Any]) -> dict[str, Any]:
+        last_seen, stay = then["observed_at"], self._stays.get(memory_id)
+        fields = {"last_seen": last_seen, "times_seen": sighting_rows.count_until(self.snapshot, memory_id, self._at)}
+        if stay is not None and not self._was_there(stay):
+            return fields | {"first_absent": stay.first_absent, "presence": 0.0}
+        since = stay.first_seen if stay else int(self.number("appeared")[row])
+        rate = stay_rows.leave_rate(self.snapshot, label, until=self._at, stayed=last_seen - since)
+        left = stay_rows.still_there(then["confidence"], rate, self._at - last_seen)
+        return fields | {"first_absent": None, "presence": left}
+
+    @cached_property
+    def _known(self) -> Mask:
+        # Objects by their stays, other perceptions by their stamps, and what was told when it was told.
+        told = self.name("kind").one_of([Kind.FACT, Kind.NOTE])
+        known = super().observed_at <= self._at
+        known[self.table.rows_of(np.array(sorted(self._learned), np.int64))] = True
+        if self._is_wall_clock:
+            known &= ~told | (self.number("created_at") <= self._at)
+        is_object = super().confirmed >= 0
+        known = np.where(is_object, self._goes_on, known)
+        known[self._rows] = True
+        return np.asarray(known)
+
+    @property
+    def _stamp(self) -> str:
+        return iso(self._at)
+
+    @property
+    def _confidences_then(self) -> list[float]:
+        return [stay.confidence if self._was_there(stay) else 0.0 for stay in self._stays.values()]
+
+    def _was_there(self, stay: EndedStay) -> bool:
+        return self._at < stay.first_absent
+
+
+def as_then(view: View, entries: Iterable[Entry], decay: Decay) -> list[Entry]:
+    """Return memories, or entries of a timeline, as they are in a view."""
+    entries = [*entries]
+    then = view.fields_then([entry.id for entry in entries], decay)
+    return [_as_then(entry, then[entry.id]) if entry.id in then else entry for entry in entries]
+
+
+def _as_then(entry: Entry, then: Mapping[str, Any]) -> Entry:
+    names = {field.name for field in fields(entry)}
+    values = {name: value for name, value in then.items() if name in names}
+    pose = values.get("pose", entry.pose)
+    if pose is not None and "position" in then:
+        x, y, z = then["position"]
+        values["pose"] = pose._replace(x=x, y=y, z=z)
+    entry = replace(entry, **values)
+    if isinstance(entry, Memory) and "area" in then:
+        entry = replace(entry, context_json=compact_json(_with_area(entry.context, then["area"])))
+    return entry
+
+
+def _with_area(context: Mapping[str, Any], area: str) -> Mapping[str, Any]:
+    spatial = context.get("spatial", {})
+    if not isinstance(spatial, dict) or spatial.get("area", "") == area:
+        return context
+    rest = {name: value for name, value in spatial.items() if name != "area"}
+    return {**context, "spatial": {**rest, "area": area} if area else rest}

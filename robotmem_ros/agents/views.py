@@ -24,6 +24,7 @@ _RENAMED = {
     "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
     "frame_id", "map_id", "context_json", "source", "scope_files", "scope_entities", "similar_ids", "first_seen",
     "last_seen", "confirmed", "position_covariance", "first_absent",
+    "moved_from",
 }  # fmt: skip
 _AS_THEY_ARE = tuple(field.name for field in fields(Memory) if field.name not in _RENAMED)
 """Fields of a memory that are shown under their own names, so that a new one is shown as well."""
@@ -66,6 +67,7 @@ class View:
             "category": memory.category, "source": memory.source, "note": note_lines(memory),
             **parts(memory.context, limit=_SHORT), **self.place(short.pose, short.frame_id),
             "distance": rounded(short.distance), "times_seen": memory.times_seen, "presence": rounded(memory.presence),
+            "change": memory.change, "moved_from": [rounded(number) for number in (memory.moved_from or ())[:3]],
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
             "similar_ids": list(memory.similar_ids), "folded_count": hit.folded_count, "fleet_robot": hit.robot,
         })  # fmt: skip
@@ -75,8 +77,8 @@ class View:
         return filled({
             "id": entry.id, "kind": entry.kind.value, "text": entry.snippet, **self.at(entry.observed_at),
             "label": entry.label, "category": entry.category, **self.place(entry.pose, entry.frame_id),
-            "session_id": entry.session_id, "status": "" if entry.status == "active" else entry.status,
-            "fleet_robot": entry.robot,
+            "change": entry.change, "session_id": entry.session_id,
+            "status": "" if entry.status == "active" else entry.status, "fleet_robot": entry.robot,
         })  # fmt: skip
 
     def details(self, details: MemoryDetails, newest: int) -> Shown:
@@ -94,6 +96,7 @@ class View:
             **{name: getattr(memory, name) for name in _AS_THEY_ARE},
             "first_seen": "" if memory.first_seen is None else self.as_text(memory.first_seen),
             "confirmed": memory.confirmed if memory.times_seen else None, "presence": rounded(memory.presence),
+            "moved_from": [rounded(number) for number in (memory.moved_from or ())[:3]],
             "first_absent": "" if memory.first_absent is None else self.as_text(memory.first_absent),
             "status": "" if details.status == "active" else details.status, "status_reason": details.status_reason,
             "changes": [self.change(change) for change in details.history[:newest]],

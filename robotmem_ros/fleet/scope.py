@@ -164,10 +164,11 @@ class FleetMemory(RobotMemory):
 
     def _choose(self, request: R, own: Callable[[R], T], beyond: Callable[[FleetMemory, _Call[R, T]], T]) -> T:
         scope = Scope.of(request.scope)
-        if scope is not Scope.ROBOT and (as_of := getattr(request, "as_of", None)) is not None:
-            raise InvalidFieldError(
-                "as_of", as_of, f"is asked of the robot alone, and not with the scope {scope.value!r}"
-            )
+        for name in ("as_of", "changed_since"):
+            if scope is not Scope.ROBOT and (time := getattr(request, name, None)) is not None:
+                raise InvalidFieldError(
+                    name, time, f"is asked of the robot alone, and not with the scope {scope.value!r}"
+                )
         deadline = validation.number("deadline", request.deadline, low=0.0, high=MAX_DEADLINE)
         call = _Call(request, own, scope, deadline)
         return call.ask_robot() if scope is Scope.ROBOT else beyond(self, call)

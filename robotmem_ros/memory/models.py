@@ -325,6 +325,10 @@ class Memory(Observed):
     """Probability that an object is still there, from 0 to 1; NaN for what is no object of this robot."""
     first_absent: int | None = None
     """The look that found an object gone from its last place, in nanoseconds since the epoch; None if none did."""
+    change: str = ""
+    """What became of an object: `appeared`, `left` or `moved`, if a recall asked what changed; else empty."""
+    moved_from: Pose | None = None
+    """Where an object that moved was, as `pose` is given; None of others."""
     contradicted_by: int = 0
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     similar_ids: tuple[int, ...] = ()

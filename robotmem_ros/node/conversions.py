@@ -48,10 +48,14 @@ class RecallResponse(NamedTuple):
             if memory.pose is None or (memory.frame_id, memory.map_id) != (target.source, map_id):
                 return memory
             pose = timed.transform.apply_pose(memory.pose)
-            if isinstance(memory, BriefMemory) or memory.position_covariance is None:
+            if isinstance(memory, BriefMemory):
                 return replace(memory, pose=pose, frame_id=target.target)
+            origin = memory.moved_from and timed.transform.apply_pose(memory.moved_from)
+            memory = replace(memory, pose=pose, frame_id=target.target, moved_from=origin)
+            if memory.position_covariance is None:
+                return memory
             covariance = Covariance.of(timed.transform.apply_covariance(memory.position_covariance.rows()))
-            return replace(memory, pose=pose, frame_id=target.target, position_covariance=covariance)
+            return replace(memory, position_covariance=covariance)
 
         memories = tuple(replace(hit, memory=moved(hit.memory)) for hit in self.memories)
         brief = tuple(map(moved, self.brief_memories))

@@ -180,6 +180,21 @@ class AsOf(Condition):
 
 
 @dataclass(frozen=True)
+class ChangedSince(Condition):
+    """Objects that changed since a time, in nanoseconds by the robot's clock: a query asks another view, as by AsOf."""
+
+    time: int
+
+    def matches(self, row: Row) -> bool:
+        """Tell that it holds: the view has nothing else."""
+        return True
+
+    def mask(self, table: Table) -> Mask:
+        """Tell that it holds for all rows: the view has nothing else."""
+        return np.ones(len(table.ids), bool)
+
+
+@dataclass(frozen=True)
 class Confidence(Condition):
     """At least so much confidence now."""
 

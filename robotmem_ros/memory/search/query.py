@@ -16,7 +16,17 @@ from typing import Any, ClassVar, Protocol
 from .. import validation
 from ..areas import Area
 from ..argument import MAX_AGE, MAX_CONTEXT, MAX_N, Names
-from ..conditions.attributes import AsOf, Collections, Confidence, ConfirmedObjects, Ids, Kinds, Since, Window
+from ..conditions.attributes import (
+    AsOf,
+    ChangedSince,
+    Collections,
+    Confidence,
+    ConfirmedObjects,
+    Ids,
+    Kinds,
+    Since,
+    Window,
+)
 from ..conditions.comparison import Compare, parse_filter
 from ..conditions.condition import And, Condition
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
@@ -345,6 +355,17 @@ def as_of(reader: Reader, field: str) -> Condition | None:
     """Read the time that a query looks back to."""
     value = reader.value(field)
     return None if value is None else AsOf(validation.time_ns(field, value))
+
+
+def changed_since(reader: Reader, field: str) -> Condition | None:
+    """Read the time since which objects changed."""
+    value = reader.value(field)
+    if value is None:
+        return None
+    for other in ("as_of", "after", "before"):
+        if reader.value(other) is not None:
+            raise InvalidFieldError(field, value, f"goes without `{other}`: it compares a time with now")
+    return ChangedSince(validation.time_ns(field, value))
 
 
 def context_filter(reader: Reader, field: str) -> Condition | None:

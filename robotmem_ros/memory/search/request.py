@@ -126,6 +126,11 @@ class _Conditions(Scoped):
         see="recall.md#as-it-was",
         more="An object is where it was believed to be. The fleet does not know it: it is asked of the robot alone.",
     )  # fmt: skip
+    changed_since: Time | None = argument(
+        None, "objects that appeared, left or moved since this time", '"yesterday"', condition=reading.changed_since,
+        see="recall.md#what-changed",
+        more="Of each, `change` says which, and `moved_from` where it was. The fleet does not know it either.",
+    )  # fmt: skip
 
 
 _AFTER = "memories observed at or after this time, as in 2026-01-31T12:00"

@@ -66,6 +66,8 @@ class TimelineEntry(Observed):
     frame_id: str
     map_id: str
     pose: Pose | None
+    change: str = ""
+    """What became of an object: `appeared`, `left` or `moved`, if the timeline was asked what changed; else empty."""
     robot: str = ""
     """The robot of the fleet that remembers it; empty for this one."""
 

@@ -183,7 +183,7 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
 _READ: Mapping[str, Callable[[Any], Any]] = {
     field.name: _CONVERSIONS.get(field.name) or _CONVERSIONS.get(str(field.type), lambda value: value)
     for field in fields(Memory)
-    if field.name not in ("pose", "presence", "position_covariance")
+    if field.name not in ("pose", "presence", "position_covariance", "change", "moved_from")
 }
 _AS_STORED = {"int": int, "str": str, "float": float}
 _RIGHT = [

@@ -6,19 +6,21 @@ where its stays tell, with the place, label, area and confidence of the stay; wi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..clocks import FIRST_OF_WALL_CLOCKS, iso
-from ..conditions.attributes import AsOf, Window
+from ..conditions.attributes import AsOf, ChangedSince, Window
 from ..conditions.condition import ABSENT, Condition, Points
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..conditions.places import AREA_PATH
+from ..geometry import Point
 from ..models import Kind, Memory
 from ..storage import changes, fact_rows, lived_days, sighting_rows, stay_rows
 from ..storage.stay_rows import EndedStay
@@ -32,6 +34,8 @@ T = TypeVar("T")
 Entry = TypeVar("Entry", bound=Any)
 """A frozen dataclass with fields of a memory."""
 _AREA = f".{AREA_PATH}"
+_MOVED = 0.5
+"""Metres from which on an object is elsewhere."""
 
 
 def view_of(now: View, conditions: Iterable[Condition]) -> View:
@@ -39,6 +43,8 @@ def view_of(now: View, conditions: Iterable[Condition]) -> View:
     of_class = {type(condition): condition for condition in conditions}
     if isinstance(as_of := of_class.get(AsOf), AsOf):
         return _AsOf(now, as_of.at)
+    if isinstance(since := of_class.get(ChangedSince), ChangedSince):
+        return _ChangedSince(now, since.time)
     if isinstance(window := of_class.get(Window), Window):
         view = _During(now, window.after or 0, LATEST_NS if window.before is None else window.before)
         return view if view.differs else now
@@ -271,6 +277,104 @@ class _AsOf(_Past):
         return self._at < stay.first_absent
 
 
+class Move(NamedTuple):
+    """How an object differs from what was believed before."""
+
+    change: str
+    """`appeared`, `left` or `moved`."""
+    from_position: Point | None = None
+    """Where it was, in metres in the frame of its memory; None unless it moved."""
+
+
+class _ChangedSince(_Past):
+    """The objects that appeared, left or moved since a time, as what was believed then and now tell; nothing else.
+
+    What left is as it was last. It moved if a thing of its label appeared since it was seen last, in the same frame and
+    collection: that is told of the thing which appeared. Of several, the nearest ones are paired first.
+    """
+
+    def __init__(self, now: View, since: int) -> None:
+        is_there = np.asarray((now.confirmed == 1) & now.is_active)
+        was_there = is_there & (now.number("appeared") <= since)
+        before = {
+            memory_id: stay
+            for memory_id, stay in stay_rows.during(now.snapshot, 0, since + 1).items()
+            if since < stay.first_absent
+        }
+        ids = np.array(sorted(before), np.int64)
+        rows = now.table.rows_of(ids)
+        rows = rows[now.is_active[rows] & ~was_there[rows]]
+        gone = rows[~is_there[rows]]
+        super().__init__(now, is_there, _latest(now, now.ids[gone].tolist()))
+        self._before = before
+        self._moves = {row: Move("left") for row in gone.tolist()}
+        carried = rows[is_there[rows]]
+        for row in carried.tolist():
+            origin = before[int(self.ids[row])].position
+            if math.dist(origin, self._position(row)) > _MOVED:
+                self._moves[row] = Move("moved", origin)
+        appeared = is_there & ~was_there
+        appeared[carried] = False
+        new = np.flatnonzero(appeared).tolist()
+        self._moves |= {row: Move("appeared") for row in new}
+        self._pair(gone.tolist(), new)
+
+    @cached_property
+    def is_active(self) -> Mask:
+        """Tell which rows have an object that changed."""
+        return self.table.mask_of(np.array(sorted(self._moves), np.intp))
+
+    @cached_property
+    def observed_at(self) -> Ids:
+        """Return when each was observed last; what left, when it was seen last at its place."""
+        return self._with(super().observed_at, [stay.last_seen for stay in self._stays.values()])
+
+    def confidence(self, rate: float) -> Floats:
+        """Return the confidence of each now; of what left that of then."""
+        return self._with(View.confidence(self, rate), self._confidences_then)
+
+    def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
+        """Return what of some objects was otherwise, and how they changed."""
+        found = super().fields_then(ids, decay)
+        for row in self.table.rows_of(np.array(sorted(found), np.int64)).tolist():
+            then, move = found[int(self.ids[row])], self._moves[row]
+            then |= {"change": move.change, "from_position": move.from_position}
+            if move.change == "left":
+                then |= {"confirmed": False, "last_seen": then["observed_at"]}
+        return found
+
+    def _sure(self, confidence: Floats) -> Floats:
+        return confidence
+
+    def _position(self, row: int) -> Point:
+        x, y, z = (float(axis[row]) for axis in self.pose)
+        return x, y, z
+
+    def _pair(self, gone: Sequence[int], new: Sequence[int]) -> None:
+        # What left and what appeared is one thing that moved.
+        keys = {row: self._kind(row) for row in (*gone, *new)}
+        since = self.number("appeared")
+        pairs = sorted(
+            (math.dist(self._position(left), self._position(come)), left, come)
+            for left in gone
+            for come in new
+            if keys[left] == keys[come] and since[come] >= self._stays[int(self.ids[left])].last_seen
+        )
+        for _, left, come in pairs:
+            if left in self._moves and self._moves[come].change == "appeared":
+                self._moves[come] = Move("moved", self._position(left))
+                del self._moves[left]
+
+    def _kind(self, row: int) -> tuple[object, ...]:
+        names = self.table.names
+        return self.name("label").value(row), names["space"].value(row), names["collection"].value(row)
+
+
+def _latest(now: View, ids: Iterable[int]) -> dict[int, EndedStay]:
+    stays = stay_rows.during(now.snapshot, 0, LATEST_NS)
+    return {memory_id: stays[memory_id] for memory_id in ids}
+
+
 def as_then(view: View, entries: Iterable[Entry], decay: Decay) -> list[Entry]:
     """Return memories, or entries of a timeline, as they are in a view."""
     entries = [*entries]
@@ -285,6 +389,9 @@ def _as_then(entry: Entry, then: Mapping[str, Any]) -> Entry:
     if pose is not None and "position" in then:
         x, y, z = then["position"]
         values["pose"] = pose._replace(x=x, y=y, z=z)
+    if pose is not None and then.get("from_position") and "moved_from" in names:
+        x, y, z = then["from_position"]
+        values["moved_from"] = pose._replace(x=x, y=y, z=z)
     entry = replace(entry, **values)
     if isinstance(entry, Memory) and "area" in then:
         entry = replace(entry, context_json=compact_json(_with_area(entry.context, then["area"])))

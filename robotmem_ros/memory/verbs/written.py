@@ -193,9 +193,10 @@ class MemoryVerbs(Verbs):
         collections: Names = (), session_ids: Names = (), excluded_session_ids: Names = (), kinds: Names = (),
         categories: Names = (), labels: Names = (), tags: Names = (), any_tags: Names = (), areas: Names = (),
         max_age: float = 0.0, include_unconfirmed: bool = False, as_of: Time | None = None,
-        min_relevance: float | None = None, ids: Iterable[int] | int | None = (), near: Where = None,
-        within: Json = None, since_last_visit: Where = None, representatives_only: bool = False,
-        explain: bool = False, fold: bool = True, count_usage: bool = True, caller: str = "python",
+        changed_since: Time | None = None, min_relevance: float | None = None,
+        ids: Iterable[int] | int | None = (), near: Where = None, within: Json = None,
+        since_last_visit: Where = None, representatives_only: bool = False, explain: bool = False,
+        fold: bool = True, count_usage: bool = True, caller: str = "python",
     ) -> RecallResult:  # fmt: skip
         r"""Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
@@ -241,6 +242,8 @@ class MemoryVerbs(Verbs):
             include_unconfirmed: also objects that are not confirmed. Example: include_unconfirmed=True
             as_of: what was known at this time, from nothing later (nanoseconds since the epoch, a datetime, a text, or
                 a timedelta before now). Example: as_of="yesterday 14:00"
+            changed_since: objects that appeared, left or moved since this time (nanoseconds since the epoch, a
+                datetime, a text, or a timedelta before now). Example: changed_since="yesterday"
             min_relevance: nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter.
                 Example: min_relevance=0.4
             ids: these memories. Example: ids=[3, 7]
@@ -270,9 +273,10 @@ class MemoryVerbs(Verbs):
             collection=collection, scope=scope, deadline=deadline, collections=collections, session_ids=session_ids,
             excluded_session_ids=excluded_session_ids, kinds=kinds, categories=categories, labels=labels, tags=tags,
             any_tags=any_tags, areas=areas, max_age=max_age, include_unconfirmed=include_unconfirmed,
-            as_of=self._time("as_of", as_of), min_relevance=min_relevance, ids=ids, near=near, within=within,
-            since_last_visit=since_last_visit, representatives_only=representatives_only, explain=explain, fold=fold,
-            count_usage=count_usage, caller=caller,
+            as_of=self._time("as_of", as_of), changed_since=self._time("changed_since", changed_since),
+            min_relevance=min_relevance, ids=ids, near=near, within=within, since_last_visit=since_last_visit,
+            representatives_only=representatives_only, explain=explain, fold=fold, count_usage=count_usage,
+            caller=caller,
         ))  # fmt: skip
 
     def _recall(self, request: RecallRequest) -> RecallResult:
@@ -298,9 +302,10 @@ class MemoryVerbs(Verbs):
         self, *, scope: str = "robot", deadline: float = 1.0, collections: Names = (), session_ids: Names = (),
         excluded_session_ids: Names = (), kinds: Names = (), categories: Names = (), labels: Names = (),
         tags: Names = (), any_tags: Names = (), areas: Names = (), max_age: float = 0.0,
-        include_unconfirmed: bool = False, as_of: Time | None = None, n: int = 50, cursor: str = "",
-        oldest_first: bool = False, after: Time | None = None, before: Time | None = None,
-        collection: str | None = None, min_confidence: float = 0.0, include_forgotten: bool = False,
+        include_unconfirmed: bool = False, as_of: Time | None = None, changed_since: Time | None = None,
+        n: int = 50, cursor: str = "", oldest_first: bool = False, after: Time | None = None,
+        before: Time | None = None, collection: str | None = None, min_confidence: float = 0.0,
+        include_forgotten: bool = False,
     ) -> Timeline:  # fmt: skip
         """Return a page of memories by the time of their observation, newest or oldest first, each in brief.
 
@@ -323,6 +328,8 @@ class MemoryVerbs(Verbs):
             include_unconfirmed: also objects that are not confirmed. Example: include_unconfirmed=True
             as_of: what was known at this time, from nothing later (nanoseconds since the epoch, a datetime, a text, or
                 a timedelta before now). Example: as_of="yesterday 14:00"
+            changed_since: objects that appeared, left or moved since this time (nanoseconds since the epoch, a
+                datetime, a text, or a timedelta before now). Example: changed_since="yesterday"
             n: largest number of memories. Example: n=100
             cursor: the cursor of the page before. Example: cursor=page.cursor
             oldest_first: the oldest memories first. Example: oldest_first=True
@@ -341,9 +348,9 @@ class MemoryVerbs(Verbs):
             scope=scope, deadline=deadline, collections=collections, session_ids=session_ids,
             excluded_session_ids=excluded_session_ids, kinds=kinds, categories=categories, labels=labels, tags=tags,
             any_tags=any_tags, areas=areas, max_age=max_age, include_unconfirmed=include_unconfirmed,
-            as_of=self._time("as_of", as_of), n=n, cursor=cursor, oldest_first=oldest_first, after=self._time("after",
-            after), before=self._time("before", before), collection=collection, min_confidence=min_confidence,
-            include_forgotten=include_forgotten,
+            as_of=self._time("as_of", as_of), changed_since=self._time("changed_since", changed_since), n=n,
+            cursor=cursor, oldest_first=oldest_first, after=self._time("after", after), before=self._time("before",
+            before), collection=collection, min_confidence=min_confidence, include_forgotten=include_forgotten,
         ))  # fmt: skip
 
     def _timeline(self, request: TimelineRequest) -> Timeline:

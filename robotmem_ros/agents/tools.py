@@ -17,6 +17,7 @@ from ..memory.verbs.requests import (
     EndSessionRequest,
     ForgetRequest,
     GetMemoriesRequest,
+    LookRequest,
     NoteLinesRequest,
     ObjectHistoryRequest,
     RemoveTagRequest,
@@ -294,6 +295,17 @@ TOOLS = (
         left_out=frozenset({"human_summary", "tags", "decay_rate", "perception_type", "frame_id", "clear"}),
         writes=True,
         destructive=True,
+    ),
+    Tool(
+        "look",
+        "Tell that something is not there",
+        "Tell that you, or somebody, looked at a place and that a thing which the memory believes to be there is not: "
+        "it counts as missed from then on, and comes back when it is detected again. Use this for what was moved or "
+        "taken, and `forget` only for what never was.",
+        LookRequest,
+        lambda desk, arguments: {"gone": [*desk.memory.look(**arguments)]},
+        ({"near": {"target": [1.0, 2.0], "max_distance": 1.0}, "labels": ["mug"]}, {"ids": [7]}),
+        writes=True,
     ),
     Tool(
         "forget",

@@ -15,7 +15,7 @@ from ..memory.retention import Report
 from ..memory.robot_memory import RobotMemory
 from ..memory.sessions.consolidation import Group
 from ..memory.storage.purge_rows import Purged
-from ..memory.verbs.requests import ConsolidateRequest, ForgetRequest, PurgeRequest, RestoreRequest
+from ..memory.verbs.requests import ConsolidateRequest, ForgetRequest, LookRequest, PurgeRequest, RestoreRequest
 from ..replay import load_config
 from .command import (
     DATABASE,
@@ -63,6 +63,17 @@ def _forget(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
 def _restore(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     memory.restore(**values_of(arguments, RestoreRequest))
     return _done("restored", arguments.memory_id)
+
+
+@on_memory(
+    "look", "tell that something is not there",
+    "Tell that somebody looked and something is not there: objects at the place count as missed. They are not "
+    "forgotten, and come back when they are detected again.",
+    *options_of(LookRequest), writes=True,
+)  # fmt: skip
+def _look(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    ids = [*memory.look(**values_of(arguments, LookRequest))]
+    return _done("gone", ids) if ids else Shown({"gone": ids}, "nothing was believed to be there\n")
 
 
 def _done(done: str, ids: list[int]) -> Shown:
@@ -212,6 +223,7 @@ def _places(part: Purged) -> str:
 COMMANDS = (
     _update,
     _forget,
+    _look,
     _restore,
     _consolidate,
     Command(

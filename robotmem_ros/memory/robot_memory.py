@@ -52,7 +52,7 @@ from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
 from .status import Status, status
-from .storage import changes, imports, rows
+from .storage import changes, imports, object_rows, rows
 from .storage.applying import apply
 from .storage.disk import Activity, read_activity
 from .storage.feed import changes_since
@@ -62,12 +62,14 @@ from .storage.rows import Sighted, read_sighted
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports
+from .verbs.looking import confirmed_among, parse_look
 from .verbs.requests import (
     DensityRequest,
     DoctorRequest,
     ForgetRequest,
     GetDataRequest,
     GetMemoriesRequest,
+    LookRequest,
     ObjectHistoryRequest,
     PurgeRequest,
     RecallsRequest,
@@ -417,6 +419,23 @@ class RobotMemory(MemoryVerbs):
             lambda transaction: changes.invalidate(transaction, ids, reason_text), frees_room=True
         ).result():
             self.parts.maintenance.notify()  # facts that came back have no vectors
+
+    def _look(self, request: LookRequest) -> tuple[int, ...]:
+        """Tell that somebody looked and that objects are not there; return the ids of those believed there until then.
+
+        The caller is taken at its word: each confirmed object under the conditions counts as missed, and its stay ends.
+        It is not forgotten, and is believed again once it is detected again. What was seen after the look stays.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, or there is neither a place nor an id.
+            FrameMismatchError: a place is in a frame that cannot be compared.
+        """
+        given = request.observed_at
+        looked_at = self._access.clock() if given is None else validation.time_ns("observed_at", given)
+        query = parse_look(self.parameters, request, decay=self.decay())
+        found = self._access.ask(confirmed_among, query)
+        threshold = self.parameters.object_min_existence
+        return self._access.write(object_rows.miss, found, threshold, at=looked_at).result()
 
     def _restore(self, request: RestoreRequest) -> None:
         """Bring back a memory that was forgotten or superseded, or many at once: recall finds it again.

@@ -10,7 +10,7 @@ from builtin_interfaces.msg import Duration, Time
 
 from robotmem_ros import srv
 from robotmem_ros.msg import MemoryStatus, Perception
-from robotmem_ros.srv import EndSession, Learn, List, Recall, Update
+from robotmem_ros.srv import EndSession, List, Recall, Update
 
 from ..memory import BriefMemory, Hit, Memory, Mode, Status, validation
 from ..memory.config.parameters import Parameters
@@ -94,8 +94,8 @@ def arguments_of(request: Any) -> dict[str, Any]:
     return fields_of(request, but=() if getattr(request, "n", 1) else {"n"})
 
 
-def learn_fields(request: Learn.Request, clock: Clock) -> dict[str, Any]:
-    """Return the arguments of RobotMemory.learn that a request carries.
+def stamped_fields(request: Any, clock: Clock) -> dict[str, Any]:
+    """Return the arguments of a verb that a request carries, of which `stamp` is `observed_at`.
 
     Raises:
         InvalidFieldError: a field cannot be used.

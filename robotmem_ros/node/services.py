@@ -74,8 +74,9 @@ class Services:
         self._thread.start()
 
     def _table(self) -> tuple[tuple[Any, str, Callable[[Any], Future[Any]], Callable[[Any, Any], object]], ...]:
+        stamped = partial(conversions.stamped_fields, clock=self._clock)
         return (
-            (srv.Learn, "~/learn", self._calling("learn", partial(conversions.learn_fields, clock=self._clock)), fill),
+            (srv.Learn, "~/learn", self._calling("learn", stamped), fill),
             (srv.SavePerception, "~/save_perception", self._save_perception, fill),
             (srv.Recall, "~/recall", self._recall, conversions.fill_found),
             (srv.Timeline, "~/timeline", self._calling("timeline"), fill),
@@ -86,6 +87,7 @@ class Services:
             (srv.RenameTag, "~/rename_tag", self._calling("tags.rename"), fill),
             (srv.RemoveTag, "~/remove_tag", self._calling("tags.remove"), fill),
             (srv.Forget, "~/forget", self._calling("forget"), fill),
+            (srv.Look, "~/look", self._calling("look", stamped), _into("gone")),
             (srv.Restore, "~/restore", self._calling("restore"), fill),
             (srv.Update, "~/update", self._calling("update", conversions.update_fields), fill),
             (srv.ObjectHistory, "~/object_history", self._calling("object_history"), _into("sightings")),

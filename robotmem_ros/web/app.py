@@ -17,7 +17,7 @@ from .events import Events, event_routes
 from .fleet import fleet_routes, scopes_of
 from .guard import Guard, Limits
 from .headers import SecurityHeaders
-from .memories import changing_routes, detail_routes, list_routes
+from .memories import changing_routes, detail_routes, list_routes, look_routes
 from .overview import count_routes, overview_routes
 from .page import STATIC, add_page, login_routes
 from .parameters import LOGIN, check_query, writable
@@ -101,6 +101,7 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
         list_routes(memory),
         detail_routes(memory),
         changing_routes(memory),
+        look_routes(memory),
         tag_routes(memory),
         place_routes(memory),
         past_routes(memory),

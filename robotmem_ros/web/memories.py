@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from fastapi import Path as InPath
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ..memory import RobotMemory
 from ..memory.clocks import DAY
@@ -18,6 +18,7 @@ from .requests import (
     SYNONYMS,
     ForgetIn,
     Id,
+    LookIn,
     Name,
     SearchParameters,
     TimelineParameters,
@@ -36,6 +37,12 @@ _IMAGES = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+
+
+class Gone(Value):
+    """What a look did not find."""
+
+    gone: list[int] = Field(description="Ids of the objects that were believed to be there until then.")
 
 
 class Done(Value):
@@ -112,6 +119,18 @@ def detail_routes(memory: RobotMemory) -> APIRouter:
             raise lacks(memory, memory_id, "has no image")
         headers = {"Content-Disposition": "inline", "Cache-Control": "private, max-age=3600"}
         return Response(content, media_type=kind, headers=headers)
+
+    return router
+
+
+def look_routes(memory: RobotMemory) -> APIRouter:
+    """Make the path over a memory."""
+    router = APIRouter(prefix="/api", tags=["change"])
+
+    @router.post("/look")
+    def look(body: LookIn) -> Gone:
+        """Tell that something is not at a place: objects there count as missed, and are not forgotten."""
+        return Gone(gone=list(memory.look(**given(body))))
 
     return router
 

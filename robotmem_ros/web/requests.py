@@ -19,7 +19,7 @@ from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import RecallRequest, TimelineRequest
 from ..memory.times import MAX_TIME
 from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE, numbers_in
-from ..memory.verbs.requests import AddTagRequest, ForgetRequest, RenameTagRequest
+from ..memory.verbs.requests import AddTagRequest, ForgetRequest, LookRequest, RenameTagRequest
 
 MAX_ENTRIES = 1000
 """Entries of a list."""
@@ -200,6 +200,11 @@ class TimelineParameters(_InQuery):
 @_taking(MemoryUpdate, but={"memory_id"})
 class UpdateIn(Strict):
     """A correction."""
+
+
+@_taking(LookRequest)
+class LookIn(Strict):
+    """What was looked for, and is not there."""
 
 
 @_taking(ForgetRequest, but={"memory_id"})

@@ -62,7 +62,7 @@ def test_each_tool_answers_its_examples(tool: Tool, example: dict[str, Any], too
 
 def test_a_tool_that_writes_is_marked_and_a_tool_that_is_not_writes_nothing(toolbox: Toolbox, db: Path) -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {
-        "learn", "save_perception", "update", "forget", "restore", "add_tag", "rename_tag", "remove_tag",
+        "learn", "save_perception", "update", "look", "forget", "restore", "add_tag", "rename_tag", "remove_tag",
         "start_session", "end_session",
     }  # fmt: skip
     assert {tool.name for tool in TOOLS if tool.destructive} == {"update", "forget", "rename_tag", "remove_tag"}

@@ -38,6 +38,7 @@ LINES = {
     "tag rename": "tag rename old other --dry-run",
     "tag remove": "tag remove old --dry-run",
     "update": "update 1 --add-tags new",
+    "look": "look --ids 1",
     "forget": "forget 1 --reason mistake",
     "restore": "restore 3",
     "consolidate": "consolidate SESSION --dry-run",

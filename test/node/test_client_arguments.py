@@ -92,7 +92,7 @@ def without(values: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 DOORS = (
-    Door(NewFact, srv.Learn, lambda message: conversions.learn_fields(message, clock),
+    Door(NewFact, srv.Learn, lambda message: conversions.stamped_fields(message, clock),
          core=lambda request: new_fact(PARAMETERS, request, now=clock)),
     Door(NewPerception, srv.SavePerception, fill=fill_perception,
          core=lambda request: new_perception(PARAMETERS, request, now=clock)),

@@ -34,12 +34,14 @@ VERBS: Mapping[str, Callable[..., object]] = {
 """Verbs that have another name than their service."""
 FIELDS_ALONE = {
     "Learn": {"stamp"},  # `observed_at`, as a time of ROS
+    "Look": {"stamp"},  # as above
     "Recall": {"brief", "result_frame"},  # what the response is filled with
     "SavePerception": {"header", "data_format"},  # `frame_id` and `observed_at` together; and a part of `metadata`
 }
 """Fields of a request that are no argument of the same name."""
 ARGUMENTS_ALONE = {
     "Learn": {"observed_at"},  # as above
+    "Look": {"observed_at"},  # as above
     "Recall": {"count_usage", "caller"},  # for programs that only look, and for the log: the node names itself
     "SavePerception": {"frame_id", "observed_at", "metadata", "received_at"},  # as above; streams alone set the last
 }

@@ -284,7 +284,7 @@ def _field_of(condition: Condition) -> Field | None:
 
 
 def _empty(view: View, collections: Collections) -> Iterator[str]:
-    filled = sorted(name for name, _ in view.name("collection").counts(view.is_active))
+    filled = sorted(name for name, _ in view.name("collection").counts(view.number("is_active")))
     for name in collections.names:
         if name not in filled:
             yield f"there is no memory in the collection {name!r}{did_you_mean(name, filled[:_SEARCHED])}"

@@ -17,6 +17,7 @@ from ..conditions.decay import Decay
 from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
+from ..validation import LATEST_NS
 from . import revisions, rows, sighting_rows, stay_rows
 from .snapshot import Snapshot, Transaction
 
@@ -57,6 +58,17 @@ _UNUSED_SPACES = """
         SELECT m.frame_id, m.map_id FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
     )
 """
+_IS_THERE = """
+    SELECT m.confidence FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
+    WHERE o.memory_id = ?1 AND o.confirmed AND o.last_seen <= ?2 AND m.status = 'active'
+"""
+# The next look that shows it begins another stay, however soon it comes: nobody takes the caller's word back.
+_MISS = f"""
+    UPDATE objects SET missed = missed + 1, last_missed = max(last_missed, ?2), appeared = {LATEST_NS}
+    WHERE memory_id = ?1
+"""
+_MISSED = 0.1
+"""Probability that a thing is there though a caller did not find it: as sure as a caller is that something is there."""
 Space = tuple[str, str, str]
 """Frame, map and collection."""
 _CUBE = 4
@@ -150,8 +162,27 @@ def confirm(transaction: Transaction, memory_id: int, threshold: float, *, at: i
     else:
         stay_rows.end(transaction, memory_id, at)
     transaction.execute(
-        "UPDATE objects SET confirmed = ?2, sure = ?3 WHERE memory_id = ?1", (memory_id, is_there, row[0])
+        "UPDATE objects SET (confirmed, sure, appeared) = (?2, ?3, min(appeared, max(?4, last_seen))) "
+        "WHERE memory_id = ?1",
+        (memory_id, is_there, row[0], at),
     )
+
+
+def miss(transaction: Transaction, memory_ids: Iterable[int], threshold: float, *, at: int) -> tuple[int, ...]:
+    """Count that a caller did not find objects at a time, and is taken at its word; return those that had been there.
+
+    What was seen later is not missed.
+    """
+    missed = []
+    for memory_id in memory_ids:
+        row = transaction.row(_IS_THERE, (memory_id, at))
+        if row is None:
+            continue
+        rows.update(transaction, memory_id, {"confidence": min(row[0], _MISSED, threshold / 2)})
+        confirm(transaction, memory_id, threshold, at=at)
+        transaction.execute(_MISS, (memory_id, at))
+        missed.append(memory_id)
+    return tuple(missed)
 
 
 def supersede(transaction: Transaction, memory_id: int, by: int) -> None:

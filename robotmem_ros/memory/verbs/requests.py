@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, MISSING, dataclass
 
-from ..argument import ID, IDS, MAX_DETAILS, MAX_HISTORY, MAX_IDS, MAX_NAME, Json, argument
+from ..argument import (
+    BOX,
+    ID,
+    IDS,
+    MAX_DETAILS,
+    MAX_HISTORY,
+    MAX_IDS,
+    MAX_NAME,
+    NEAR,
+    Json,
+    Names,
+    Where,
+    argument,
+    names,
+)
 from ..map_values import MAX_POINTS
 from ..search.counts import MAX_BINS
 from ..sessions.sessions import LONGEST
@@ -30,6 +44,25 @@ class ForgetRequest:
         MISSING, "why it is wrong or of no use any more; it is kept with the memory", '"the mug was thrown away"',
         limit="content_limit",
     )  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class LookRequest:
+    """What was looked for, and is not there: all that is given must hold of an object."""
+
+    near: Where = argument(
+        None, 'the place, such as 1.0,2.0 (within 1 m) or \'{"target": [1.0, 2.0], "max_distance": 0.5}\'',
+        '{"target": (1.0, 2.0), "max_distance": 0.5}', shape=NEAR, more="It is in the memory frame.",
+    )  # fmt: skip
+    within: Json = argument(
+        None, 'the space, such as \'{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}\'',
+        '{"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}', shape=BOX,
+    )  # fmt: skip
+    ids: Iterable[int] | int | None = argument((), "these objects", "[3, 7]", entries=MAX_IDS)
+    labels: Names = names("what has one of these labels; by default all", '"mug"')
+    observed_at: Time | None = argument(
+        None, "when the look was; by default now", '"2 minutes ago"', more="What was seen later is not missed."
+    )
 
 
 @dataclass(slots=True)

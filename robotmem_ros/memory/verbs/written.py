@@ -38,6 +38,7 @@ from .requests import (
     ForgetRequest,
     GetDataRequest,
     GetMemoriesRequest,
+    LookRequest,
     NoteLinesRequest,
     ObjectHistoryRequest,
     PathRequest,
@@ -440,6 +441,37 @@ class MemoryVerbs(Verbs):
         return self._forget(ForgetRequest(memory_id=memory_id, reason=reason))
 
     def _forget(self, request: ForgetRequest) -> None:
+        raise NotImplementedError
+
+    def look(
+        self, *, near: Where = None, within: Json = None, ids: Iterable[int] | int | None = (), labels: Names = (),
+        observed_at: Time | None = None,
+    ) -> tuple[int, ...]:  # fmt: skip
+        """Tell that somebody looked and that objects are not there; return the ids of those believed there until then.
+
+        The caller is taken at its word: each confirmed object under the conditions counts as missed, and its stay ends.
+        It is not forgotten, and is believed again once it is detected again. What was seen after the look stays.
+
+        Args:
+            near: the place, such as 1.0,2.0 (within 1 m) or '{"target": [1.0, 2.0], "max_distance": 0.5}' (x, y and z
+                in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, `frame_id`
+                and `field`). Example: near={"target": (1.0, 2.0), "max_distance": 0.5}
+            within: the space, such as '{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'. Example:
+                within={"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}
+            ids: these objects. Example: ids=[3, 7]
+            labels: what has one of these labels; by default all. Example: labels="mug"
+            observed_at: when the look was; by default now (nanoseconds since the epoch, a datetime, a text, or a
+                timedelta before now). Example: observed_at="2 minutes ago"
+
+        Raises:
+            InvalidFieldError: a field cannot be used, or there is neither a place nor an id.
+            FrameMismatchError: a place is in a frame that cannot be compared.
+        """
+        return self._look(LookRequest(
+            near=near, within=within, ids=ids, labels=labels, observed_at=self._time("observed_at", observed_at),
+        ))  # fmt: skip
+
+    def _look(self, request: LookRequest) -> tuple[int, ...]:
         raise NotImplementedError
 
     def restore(self, memory_id: Iterable[int] | int) -> None:

@@ -51,6 +51,7 @@ _SERVICES = {
     "restore": _Service(srv.Restore, results.nothing),
     "update": _Service(srv.Update, results.nothing, fill_update),
     "object_history": _Service(srv.ObjectHistory, results.sightings),
+    "look": _Service(srv.Look, results.gone),
     "get_data": _Service(srv.GetData, results.data),
     "start_session": _Service(srv.StartSession, results.started),
     "end_session": _Service(srv.EndSession, results.ended),
@@ -142,10 +143,13 @@ class _MemoryCalls(_Calls):
     _restore = _calling("restore")
     _update = _calling("update")
     _object_history = _calling("object_history")
+    _look = _calling("look")
     _data = _calling("get_data")
     _doctor = _calling("doctor")
     _objects = _refusing("objects")
     _purge = _refusing("purge")
+    _density = _refusing("density")
+    _recalls = _refusing("recalls")
 
 
 class ClientSessions(_SessionCalls, SessionVerbs):
@@ -249,6 +253,7 @@ class AsyncMemoryClient(_MemoryCalls):
     restore = _awaited(MemoryVerbs.restore)
     update = _awaited(MemoryVerbs.update)
     object_history = _awaited(MemoryVerbs.object_history)
+    look = _awaited(MemoryVerbs.look)
     data = _awaited(MemoryVerbs.data)
     doctor = _awaited(MemoryVerbs.doctor)
 

@@ -192,6 +192,11 @@ def retagged(request: Any, response: Any) -> Retagged:
     return read(Retagged, response)
 
 
+def gone(request: Any, response: Any) -> tuple[int, ...]:
+    """Read the ids of what was believed to be there until a look."""
+    return tuple(map(int, response.gone))
+
+
 def started(request: Any, response: Any) -> SessionStart:
     """Read the begin of a session."""
     return read(SessionStart, response)

@@ -43,5 +43,5 @@ def _entry(robot: str, status: str, memory: Memory) -> TimelineEntry:
     return TimelineEntry(
         memory.id, memory.observed_at, memory.kind, memory.category, memory.label, memory.tags,
         beginning(memory.content, SNIPPET), memory.collection, memory.session_id, memory.confidence, status,
-        memory.frame_id, memory.map_id, memory.pose, robot,
+        memory.frame_id, memory.map_id, memory.pose, robot=robot,
     )  # fmt: skip

@@ -136,10 +136,10 @@ def test_every_verb_gives_what_it_gives_in_process(memory: MemoryClient, tmp_pat
 
 def test_every_verb_is_served_or_says_that_it_is_not(memory: MemoryClient) -> None:
     owners = ((memory, MemoryVerbs), (memory.sessions, SessionVerbs), (memory.tags, TagVerbs))
-    verbs = {(owner, name): getattr(base, name) for owner, base in owners for name in vars(base) if name[0] != "_"}
-    unserved = {name for owner, name in verbs if getattr(type(owner), f"_{name}") is vars(verbs[owner, name])}
+    verbs = [(owner, base, name) for owner, base in owners for name in vars(base) if name[0] != "_"]
+    unserved = {name for owner, base, name in verbs if getattr(type(owner), f"_{name}") is getattr(base, f"_{name}")}
     assert unserved == set()
-    for refused in (memory.purge, memory.objects, memory.sessions.latest):
+    for refused in (memory.purge, memory.objects, memory.density, memory.recalls, memory.sessions.latest):
         with pytest.raises(RobotMemoryError, match="no service of the node does this"):
             refused()
 

@@ -17,7 +17,7 @@ from .snapshot import Snapshot, Transaction, json_array
 
 Ids = npt.NDArray[np.int64]
 _PER_OBJECT, _IN_ALL = 1000, 100_000
-"""Stays that are kept of an object, and of all: 20 MB with their indexes. The oldest go."""
+"""Stays that are kept of an object, and of all: 10 MB with their indexes. The oldest go."""
 _COLUMNS = "memory_id, first_seen, last_seen, first_absent, label, confidence, x, y, z, area"
 _AREA = "iif(json_type(m.context, '$.spatial.area') = 'text', json_extract(m.context, '$.spatial.area'), '')"
 _END = f"""

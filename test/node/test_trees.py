@@ -105,7 +105,12 @@ def test_an_episode_learns_the_outcome_of_its_child_as_often_as_it_runs(
 def test_an_episode_that_is_interrupted_ends_without_a_fact(memory: MemoryClient) -> None:
     before = memory.start_session().known_sessions  # those that have ended
     tree = Episode("patrol for ever", py_trees.behaviours.Running("drive"), memory)
-    until(lambda: tree.tick_once() or tree.decorated.status is Status.RUNNING)
+
+    def is_driving() -> bool:
+        tree.tick_once()
+        return bool(tree.decorated.status is Status.RUNNING)
+
+    until(is_driving)
     tree.stop(Status.INVALID)
     until(lambda: memory.start_session().known_sessions == before + 1)
     assert not memory.recall(context_filter={"task.name": "patrol for ever"}, kinds="fact")

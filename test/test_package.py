@@ -24,6 +24,7 @@ OPTIONAL = {
     "icu4py",
     "jieba",
     "jsonschema",
+    "py_trees",
     "markdown_it",
     "mcp",
     "mcp_types",

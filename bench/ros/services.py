@@ -26,7 +26,7 @@ def main(name: str, *arguments: str) -> None:
         return
     # Imported here: the empty service is to have nothing around it.
     from robotmem_ros.memory import RobotMemory
-    from robotmem_ros.node import fields
+    from robotmem_ros.node import conversions, fields
     from robotmem_ros.node.services import recall
 
     database, model = arguments[:2]
@@ -34,7 +34,8 @@ def main(name: str, *arguments: str) -> None:
         memory.warm_up()
 
         def fill(response: Recall.Response, request: Recall.Request) -> None:
-            fields.fill(response, recall(memory, **fields.fields_of(request)))
+            query = fields.fields_of(request, but={"result_frame"})
+            conversions.fill_found(response, recall(memory, **query))
 
         _serve(name, fill)
 

@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> str:
 def test_tools_are_listed_for_agents_without_mcp(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tools", "--json"]) == 0
     tools = json.loads(capsys.readouterr().out)["tools"]
-    assert len(tools) == 19
+    assert len(tools) == 20
     recall = next(tool for tool in tools if tool["name"] == "recall")
     assert recall["input_schema"]["properties"]["query"] == {
         "description": "words, or a question", "maxLength": 2000, "type": "string",

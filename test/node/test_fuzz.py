@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from typing import Any
 
@@ -21,7 +22,7 @@ SERVICES = {
     "update": srv.Update, "object_history": srv.ObjectHistory, "get_data": srv.GetData,
     "start_session": srv.StartSession, "end_session": srv.EndSession, "consolidate": srv.Consolidate,
     "doctor": srv.Doctor, "add_tag": srv.AddTag, "list_tags": srv.ListTags, "rename_tag": srv.RenameTag,
-    "remove_tag": srv.RemoveTag, "approach": srv.Approach,
+    "remove_tag": srv.RemoveTag, "approach": srv.Approach, "look": srv.Look,
 }  # fmt: skip
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),
@@ -29,7 +30,7 @@ TEXTS = st.one_of(
         ["*", "map", "mug", "a red mug", "{}", '{"a": 1e400}', '{"a": {"$in": [1]}}', "task.success", "x" * 3000]
     ),
 )
-FLOATS = st.one_of(st.floats(width=32), st.sampled_from([0.0, 0.5, 1.0]))
+FLOATS = st.floats(-(2.0**127), 2.0**127, width=32) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0, 0.5, 1.0])
 NUMBERS = {
     f"{sign}int{bits}": st.one_of(st.integers(0, 9), st.integers(low, low + 2**bits - 1))
     for bits in (8, 16, 32, 64)

@@ -108,7 +108,7 @@ def resident_megabytes(server: Server) -> int:
 @pytest.mark.parametrize(
     ("clients", "requests", "most"),
     [
-        pytest.param(60, 1, 90, id="some"),
+        pytest.param(120, 1, 250, id="some"),
         pytest.param(240, 1, 250, id="many", marks=pytest.mark.rare),
         pytest.param(240, 3, 250, id="many that ask thrice", marks=pytest.mark.rare),
     ],

@@ -17,7 +17,7 @@ TRIANGLE = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]]
 GETS = [
     "status", "doctor", "recalls", "stats", "recent-failures", "collections", "categories", "tags", "labels", "density",
     "memories", "search?q=mug", "sessions", "sessions/x/memories", "memory/6", "memory/6/image", "areas", "objects",
-    "objects/6", "map", "map.png", "path", "at?time=5", "events", "fleet/robots",
+    "objects/6", "approach?memory_id=6", "map", "map.png", "path", "at?time=5", "events", "fleet/robots",
     "fleet/objects", "fleet/memory/kitchen1/6", "fleet/requests",
 ]  # fmt: skip
 

@@ -231,10 +231,10 @@ def _numbers(values: Sequence[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def _times(stamps: Sequence[Any]) -> npt.NDArray[np.int64]:
-    # Of what `clocks.iso` writes: in UTC, to the microsecond.
+    # Of what `clocks.iso` writes: in UTC, to the microsecond, or without its zeros.
     try:
-        return np.array([stamp[:26] for stamp in stamps], "datetime64[us]").astype(np.int64) * 1000
-    except (TypeError, ValueError):
+        return np.array([stamp.partition("+")[0] for stamp in stamps], "datetime64[us]").astype(np.int64) * 1000
+    except (TypeError, ValueError, AttributeError):
         return np.array([_times([stamp])[0] if len(stamps) > 1 else 0 for stamp in stamps], np.int64)
 
 

@@ -40,7 +40,7 @@ def parse_look(parameters: Parameters, request: LookRequest, *, decay: Decay) ->
         decay=decay,
     ).conditions  # fmt: skip
     if not any(isinstance(condition, (Circle, Box, Ids)) for condition in conditions):
-        raise InvalidFieldError("near", request.near, "is missing; say where the look was, or which `ids` it missed")
+        raise InvalidFieldError("near", request.near, "is not given; say where the look was, or which `ids` it missed")
     return conditions
 
 

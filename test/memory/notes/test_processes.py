@@ -52,15 +52,21 @@ def notes(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM note_chunks").fetchone()[0])
 
 
+def embedded(path: Path) -> int:
+    """How many memories of a file have a vector."""
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        return int(connection.execute("SELECT count(*) FROM memories_vec").fetchone()[0])
+
+
 def test_one_of_two_processes_reads_the_folder_and_the_other_goes_on_after_its_death(tmp_path: Path) -> None:
     path, handbook = tmp_path / "memory.db", folder(tmp_path, 20)
     with running(KEEP, path, handbook) as first:
         first.stdout.readline()
-        until(lambda: notes(path) == 20, "notes of the first process")
+        until(lambda: notes(path) == embedded(path) == 20, "notes of the first process")
         with running(KEEP, path, handbook) as second:
             second.stdout.readline()
             (handbook / "new.md").write_text("The lift needs a badge.")
-            until(lambda: notes(path) == 21, "note of the first process")
+            until(lambda: notes(path) == embedded(path) == 21, "note of the first process")
             first.kill()
             first.wait()
             (handbook / "newer.md").write_text("The door needs a key.")

@@ -38,7 +38,7 @@ def test_a_purge_that_is_killed_while_it_writes_pages_anew_is_finished_later(
     log = Path(f"{path}-wal")
     with running(PURGE, path) as purging:
         assert purging.stdout.readline() == "purging\n"
-        until(lambda: log.stat().st_size > 2_000_000, "log of all pages")
+        until(lambda: log.exists() and log.stat().st_size > 2_000_000, "log of all pages")
         purging.kill()
     memory = open_memory(path)
     finish(memory.parts.database)

@@ -135,7 +135,7 @@ def check(world: World, question: Question) -> None:
     instead = of_faded(query)
     try:
         faded = world.oracle.candidates(instead) if instead else []
-        expected = world.oracle.recall(query)
+        expected = world.oracle.recall(query, question.text_weight)
     except InvalidQueryError as error:
         with pytest.raises((InvalidFieldError, FrameMismatchError), match=str(error)):
             world.recall(question)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from lifecycle_msgs.srv import GetState
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -146,9 +147,18 @@ class Client:
 
     def start(self, service: Any, name: str, /, **fields: Any) -> Any:
         """Send a request to /memory/<name>; return the future of its response."""
+        is_new = name not in self._clients
         client = self.of(service, name)
         assert client.wait_for_service(DEADLINE), f"no service /memory/{name}"
+        if is_new:
+            self._greet()
         return client.call_async(service.Request(**fields))
+
+    def _greet(self) -> None:
+        # What is found last is a client that was made last: when that is answered, all others are known to the node.
+        greeting = self.node.create_client(GetState, "/memory/get_state")
+        self.ask(greeting, GetState.Request())
+        self.node.destroy_client(greeting)
 
     def ask(self, client: Any, request: Any) -> Any:
         """Send a request to a process that has just started until it answers; return the response.

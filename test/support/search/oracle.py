@@ -53,13 +53,14 @@ class Oracle:
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
         self._frequencies: Counter[str] = Counter()
 
-    def recall(self, query: Query) -> Result:
+    def recall(self, query: Query, text_weight: float = 0.5) -> Result:
         """Compute the exact result.
 
         Raises:
             InvalidQueryError: a path goes into a list, or the target is in a frame that cannot be compared.
             UndecidedError: the result depends on the rounding of a cosine.
         """
+        self._text_weight = text_weight
         candidates = self.candidates(query)
         # Words weigh as they do in the collections that are asked, withdrawn memories included.
         asked = {one.new.collection for one in self._all if query.collections.matches(one.row(self.lived_days))}
@@ -250,8 +251,8 @@ class Oracle:
         if 0 < nearest < _LEAST_NEARNESS:
             raise UndecidedError
         return {
-            memory_id: -by_text.get(memory_id, 0.0) / marks / (2 if memory_id in by_meaning else 1)
-            + (max(1 - by_meaning.get(memory_id, 1.0), 0.0) / nearest / 2 if nearest > 0 else 0.0)
+            memory_id: -by_text.get(memory_id, 0.0) / marks * (self._text_weight if memory_id in by_meaning else 1)
+            + (max(1 - by_meaning.get(memory_id, 1.0), 0.0) / nearest * (1 - self._text_weight) if nearest > 0 else 0.0)
             for memory_id in ids
         }
 

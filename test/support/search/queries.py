@@ -74,7 +74,8 @@ def questions(draw: st.DrawFn, world: World) -> Question:
         fields.pop("min_relevance", None)
     n = draw(st.sampled_from((1, 5)) | st.integers(1, 100))
     request = RecallRequest(n=n, fold=draw(st.booleans()), explain=draw(st.booleans()), **fields)  # type: ignore[arg-type]
-    question = Question(draw(_times(world)), request, bound)  # type: ignore[arg-type]
+    weight = draw(st.sampled_from((0.5, 0.5, 0.25, 0.875)))
+    question = Question(draw(_times(world)), request, bound, weight)  # type: ignore[arg-type]
     return draw(_in_window(world, question)) if "window" in names else question
 
 

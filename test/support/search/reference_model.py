@@ -147,11 +147,17 @@ class Question(NamedTuple):
     request: RecallRequest
     min_relevance: float = 0.0
     """The parameter."""
+    text_weight: float = 0.5
+    """The parameter; what is left to 1 is the other weight."""
+
+    def set(self, parameters: Parameters) -> Parameters:
+        """Return the parameters with those of the question."""
+        weights = {"text_weight": self.text_weight, "vector_weight": 1 - self.text_weight}
+        return parameters.changed(min_relevance=self.min_relevance, **weights)
 
     def plan(self, parameters: Parameters, areas: Mapping[str, Polygon]) -> Query:
         """Return it checked, on a file that has these areas."""
-        parameters = parameters.changed(min_relevance=self.min_relevance)
-        return parse_query(parameters, self.request, decay=Decay(DECAY_RATE, self.now), areas=_by_name(areas))
+        return parse_query(self.set(parameters), self.request, decay=Decay(DECAY_RATE, self.now), areas=_by_name(areas))
 
     def page(self, parameters: Parameters, areas: Mapping[str, Polygon], request: TimelineRequest) -> TimelineQuery:
         """Return a timeline at the same time checked, on a file that has these areas."""

@@ -93,7 +93,7 @@ class World:
 
     def recall(self, question: Question) -> RecallResult:
         """Ask the real memory and wait until its result counts as recalled."""
-        self.memory.parameters = self.memory.parameters.changed(min_relevance=question.min_relevance)
+        self.memory.parameters = question.set(self.memory.parameters)
         request = question.request
         result = self.memory.recall(**{field.name: getattr(request, field.name) for field in fields(request)})
         self.memory.parts.usage.write()

@@ -28,6 +28,12 @@ def db(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
+@pytest.fixture(autouse=True)
+def _stay_as_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A command that this process runs itself would leave all later tests of it, and what they start, with less CPU.
+    monkeypatch.setattr(os, "nice", lambda increment: 0)
+
+
 def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Run the command, which must fail with one line."""
     assert main(["web", *arguments]) == 1

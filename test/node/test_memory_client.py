@@ -39,7 +39,18 @@ from .conftest import StartNode
 
 Connect = Callable[..., Client]
 DAY = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
-UNTOLD = {"created_at", "session_id", "id", "context", "collection", "expires_at", "superseded", "map_id", "changed_at"}
+UNTOLD = {
+    "memory_id",
+    "created_at",
+    "session_id",
+    "id",
+    "context",
+    "collection",
+    "expires_at",
+    "superseded",
+    "map_id",
+    "changed_at",
+}
 UNTOLD |= {"memories", "started_at", "ended_at", "frame_id", "confidence", "dry_run", "words", "is_new", "similar_ids"}
 """Fields of results that differ between two memories, and those that a response does not carry."""
 

@@ -61,6 +61,15 @@ def memory(client: Client) -> Iterator[MemoryClient]:
         yield connected
 
 
+@pytest.fixture
+def spun(domain: int, client: Client) -> Iterator[tuple[Any, MemoryClient]]:
+    """A node of the test's own: one that another executor has had may get no more answers."""
+    own = Client(domain)
+    with MemoryClient(own.node, timeout=DEADLINE) as connected:
+        yield own.node, connected
+    own.close()
+
+
 def spinning(executor: Any, node: Any, holds: Callable[[], bool]) -> None:
     """Spin a node until a condition holds."""
     executor.add_node(node)
@@ -196,7 +205,8 @@ def test_errors_are_those_of_the_core(
 
 
 @pytest.mark.parametrize("kind", [SingleThreadedExecutor, MultiThreadedExecutor])
-def test_a_callback_of_the_same_node_may_wait_for_a_verb(memory: MemoryClient, client: Client, kind: Any) -> None:
+def test_a_callback_of_the_same_node_may_wait_for_a_verb(spun: tuple[Any, MemoryClient], kind: Any) -> None:
+    node, memory = spun
     results: list[object] = []
 
     def serve(request: Any, response: Any) -> Any:
@@ -204,21 +214,19 @@ def test_a_callback_of_the_same_node_may_wait_for_a_verb(memory: MemoryClient, c
         response.success = True
         return response
 
-    service = client.node.create_service(Trigger, "~/wait", serve)
-    caller = client.node.create_client(Trigger, "test_client/wait")
-    timer = client.node.create_timer(0.01, lambda: results.append(memory.counts("kinds", collection="callbacks")))
+    node.create_service(Trigger, "~/wait", serve)
+    caller = node.create_client(Trigger, "test_client/wait")
+    node.create_timer(0.01, lambda: results.append(memory.counts("kinds", collection="callbacks")))
     assert caller.wait_for_service(DEADLINE)
     future = caller.call_async(Trigger.Request())
-    executor = kind(context=client.node.context)
-    spinning(executor, client.node, lambda: future.done() and len(results) > 3)
+    executor = kind(context=node.context)
+    spinning(executor, node, lambda: future.done() and len(results) > 3)
     executor.shutdown()
     assert any(isinstance(result, Learned) for result in results)
-    client.node.destroy_timer(timer)
-    client.node.destroy_service(service)
-    client.node.destroy_client(caller)
 
 
-def test_a_coroutine_of_rclpy_may_await_two_answers_at_once(memory: MemoryClient, client: Client) -> None:
+def test_a_coroutine_of_rclpy_may_await_two_answers_at_once(spun: tuple[Any, MemoryClient]) -> None:
+    node, memory = spun
     ahead, results = memory.asynchronous, list[object]()
 
     async def ask() -> None:
@@ -226,11 +234,10 @@ def test_a_coroutine_of_rclpy_may_await_two_answers_at_once(memory: MemoryClient
         first, second = ahead.recall("mug"), ahead.counts("kinds")
         results.extend([await second, await first])
 
-    timer = client.node.create_timer(0.01, ask, callback_group=ReentrantCallbackGroup())
-    executor = SingleThreadedExecutor(context=client.node.context)
-    spinning(executor, client.node, lambda: bool(results))
+    timer = node.create_timer(0.01, ask, callback_group=ReentrantCallbackGroup())
+    executor = SingleThreadedExecutor(context=node.context)
+    spinning(executor, node, lambda: bool(results))
     executor.shutdown()
-    client.node.destroy_timer(timer)
     assert isinstance(results[1], RecallResult)
 
 

@@ -154,18 +154,6 @@ class Client:
             self._greet()
         return client.call_async(service.Request(**fields))
 
-    def is_answered(self) -> bool:
-        """Tell whether the node answers this client within some seconds."""
-        asked = self.node.create_client(GetState, "/memory/get_state")
-        assert asked.wait_for_service(DEADLINE), "no service /memory/get_state"
-        for _ in range(5):
-            future = asked.call_async(GetState.Request())
-            self._executor.spin_until_future_complete(future, timeout_sec=4.0)
-            if future.done():
-                break
-        self.node.destroy_client(asked)
-        return bool(future.done())
-
     def _greet(self) -> None:
         # What is found last is a client that was made last: when that is answered, all others are known to the node.
         greeting = self.node.create_client(GetState, "/memory/get_state")

@@ -76,9 +76,10 @@ def serve(
     on_end: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; call `on_start` once requests are answered, and `on_end` to end streams."""
+    protocol = type("LimitedProtocol", (_PatientProtocol,), {"limits": limits or Limits()})
     config = uvicorn.Config(
         app,
-        http=type("LimitedProtocol", (_PatientProtocol,), {"limits": limits or Limits()}),
+        http=protocol,
         ws="none",
         lifespan="on",
         loop="asyncio",
@@ -88,14 +89,21 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
     )
-    _Server(config, on_start, on_end).run(sockets=[bound_socket])
+    _Server(config, protocol, on_start, on_end).run(sockets=[bound_socket])
 
 
 class _Server(uvicorn.Server):
     """Ends the streams of events when it is to end; else it would wait for their clients."""
 
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None], on_end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        protocol: type[_PatientProtocol],
+        on_start: Callable[[], None],
+        on_end: Callable[[], None],
+    ) -> None:
         super().__init__(config)
+        self._protocol = protocol
         self._on_start = on_start
         self._on_end = on_end
 
@@ -104,6 +112,7 @@ class _Server(uvicorn.Server):
         self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._protocol.is_ending = True
         self._on_end()
         await super().shutdown(sockets)
 
@@ -126,6 +135,8 @@ class _PatientProtocol(H11Protocol):
     """Aborts a connection if its client is too slow with headers or in reading, or if there are too many."""
 
     limits = Limits()
+    is_ending = False
+    """A connection that was accepted just before the end is made after uvicorn has told all others to end."""
     _awaited: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
 
@@ -133,7 +144,7 @@ class _PatientProtocol(H11Protocol):
         """Begin to wait for a request."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # so that it tells of every byte that is not taken
-        if len(self.connections) > self.limits.connections or self._of_address() > self.limits.connections_of_address:
+        if self.is_ending or self._are_too_many():
             transport.abort()
         else:
             self._await_headers()
@@ -173,10 +184,9 @@ class _PatientProtocol(H11Protocol):
             self.flow.resume_reading()
             self.handle_events()
 
-    def _of_address(self) -> int:
-        # Connections of this address, this one too.
-        peers = (peer for peer in self.connections if isinstance(peer, _PatientProtocol))
-        return sum(peer._address() == self._address() for peer in peers)
+    def _are_too_many(self) -> bool:
+        peers = [peer._address() for peer in self.connections if isinstance(peer, _PatientProtocol)]
+        return len(peers) > self.limits.connections or peers.count(self._address()) > self.limits.connections_of_address
 
     def _bound_unsent(self) -> None:
         # The address that holds most loses its connection that has waited longest: one that reads loses none to others.

@@ -18,8 +18,7 @@ import math
 import os
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -173,30 +172,6 @@ class Threads(futures.Executor):
         while (call := self._calls.get()) is not None:
             call.run()
             del call  # while it waits, a thread keeps no result
-
-
-_WORTH_SHARING = 4
-
-
-def run_shared(work: Callable[[int], object], numbers: Iterable[int], threads: futures.Executor | None = None) -> None:
-    """Call a function with each number; of four or more, a thread of a pool takes some if it comes to it in time."""
-    left = deque(numbers)
-
-    def run() -> None:
-        while left:
-            try:
-                number = left.popleft()
-            except IndexError:  # the other thread took the last one
-                return
-            work(number)
-
-    future = None
-    if threads is not None and len(left) >= _WORTH_SHARING:
-        with suppress(RuntimeError):  # they were shut down
-            future = threads.submit(run)
-    run()
-    if future is not None and not future.cancel():
-        future.result()
 
 
 importing = threading.RLock()

@@ -9,7 +9,7 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress, count
@@ -231,8 +231,6 @@ class Ranking:
     embedding: Future[Vector] | None
     """The vector of the query, which may still be computed; None if the query has no text."""
     model: str
-    threads: Executor
-    """Help to compare all vectors."""
     lap: Callable[[str], None]
     """Ends a stage of the stopwatch."""
     failure: VectorFailure
@@ -303,7 +301,7 @@ class Ranking:
             raise ModelUnavailableError("there is no text to embed")
         vector = self.embedding.result()
         check_kept_model(self.view.snapshot, self.model)
-        return VectorSearch(self.view, vector, self.threads)
+        return VectorSearch(self.view, vector)
 
     @cached_property
     def _max_score(self) -> float:

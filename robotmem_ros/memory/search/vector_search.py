@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from concurrent.futures import Executor
 from functools import cached_property
 
 import numpy as np
@@ -24,10 +23,10 @@ class VectorSearch:
         StorageError: the vectors cannot be read.
     """
 
-    def __init__(self, view: View, query: Vector, threads: Executor | None = None) -> None:
+    def __init__(self, view: View, query: Vector) -> None:
         if view.table.vectors_error:
             raise view.table.vectors_error
-        self._view, self.query, self._threads = view, query, threads
+        self._view, self.query = view, query
         self._places, self._vectors = view.table.vector_places.all, view.vectors
         self._fits = self._vectors.dim == len(query)
 
@@ -69,7 +68,7 @@ class VectorSearch:
     @cached_property
     def _all(self) -> Similarities:
         # The place of a row without a vector is -1, the last one.
-        of_vectors = self._vectors.similarities(self.query, self._view.table.vector_ids.size, self._threads)
+        of_vectors = self._vectors.similarities(self.query, self._view.table.vector_ids.size)
         if self._view.once("each row has its own vector", self._has_own):
             return of_vectors
         return np.append(of_vectors, np.float32(-np.inf)).take(self._places)

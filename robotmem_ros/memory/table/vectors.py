@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
@@ -23,7 +22,6 @@ from ..models import Vector
 from ..storage import codec, vector_rows
 from ..storage.codec import Bytes
 from ..storage.snapshot import Snapshot
-from ..threads import run_shared
 from .column import Numbers
 
 Products = npt.NDArray[np.float32]
@@ -48,8 +46,8 @@ def products(rows: Bytes, query: Bytes) -> Products:
     return np.concatenate([np.einsum("ij,j->i", piece, wide) for piece in pieces])
 
 
-ROWS = 8192
-"""Vectors in a block: 3 MB for 384 components; what it does not use takes no RAM."""
+ROWS = 32_768
+"""Vectors in a block: 13 MB for 384 components, of which what it does not use takes no RAM but a large page."""
 _SPARE = 256 * 1024 * 1024
 """Bytes of RAM that are left to the other programs."""
 _DEVIATIONS, _ROUNDED = 6.0, 0.289
@@ -141,19 +139,13 @@ class Vectors:
         """Return the greatest error of a similarity, since components are rounded: six standard deviations."""
         return _DEVIATIONS * _ROUNDED * math.hypot(_coded(query)[1], self._coarsest)
 
-    def similarities(self, query: Vector, size: int, threads: Executor | None = None) -> Similarities:
-        """Compare the texts at the first `size` places with a query, some in a thread of a pool if there is one.
-
-        Releases Python's lock.
-        """
+    def similarities(self, query: Vector, size: int) -> Similarities:
+        """Compare the texts at the first `size` places with a query. Releases Python's lock."""
         code, scale = _coded(query)
         similarities = np.empty(self._start(size), np.float32)
-
-        def compare(number: int) -> None:
-            block, part = self._blocks[number], similarities[number * ROWS : (number + 1) * ROWS]
+        for first, block in zip(range(0, len(similarities), ROWS), self._blocks, strict=False):
+            part = similarities[first : first + ROWS]
             self._scale(products(block.rows[: len(part)], code), block.scales[: len(part)], scale, part)
-
-        run_shared(compare, range(-(-len(similarities) // ROWS)), threads)
         return similarities if self._ends is None else _nearest(similarities, np.diff(self._ends.all[:size], prepend=0))
 
     def similarities_of(self, query: Vector, places: Places) -> Similarities:
@@ -203,8 +195,8 @@ class VectorsInFile:
         self.dim, self.error = vectors.dim, vectors.error
         self._snapshot, self._ids = snapshot, ids
 
-    def similarities(self, query: Vector, size: int, threads: Executor | None = None) -> Similarities:
-        """Compare the texts at the first `size` places with a query, in this thread."""
+    def similarities(self, query: Vector, size: int) -> Similarities:
+        """Compare the texts at the first `size` places with a query."""
         return self.similarities_of(query, np.arange(size))
 
     def similarities_of(self, query: Vector, places: Places) -> Similarities:

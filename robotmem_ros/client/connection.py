@@ -195,10 +195,19 @@ class Connection:
         self._is_met = False
         is_there = call.client.service_is_ready()
         lacking = "answer" if is_there or call.sent else "such service"
-        why = self._trouble if is_there else "it is gone" if call.sent else "is the memory node running?"
+        if is_there:
+            why = self._trouble if self._greeter.service_is_ready() else self._missing(self._greeter)
+        else:
+            why = "it is gone" if call.sent else self._missing(call.client)
         if call.sent is not None:
             call.client.remove_pending_request(call.sent)
         call.answer.set_exception(NoAnswerError(call.client.srv_name, lacking, call.seconds, why))
+
+    def _missing(self, client: Any) -> str:
+        # A service is found only if its type is the same, to the last field.
+        if not self._own.count_services(client.srv_name):
+            return "is the memory node running?"
+        return f"{client.srv_name} has another type: is its node of another version of robotmem_ros?"
 
     def _wake(self, answer: Future[Any]) -> None:
         # A coroutine of rclpy that awaits the answer goes on in the next turn of its executor.

@@ -19,6 +19,7 @@ from std_msgs.msg import Header
 from robotmem_ros.client import MemoryClient
 
 from ..support.docs import BLOCKS, looks_like
+from ..support.node.cpp import IN_CPP, built
 from ..support.node.graph import DEADLINE, Client
 
 CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_call.py"
@@ -50,7 +51,9 @@ def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path:
     client.until_status(lambda status: status.stored == 1, "the perception")
 
 
-def test_the_programs_with_a_client_drive_to_the_mug(own: Any, tmp_path: Path) -> None:
+@pytest.fixture
+def house(own: Any, tmp_path: Path) -> Client:
+    """A client in the domain of a memory that has a mug, and of a robot two metres from it."""
     tf2_msgs = pytest.importorskip("tf2_msgs.msg", reason="tf2_msgs is not in this environment")
     start, connect = own
     start("-p", f"db_path:={tmp_path / 'memory.db'}")
@@ -64,16 +67,39 @@ def test_the_programs_with_a_client_drive_to_the_mug(own: Any, tmp_path: Path) -
     latched = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
     static = client.node.create_publisher(tf2_msgs.TFMessage, "/tf_static", latched)
     static.publish(tf2_msgs.TFMessage(transforms=[transform]))
-    planner = CLIENTS[0]
-    assert sum(bool(line.strip()) for line in planner.text.splitlines()) <= 20
-    printed = run("".join(block.text for block in CLIENTS), client)
+    return client
+
+
+def test_the_programs_with_a_client_drive_to_the_mug(house: Client) -> None:
+    assert is_short(CLIENTS[0].text)
+    printed = run("".join(block.text for block in CLIENTS), house)
     assert looks_like("".join(block.output for block in CLIENTS), printed)
 
 
+@pytest.fixture
+def planner_in_cpp(tmp_path: Path) -> Path:
+    return built(IN_CPP["cpp"].text, tmp_path)
+
+
+def test_the_program_in_cpp_drives_to_the_mug(planner_in_cpp: Path, house: Client) -> None:
+    assert is_short(IN_CPP["cpp"].text)
+    assert looks_like(IN_CPP["cpp"].output, run_command([str(planner_in_cpp)], house))
+
+
+def is_short(program: str) -> bool:
+    """Tell whether a planner takes no more lines than it should."""
+    return sum(bool(line.strip()) for line in program.splitlines()) <= 20
+
+
 def run(program: str, client: Client) -> str:
-    """Run a program in the domain of a client; return what it prints."""
+    """Run a program in Python in the domain of a client; return what it prints."""
+    return run_command([sys.executable, "-c", program], client)
+
+
+def run_command(command: list[str], client: Client) -> str:
+    """Run a command in the domain of a client; return what it prints."""
     result = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "ROS_DOMAIN_ID": str(client.domain)},
+        command, env={**os.environ, "ROS_DOMAIN_ID": str(client.domain)},
         capture_output=True, text=True, timeout=DEADLINE, check=False,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

@@ -297,6 +297,17 @@ def test_without_the_node_the_error_names_the_service_after_the_deadline(client:
         memory.counts("kinds")
 
 
+def test_a_service_of_another_type_is_told_from_one_that_is_not_there(client: Client, domain: int) -> None:
+    other = Client(domain)
+    other.node.create_service(Recall, "/old/list", lambda _, response: response)
+    client.until(lambda: client.node.count_services("/old/list") > 0, "the service")
+    with MemoryClient(client.node, "old", timeout=5.0) as memory, pytest.raises(NoAnswerError) as caught:
+        memory.counts("kinds")
+    problem = "no such service within 5 s: /old/list has another type: is its node of another version of robotmem_ros?"
+    assert str(caught.value) == f"/old/list: {problem}"
+    other.close()
+
+
 def test_a_node_that_is_killed_in_the_middle_costs_the_deadline_and_the_next_one_answers(
     own: tuple[StartNode, Connect], tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ PAGES = {page.name: page.read_text() for page in _FILES}
 TEXT = "".join(PAGES.values())
 NEEDS = {
     "ROS": "test/node/test_docs_on_a_graph.py runs it",
+    "rclcpp": "test/node/test_docs_on_a_graph.py builds it and runs it where rclcpp is there",
     "a machine to set up": "test_docs.py runs what does not take minutes, in copies of the repository",
     "Ctrl-C": "it runs until it is stopped: test/cli/test_web.py starts it",
     "the console": "test_docs.py starts one",
@@ -58,7 +59,7 @@ BLOCKS = [
     Block(page, *(match[name] or "" for name in ("needs", "kind", "text", "output")))
     for page, text in PAGES.items()
     for match in _BLOCK.finditer(text)
-    if match["kind"] in {"python", "sh", "console"}
+    if match["kind"] in {"python", "sh", "console", "cpp", "cmake"}
 ]
 
 

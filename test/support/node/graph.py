@@ -87,6 +87,7 @@ class NodeProcess:
         command = [str(EXECUTABLE), "--ros-args", *arguments]
         variables = {**os.environ, "ROS_DOMAIN_ID": str(domain), **(environment or {})}
         self._process = _started(command, variables, log) if environment else _forked(command, variables, log)
+        self.pid = self._process.pid
 
     @property
     def output(self) -> str:

@@ -29,7 +29,11 @@ def imported(tmp_path: Path, db: Path) -> Import:
     """Runs `robotmem replay BAG` into `db`; the exit code."""
 
     def run(bag: Path, *more: str, config: str = CONFIG, into: Path = db) -> int:
-        file = config_file(tmp_path, config)
-        return main(["replay", str(bag), "--config", str(file), "--db", str(into), "--no-model", *more])
+        return replay(bag, into, *more, config=config_file(tmp_path, config))
 
     return run
+
+
+def replay(bag: Path, into: Path, *more: str, config: Path) -> int:
+    """Run `robotmem replay BAG` by a configuration into a memory without a model; return the exit code."""
+    return main(["replay", str(bag), "--config", str(config), "--db", str(into), "--no-model", *more])

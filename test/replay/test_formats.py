@@ -11,8 +11,21 @@ import pytest
 
 from robotmem_ros.memory import Memory
 
-from ..support.bags import SECOND, START, Messages, contents, drive, lz4_bag, split_bag, stored, write_bag, write_ros1
-from .conftest import Import
+from ..support.bags import (
+    CONFIG,
+    SECOND,
+    START,
+    Messages,
+    config_file,
+    contents,
+    drive,
+    lz4_bag,
+    split_bag,
+    stored,
+    write_bag,
+    write_ros1,
+)
+from .conftest import Import, replay
 
 UNKNOWN = "perception_topics: [seen]\nseen: {topic: /caption, type: my_msgs/msg/Things, description: '{data}'}"
 
@@ -86,16 +99,24 @@ KINDS = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def expected(messages: Messages, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[object, ...]]:
+    """What a plain recording of ROS 2 stores."""
+    folder = tmp_path_factory.mktemp("plain")
+    bag, db = write_bag(folder / "bag", messages, drive(messages)), folder / "memory.db"
+    assert replay(bag, db, config=config_file(folder, CONFIG)) == 0
+    found = told(stored(db))
+    assert len(found) == 39
+    return found
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.removeprefix("as_"))
 def test_what_is_stored_is_the_same_whatever_the_kind(
-    tmp_path: Path, messages: Messages, imported: Import, db: Path, kind: Callable[[Path, Messages], Path]
-) -> None:
-    plain = tmp_path / "plain.db"
-    assert imported(write_bag(tmp_path / "plain", messages, drive(messages)), into=plain) == 0
-    bag = kind(tmp_path / "bag", messages)
+    messages: Messages, imported: Import, db: Path, kind: Callable[[Path, Messages], Path],
+    expected: list[tuple[object, ...]],
+) -> None:  # fmt: skip
+    bag = kind(db.with_name("bag"), messages)
     assert imported(bag) == 0
-    expected = told(stored(plain))
-    assert len(expected) == 39
     assert told(stored(db)) == expected
     assert imported(bag) == 0
     assert told(stored(db)) == expected

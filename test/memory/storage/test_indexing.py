@@ -198,7 +198,7 @@ OTHERS: Mapping[str, Callable[[Transaction, int], object]] = {
 }
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     first=st.lists(MEMORIES, min_size=8, max_size=8),
     steps=st.lists(st.tuples(STEPS, st.integers(1, 8)), min_size=1, max_size=25),

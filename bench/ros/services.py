@@ -26,7 +26,8 @@ def main(name: str, *arguments: str) -> None:
         return
     # Imported here: the empty service is to have nothing around it.
     from robotmem_ros.memory import RobotMemory
-    from robotmem_ros.node import conversions, fields
+    from robotmem_ros.messages.fields import fields_of
+    from robotmem_ros.messages.responses import fill_found
     from robotmem_ros.node.services import recall
 
     database, model = arguments[:2]
@@ -34,8 +35,8 @@ def main(name: str, *arguments: str) -> None:
         memory.warm_up()
 
         def fill(response: Recall.Response, request: Recall.Request) -> None:
-            query = fields.fields_of(request, but={"result_frame"})
-            conversions.fill_found(response, recall(memory, **query))
+            query = fields_of(request, but={"result_frame"})
+            fill_found(response, recall(memory, **query))
 
         _serve(name, fill)
 

@@ -1,6 +1,6 @@
 """Call a memory node from a program with the verbs of `RobotMemory`: plain values in, values of the core out.
 
-`memory_client` has the verbs, `arguments` fills requests, `results` reads responses, and `connection` sends and waits.
+`memory_client` has the verbs, of the table in `messages`, and `connection` sends and waits.
 """
 
 from .connection import Answer, NoAnswerError

@@ -4,61 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from builtin_interfaces.msg import Time as TimeMessage
 from rclpy.node import Node
 from rclpy.time import Time as RclpyTime
-
-from robotmem_ros import srv
 
 from ..memory import RobotMemoryError
 from ..memory.argument import Verbs
 from ..memory.times import moment
 from ..memory.validation import number
 from ..memory.verbs.sessions import Sessions
-from ..memory.verbs.written import MemoryVerbs, SessionVerbs, TagVerbs
-from ..node.fields import time_from
-from . import results
-from .arguments import fill_perception, fill_request, fill_update
+from ..memory.verbs.written import MapVerbs, MemoryVerbs, SessionVerbs, TagVerbs
+from ..messages.fields import time_from
+from ..messages.responses import error_of
+from ..messages.verbs import OWNERS, VERBS, Verb
 from .connection import Answer, Connection
 
 P = ParamSpec("P")
 T = TypeVar("T")
 TIMEOUT = 5.0
 """Seconds until a verb gives up, unless the program says otherwise."""
-
-
-class _Service(NamedTuple):
-    kind: Any
-    read: Callable[[Any, Any], Any]
-    """Reads the response, called with the request of the verb and the response."""
-    fill: Callable[[Any, Any], Any] = fill_request
-
-
-_SERVICES = {
-    "learn": _Service(srv.Learn, results.learned),
-    "save_perception": _Service(srv.SavePerception, results.stored, fill_perception),
-    "recall": _Service(srv.Recall, results.recalled),
-    "timeline": _Service(srv.Timeline, results.timeline),
-    "get_memories": _Service(srv.GetMemories, results.in_full),
-    "list": _Service(srv.List, results.counts),
-    "list_tags": _Service(srv.ListTags, results.tags),
-    "add_tag": _Service(srv.AddTag, results.nothing),
-    "rename_tag": _Service(srv.RenameTag, results.retagged),
-    "remove_tag": _Service(srv.RemoveTag, results.retagged),
-    "forget": _Service(srv.Forget, results.nothing),
-    "restore": _Service(srv.Restore, results.nothing),
-    "update": _Service(srv.Update, results.nothing, fill_update),
-    "object_history": _Service(srv.ObjectHistory, results.sightings),
-    "look": _Service(srv.Look, results.gone),
-    "get_data": _Service(srv.GetData, results.data),
-    "start_session": _Service(srv.StartSession, results.started),
-    "end_session": _Service(srv.EndSession, results.ended),
-    "consolidate": _Service(srv.Consolidate, results.consolidated),
-    "doctor": _Service(srv.Doctor, results.findings),
-}
-"""The services of a memory node, by their names."""
 
 
 class _Calls(Verbs):
@@ -69,8 +35,18 @@ class _Calls(Verbs):
         timeout: Seconds until a verb gives up.
     """
 
-    is_asynchronous = False
+    is_asynchronous: ClassVar[bool] = False
     """Whether verbs return an answer to await, and not its result."""
+
+    def __init_subclass__(cls, part: str | None = None) -> None:
+        """Take the verbs of a part of a memory: those of the table call their services, all others are refused."""
+        super().__init_subclass__()
+        if part is not None:
+            served = {verb.path: verb for verb in VERBS}
+            for name in vars(OWNERS[part]):
+                if not name.startswith("_"):
+                    path = f"{part}.{name}" if part else name
+                    setattr(cls, f"_{name}", _calling(served[path]) if path in served else _refusing(path))
 
     def __init__(self, connection: Connection, timeout: float) -> None:
         self.connection, self.timeout = connection, number("timeout", timeout, low=0.0)
@@ -87,21 +63,23 @@ class _Calls(Verbs):
             return time_from(field, value) or 0
         return moment(field, value, self.connection.now())
 
-    def _call(self, name: str, request: Any) -> Any:
-        kind, read, fill = _SERVICES[name]
+    def call(self, verb: Verb, request: Any) -> Any:
+        """Call the service of a verb with its request."""
 
         def result(response: Any) -> Any:
             if not response.success:
-                raise results.error_of(response.error, request)
-            return read(request, response)
+                raise error_of(response.error, request)
+            return verb.result(request, response)
 
-        answer = self.connection.begin(name, fill(kind.Request(), request), result, self.timeout)
+        answer = self.connection.begin(
+            verb.name, verb.fill_request(verb.service.Request(), request), result, self.timeout
+        )
         return answer if self.is_asynchronous else self.connection.wait(answer)
 
 
-def _calling(service: str) -> Callable[[Any, Any], Any]:
+def _calling(verb: Verb) -> Callable[[_Calls, Any], Any]:
     """Return the method to which a verb gives its request: it calls a service."""
-    return lambda self, request: self._call(service, request)
+    return lambda self, request: self.call(verb, request)
 
 
 def _refusing(verb: str) -> Callable[[Any, Any], Any]:
@@ -118,51 +96,21 @@ def _awaited(verb: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any
     return verb  # type: ignore[return-value]
 
 
-class _SessionCalls(_Calls):
-    _start = _calling("start_session")
-    _end = _calling("end_session")
-    _consolidate = _calling("consolidate")
-    _latest = _refusing("sessions.latest")
-
-
-class _TagCalls(_Calls):
-    _all = _calling("list_tags")
-    _add = _calling("add_tag")
-    _rename = _calling("rename_tag")
-    _remove = _calling("remove_tag")
-
-
-class _MemoryCalls(_Calls):
-    _learn = _calling("learn")
-    _save_perception = _calling("save_perception")
-    _recall = _calling("recall")
-    _timeline = _calling("timeline")
-    _get_memories = _calling("get_memories")
-    _counts = _calling("list")
-    _forget = _calling("forget")
-    _restore = _calling("restore")
-    _update = _calling("update")
-    _object_history = _calling("object_history")
-    _look = _calling("look")
-    _data = _calling("get_data")
-    _doctor = _calling("doctor")
-    _objects = _refusing("objects")
-    _purge = _refusing("purge")
-    _density = _refusing("density")
-    _recalls = _refusing("recalls")
-
-
-class ClientSessions(_SessionCalls, SessionVerbs):
+class ClientSessions(_Calls, SessionVerbs, part="sessions"):
     """The sessions of the memory of a node, `memory.sessions`."""
 
     open = Sessions.open
 
 
-class ClientTags(_TagCalls, TagVerbs):
+class ClientTags(_Calls, TagVerbs, part="tags"):
     """The tags of the memory of a node, `memory.tags`."""
 
 
-class MemoryClient(_MemoryCalls, MemoryVerbs):
+class ClientMaps(_Calls, MapVerbs, part="maps"):
+    """What the memory of a node knows of the floor, `memory.maps`."""
+
+
+class MemoryClient(_Calls, MemoryVerbs, part=""):
     """The memory of a node, with the verbs of `RobotMemory`, each of which waits for its result.
 
     It may be called everywhere: in a callback of `node`, whatever its executor, before it spins, in several threads.
@@ -188,6 +136,7 @@ class MemoryClient(_MemoryCalls, MemoryVerbs):
         self.node = node
         super().__init__(connection or _connected(node, name), timeout)
         self.sessions, self.tags = ClientSessions(self.connection, timeout), ClientTags(self.connection, timeout)
+        self.maps = ClientMaps(self.connection, timeout)
         self.start_session, self.end_session = self.sessions.start, self.sessions.end
 
     @property
@@ -216,7 +165,7 @@ class MemoryClient(_MemoryCalls, MemoryVerbs):
         self.close()
 
 
-class AsyncClientSessions(_SessionCalls):
+class AsyncClientSessions(_Calls, part="sessions"):
     """The sessions of the memory of a node, with answers to await."""
 
     is_asynchronous = True
@@ -225,7 +174,7 @@ class AsyncClientSessions(_SessionCalls):
     consolidate = _awaited(SessionVerbs.consolidate)
 
 
-class AsyncClientTags(_TagCalls):
+class AsyncClientTags(_Calls, part="tags"):
     """The tags of the memory of a node, with answers to await."""
 
     is_asynchronous = True
@@ -235,7 +184,14 @@ class AsyncClientTags(_TagCalls):
     remove = _awaited(TagVerbs.remove)
 
 
-class AsyncMemoryClient(_MemoryCalls):
+class AsyncClientMaps(_Calls, part="maps"):
+    """What the memory of a node knows of the floor, with answers to await."""
+
+    is_asynchronous = True
+    approach = _awaited(MapVerbs.approach)
+
+
+class AsyncMemoryClient(_Calls, part=""):
     """The same with verbs that return at once: `await` an answer in asyncio or in rclpy, or ask it for its `result()`.
 
     An argument that cannot be used is an error of the call, and what the node says one of the answer. The arguments of
@@ -262,7 +218,7 @@ class AsyncMemoryClient(_MemoryCalls):
     ) -> None:
         super().__init__(connection or _connected(node, name), timeout)
         self.sessions = AsyncClientSessions(self.connection, timeout)
-        self.tags = AsyncClientTags(self.connection, timeout)
+        self.tags, self.maps = AsyncClientTags(self.connection, timeout), AsyncClientMaps(self.connection, timeout)
         self.start_session, self.end_session = self.sessions.start, self.sessions.end
 
     def close(self) -> None:
@@ -271,4 +227,4 @@ class AsyncMemoryClient(_MemoryCalls):
 
 
 def _connected(node: Node, name: str) -> Connection:
-    return Connection(node, name, {service: entry.kind for service, entry in _SERVICES.items()})
+    return Connection(node, name, {verb.name: verb.service for verb in VERBS})

@@ -16,7 +16,7 @@ The way of a request:
     memory-requests      take the request, convert it and hand it on (`services`)
     memory-service       what waits for something: recall, learn, sessions
     robotmem-writer      save_perception
-                         the thread that has the result fills the response (`fields`, `conversions`) and sends it
+                         the thread that has the result fills the response (`messages`) and sends it
 
 The executor of the node also runs lifecycle, parameters and timers (status, diagnostics, markers). Each thread that
 takes requests or messages has an executor of its own (`executors`). Queries go first: whoever takes or writes many

@@ -1,106 +1,52 @@
-"""Convert requests to arguments of the core, and its results to responses: what their fields alone do not say."""
+"""Convert what needs more of the node than fields of messages: its parameters, its clock and its transforms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Duration
 
-from robotmem_ros import srv
 from robotmem_ros.msg import MemoryStatus, Perception
-from robotmem_ros.srv import EndSession, List, Recall, Update
 
-from ..memory import BriefMemory, Hit, Memory, Mode, Status, validation
+from ..memory import BriefMemory, Memory, Status, validation
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.geometry import Covariance
-from ..memory.maps.approach import Approach
 from ..memory.models import NewMemory, NewPerception
 from ..memory.new_memory import new_perception
-from ..memory.search.counts import Counts
-from ..memory.sessions.sessions import SessionReport
-from .fields import NS, PoseInFrame, field_types, fields_of, fill, set_field, time_from, time_message
+from ..messages.fields import NS, field_types, fields_of, set_field, time_from
+from ..messages.requests import Clock, stamp_from
+from ..messages.responses import Found
 from .transforms import Target, TimedTransform
 
-_EMPTY: tuple[object, ...] = ("", None, [])
-
-Clock = Callable[[], int]
 M = TypeVar("M", Memory, BriefMemory)
 
 
-class RecallResponse(NamedTuple):
-    """The result of a recall as its response has it: in full or in brief."""
+def in_frame(found: Found, target: Target, timed: TimedTransform, map_id: str) -> Found:
+    """Return it with the poses of a map in another frame, if they are in the source of that."""
 
-    memories: tuple[Hit, ...]
-    brief_memories: tuple[BriefMemory, ...]
-    mode: Mode
-    reason: str
-    relevant: bool
-    pose_stamp: int = 0
-    """When the poses are in their frame; 0 for always."""
+    def moved(memory: M) -> M:
+        if memory.pose is None or (memory.frame_id, memory.map_id) != (target.source, map_id):
+            return memory
+        pose = timed.transform.apply_pose(memory.pose)
+        if isinstance(memory, BriefMemory):
+            return replace(memory, pose=pose, frame_id=target.target)
+        origin = memory.moved_from and timed.transform.apply_pose(memory.moved_from)
+        memory = replace(memory, pose=pose, frame_id=target.target, moved_from=origin)
+        if memory.position_covariance is None:
+            return memory
+        covariance = Covariance.of(timed.transform.apply_covariance(memory.position_covariance.rows()))
+        return replace(memory, position_covariance=covariance)
 
-    def in_frame(self, target: Target, timed: TimedTransform, map_id: str) -> RecallResponse:
-        """Return it with the poses of a map in another frame, if they are in the source of that."""
-
-        def moved(memory: M) -> M:
-            if memory.pose is None or (memory.frame_id, memory.map_id) != (target.source, map_id):
-                return memory
-            pose = timed.transform.apply_pose(memory.pose)
-            if isinstance(memory, BriefMemory):
-                return replace(memory, pose=pose, frame_id=target.target)
-            origin = memory.moved_from and timed.transform.apply_pose(memory.moved_from)
-            memory = replace(memory, pose=pose, frame_id=target.target, moved_from=origin)
-            if memory.position_covariance is None:
-                return memory
-            covariance = Covariance.of(timed.transform.apply_covariance(memory.position_covariance.rows()))
-            return replace(memory, position_covariance=covariance)
-
-        memories = tuple(replace(hit, memory=moved(hit.memory)) for hit in self.memories)
-        brief = tuple(map(moved, self.brief_memories))
-        found: tuple[Memory | BriefMemory, ...] = (*(hit.memory for hit in memories), *brief)
-        poses = [memory for memory in found if memory.pose is not None]
-        rest = sum(memory.frame_id != target.target for memory in poses)
-        told = f"{rest} of {len(poses)} poses stay in their own frame or map" if rest else ""
-        reason = "; ".join(filter(None, (self.reason, told)))
-        return self._replace(memories=memories, brief_memories=brief, reason=reason, pose_stamp=timed.stamp_ns)
-
-
-def fill_found(response: Recall.Response, result: RecallResponse) -> None:
-    """Fill a response with what was recalled, and stamp poses that are in a frame that moves."""
-    fill(response, result)
-    if result.pose_stamp:
-        for memory in response.memories:
-            for pose in memory.pose_stamped:
-                pose.header.stamp = time_message(result.pose_stamp)
-
-
-def _stamp_from(field: str, message: Time, clock: Clock) -> int:
-    """Return nanoseconds since the epoch; for a zero time, what the clock shows."""
-    stamp = time_from(field, message) or clock()
-    if stamp <= 0:
-        problem = "is not set, and the clock shows no time yet: set it, or publish /clock if use_sim_time is true"
-        raise InvalidFieldError(field, 0, problem)
-    return stamp
-
-
-def arguments_of(request: Any) -> dict[str, Any]:
-    """Return the arguments of a verb that a request carries; a number of results that is not set is the default one.
-
-    Raises:
-        InvalidFieldError: a field cannot be used.
-    """
-    return fields_of(request, but=() if getattr(request, "n", 1) else {"n"})
-
-
-def stamped_fields(request: Any, clock: Clock) -> dict[str, Any]:
-    """Return the arguments of a verb that a request carries, of which `stamp` is `observed_at`.
-
-    Raises:
-        InvalidFieldError: a field cannot be used.
-    """
-    return {**fields_of(request, but={"stamp"}), "observed_at": _stamp_from("stamp", request.stamp, clock)}
+    memories = tuple(replace(hit, memory=moved(hit.memory)) for hit in found.memories)
+    brief = tuple(map(moved, found.brief_memories))
+    every: tuple[Memory | BriefMemory, ...] = (*(hit.memory for hit in memories), *brief)
+    poses = [memory for memory in every if memory.pose is not None]
+    rest = sum(memory.frame_id != target.target for memory in poses)
+    told = f"{rest} of {len(poses)} poses stay in their own frame or map" if rest else ""
+    reason = "; ".join(filter(None, (found.reason, told)))
+    return found._replace(memories=memories, brief_memories=brief, reason=reason, pose_stamp=timed.stamp_ns)
 
 
 def perception_from(
@@ -117,34 +63,10 @@ def perception_from(
         **fields_of(message, but={"header", "data_format"}),
         metadata={"format": message.data_format} if message.data_format else None,
         frame_id=message.header.frame_id,
-        observed_at=_stamp_from("header.stamp", message.header.stamp, clock),
+        observed_at=stamp_from("header.stamp", message.header.stamp, clock),
         received_at=received_at,
     )
     return new_perception(parameters, perception, now=clock, source=source)
-
-
-def update_fields(request: Update.Request) -> dict[str, Any]:
-    """Return the arguments of RobotMemory.update that a request carries, without what is empty."""
-    return {name: value for name, value in fields_of(request).items() if value not in _EMPTY}
-
-
-def fill_counts(response: List.Response, counts: Counts) -> None:
-    """Fill a response with the numbers of memories that have each value."""
-    fill(response, counts=dict(counts), reason=counts.reason)
-
-
-def fill_approach(response: srv.Approach.Response, result: Approach) -> None:
-    """Fill a response with poses from which to look at a thing."""
-    fill(response, result, poses=[PoseInFrame(pose, result.frame_id) for pose in result.poses])
-
-
-def fill_report(response: EndSession.Response, report: SessionReport) -> None:
-    """Fill a response with what came of a session."""
-    session, consolidation = report.session, report.consolidation
-    fill(
-        response, report, started=session.started_at, ended=session.ended_at,
-        considered=consolidation.considered, groups=consolidation.groups,
-    )  # fmt: skip
 
 
 def fill_status(message: MemoryStatus, status: Status) -> None:

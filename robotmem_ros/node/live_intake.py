@@ -16,8 +16,8 @@ from ..frames import TransformBuffer
 from ..memory import RobotMemory
 from ..memory.intake_report import LOCALISATION
 from ..memory.models import NewMemory
+from ..messages.requests import Clock
 from ..perception import Intake, MessageClasses, PathRecorder, Placed, Placing
-from .conversions import Clock
 from .intake_worker import IntakeWorker
 from .map_topic import MapTopic
 from .parameters import ParametersNode

@@ -11,9 +11,9 @@ from rclpy.serialization import deserialize_message
 from ..memory import RobotMemory
 from ..memory.errors import RobotMemoryError
 from ..memory.intake_report import MAP
+from ..messages.requests import Clock
 from ..perception import UnknownTypeError, message_class
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
-from .conversions import Clock
 from .subscriptions import MatchedSubscription, TopicState
 
 _PERIOD = 5.0

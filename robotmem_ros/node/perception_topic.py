@@ -18,9 +18,10 @@ from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.intake_report import PERCEPTIONS
 from ..memory.models import NewMemory
+from ..messages.requests import Clock
 from ..perception import DropReason, Placed, TopicCounter
 from . import subscriptions as qos
-from .conversions import Clock, perception_from
+from .conversions import perception_from
 from .executors import CallbackThread
 from .subscriptions import LostMessages, Receiver, TopicState
 

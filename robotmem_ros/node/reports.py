@@ -21,10 +21,11 @@ from ..memory import Finding, RobotMemory, Severity, Status
 from ..memory.doctor import worst
 from ..memory.errors import RobotMemoryError, encodable
 from ..memory.intake_report import FRESH, PERCEPTIONS, IntakeReport, TopicReport
+from ..messages.fields import time_message
+from ..messages.requests import Clock
 from ..perception import DropReason, TopicCounts
 from . import subscriptions as qos
-from .conversions import Clock, fill_status
-from .fields import time_message
+from .conversions import fill_status
 from .perception_topic import NAME as OWN_TOPIC
 from .subscriptions import TopicState
 

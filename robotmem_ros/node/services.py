@@ -17,11 +17,12 @@ from robotmem_ros import srv
 
 from ..memory import RobotMemory, Stored
 from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError, encodable
+from ..messages.requests import Clock, arguments_of
+from ..messages.responses import Found
+from ..messages.verbs import VERBS, Verb
 from ..perception import Placed
 from . import conversions
-from .conversions import RecallResponse
 from .executors import CallbackThread
-from .fields import fill
 from .perception_topic import Place
 from .transforms import Target, TimedTransform
 
@@ -59,7 +60,7 @@ class Services:
         memory: Memory,
         transform: Transforming,
         place: Place,
-        clock: conversions.Clock,
+        clock: Clock,
         *,
         workers: int,
     ) -> None:
@@ -69,49 +70,23 @@ class Services:
         self._place = place
         self._workers = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="memory-service")
         self._thread = CallbackThread(node, "memory-requests")
-        for kind, name, begin, fill_response in self._table():
-            serve(node, self._thread, kind, name, begin=begin, fill=fill_response)
+        begins: dict[str, Callable[[Any], Future[Any]]] = {
+            "save_perception": self._save_perception,
+            "recall": self._recall,
+        }
+        for verb in VERBS:
+            begin = begins.get(verb.path) or partial(self._begin, verb)
+            serve(node, self._thread, verb.service, f"~/{verb.name}", begin=begin, fill=verb.into)
         self._thread.start()
-
-    def _table(self) -> tuple[tuple[Any, str, Callable[[Any], Future[Any]], Callable[[Any, Any], object]], ...]:
-        stamped = partial(conversions.stamped_fields, clock=self._clock)
-        return (
-            (srv.Learn, "~/learn", self._calling("learn", stamped), fill),
-            (srv.SavePerception, "~/save_perception", self._save_perception, fill),
-            (srv.Recall, "~/recall", self._recall, conversions.fill_found),
-            (srv.Timeline, "~/timeline", self._calling("timeline"), fill),
-            (srv.GetMemories, "~/get_memories", self._calling("get_memories"), fill),
-            (srv.List, "~/list", self._calling("counts"), conversions.fill_counts),
-            (srv.ListTags, "~/list_tags", self._calling("tags.all"), _into("tags")),
-            (srv.AddTag, "~/add_tag", self._calling("tags.add"), fill),
-            (srv.RenameTag, "~/rename_tag", self._calling("tags.rename"), fill),
-            (srv.RemoveTag, "~/remove_tag", self._calling("tags.remove"), fill),
-            (srv.Forget, "~/forget", self._calling("forget"), fill),
-            (srv.Look, "~/look", self._calling("look", stamped), _into("gone")),
-            (srv.Restore, "~/restore", self._calling("restore"), fill),
-            (srv.Update, "~/update", self._calling("update", conversions.update_fields), fill),
-            (srv.ObjectHistory, "~/object_history", self._calling("object_history"), _into("sightings")),
-            (srv.Approach, "~/approach", self._calling("maps.approach"), conversions.fill_approach),
-            (srv.GetData, "~/get_data", self._calling("data"), fill),
-            (srv.StartSession, "~/start_session", self._calling("sessions.start"), fill),
-            (srv.EndSession, "~/end_session", self._calling("sessions.end"), conversions.fill_report),
-            (srv.Consolidate, "~/consolidate", self._calling("sessions.consolidate"), fill),
-            (srv.Doctor, "~/doctor", self._calling("doctor"), _into("findings")),
-        )
 
     def close(self) -> None:
         """Take no more requests, and end the worker threads after those at hand."""
         self._thread.close(DEPTH)
         self._workers.shutdown()
 
-    def _calling(
-        self, verb: str, read: Callable[[Any], dict[str, Any]] = conversions.arguments_of
-    ) -> Callable[[Any], Future[Any]]:
-        def begin(request: Any) -> Future[Any]:
-            arguments = read(request)
-            return self._submit(lambda memory: attrgetter(verb)(memory)(**arguments))
-
-        return begin
+    def _begin(self, verb: Verb, request: Any) -> Future[Any]:
+        arguments = verb.arguments(request, self._clock)
+        return self._submit(lambda memory: attrgetter(verb.path)(memory)(**arguments))
 
     def _submit(self, work: Callable[[RobotMemory], T]) -> Future[T]:
         # Refused at once by a node that is not active, and by one that no longer is when a worker is free.
@@ -135,35 +110,35 @@ class Services:
         stored = self._call(lambda memory: memory.store(new))
         return then(stored, lambda future: _completed(replace(future.result(), reason=reason)))
 
-    def _recall(self, request: srv.Recall.Request) -> Future[RecallResponse]:
+    def _recall(self, request: srv.Recall.Request) -> Future[Found]:
         parameters = self._memory().parameters
         targets = {
             f"{name}.target": conversions.target_from(name, message, parameters)
             for name in _PLACES
             for message in getattr(request, name)
         }
-        query = conversions.arguments_of(request)
+        query = arguments_of(request, self._clock)
         frame = conversions.result_frame_from(query.pop("result_frame"), parameters)
         if frame is None:
             return self._recall_in(query, targets)
 
-        def in_frame(timed: TimedTransform, found: Future[RecallResponse]) -> Future[RecallResponse]:
-            return _completed(found.result().in_frame(frame, timed, parameters.map_id))
+        def in_frame(timed: TimedTransform, found: Future[Found]) -> Future[Found]:
+            return _completed(conversions.in_frame(found.result(), frame, timed, parameters.map_id))
 
         return then(
             self._transform(frame),
             lambda timed: then(self._recall_in(query, targets), partial(in_frame, timed.result())),
         )
 
-    def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[RecallResponse]:
+    def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[Found]:
         # A target in another frame becomes one in the memory frame, one after the other.
-        def again(target: Target, name: str, timed: Future[TimedTransform]) -> Future[RecallResponse]:
+        def again(target: Target, name: str, timed: Future[TimedTransform]) -> Future[Found]:
             point = timed.result().transform.apply((*query[name]["target"], 0.0)[:3])
             place = {**query[name], "target": point, "frame_id": target.target}
             rest = {field: other_target for field, other_target in targets.items() if other_target is not target}
             return self._recall_in({**query, name: place}, rest)
 
-        def in_memory_frame(future: Future[RecallResponse]) -> Future[RecallResponse]:
+        def in_memory_frame(future: Future[Found]) -> Future[Found]:
             error = future.exception()
             if not isinstance(error, FrameMismatchError) or error.field not in targets:
                 return future
@@ -173,16 +148,11 @@ class Services:
         return then(self._submit(partial(recall, **query)), in_memory_frame)
 
 
-def _into(field: str) -> Callable[[Any, Any], object]:
-    # Fills a response with a result that is the value of a single field.
-    return lambda response, result: fill(response, **{field: result})
-
-
-def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> RecallResponse:
+def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> Found:
     """Recall memories in full or in brief, with the arguments of the core; raise the same errors."""
     result = memory.recall(caller="service", **query)
     hits, in_brief = ((), result.brief()) if brief else (result.hits, ())
-    return RecallResponse(hits, in_brief, result.mode, result.reason, result.relevant)
+    return Found(hits, in_brief, result.mode, result.reason, result.relevant)
 
 
 def serve(

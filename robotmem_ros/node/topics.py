@@ -17,10 +17,10 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, did_you_mean
 from ..memory.intake_report import PERCEPTIONS
+from ..messages.requests import Clock
 from ..perception import DropReason, Intake, TopicConfig, UnknownTypeError, configured_topics, message_class
 from ..perception.depth import CAMERA_INFO, DepthCamera, Read, depth_type
 from ..perception.label_names import INFO_TYPES, told_by
-from .conversions import Clock
 from .executors import CallbackThread
 from .intake_worker import IntakeWorker
 from .parameters import declare_group

@@ -30,11 +30,11 @@ from ..memory.new_memory import new_perception
 from ..memory.sessions.sessions import new_session
 from ..memory.storage import session_rows
 from ..memory.threads import Threads
+from ..messages.requests import Clock
 from ..perception import MessageClasses, Placed, UnknownTypeError
 from ..perception.counters import DropError
 from ..perception.message_types import from_rclpy
 from ..perception.values import json_converter, stamp_ns
-from .conversions import Clock
 from .subscriptions import MatchedSubscription, TopicState
 
 STATUS_TYPE = "action_msgs/msg/GoalStatusArray"

@@ -11,7 +11,6 @@ import pytest
 from geometry_msgs.msg import PoseStamped
 
 from robotmem_ros import srv
-from robotmem_ros.client.arguments import fill_perception, fill_request, fill_update
 from robotmem_ros.memory import InvalidFieldError, Parameters, validation
 from robotmem_ros.memory.argument import MAX_CONTEXT, arguments_of
 from robotmem_ros.memory.conditions.decay import Decay
@@ -23,6 +22,8 @@ from robotmem_ros.memory.search.request import CountsRequest, RecallRequest, Tim
 from robotmem_ros.memory.search.timeline import parse_timeline
 from robotmem_ros.memory.times import moment
 from robotmem_ros.memory.verbs import requests
+from robotmem_ros.messages.requests import arguments_of as read_arguments
+from robotmem_ros.messages.requests import correction_of, fill_correction, fill_perception, fill_request
 from robotmem_ros.node import conversions
 
 NOW = 1_790_000_000_000_000_000
@@ -75,7 +76,7 @@ def normal(name: str, value: Any) -> Any:
 class Door(NamedTuple):
     request: type
     service: Any
-    read: Callable[[Any], dict[str, Any]] = conversions.arguments_of
+    read: Callable[[Any, Callable[[], int]], dict[str, Any]] = read_arguments
     """What the node makes of the request."""
     fill: Callable[[Any, Any], Any] = fill_request
     core: Callable[[Any], Any] = plain_arguments
@@ -92,15 +93,15 @@ def without(values: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 DOORS = (
-    Door(NewFact, srv.Learn, lambda message: conversions.stamped_fields(message, clock),
-         core=lambda request: new_fact(PARAMETERS, request, now=clock)),
+    Door(NewFact, srv.Learn, core=lambda request: new_fact(PARAMETERS, request, now=clock)),
     Door(NewPerception, srv.SavePerception, fill=fill_perception,
          core=lambda request: new_perception(PARAMETERS, request, now=clock)),
-    Door(RecallRequest, srv.Recall, lambda message: without(conversions.arguments_of(message), "brief", "result_frame"),
+    Door(RecallRequest, srv.Recall,
+         lambda message, now: without(read_arguments(message, now), "brief", "result_frame"),
          core=lambda request: parse_query(PARAMETERS, request, decay=DECAY)),
     Door(TimelineRequest, srv.Timeline,
          core=lambda request: parse_timeline(PARAMETERS, request, decay=DECAY, areas=dict)),
-    Door(MemoryUpdate, srv.Update, conversions.update_fields, fill_update,
+    Door(MemoryUpdate, srv.Update, correction_of, fill_correction,
          lambda request: parse_correction(PARAMETERS, request, now=NOW)),
     Door(CountsRequest, srv.List),
     Door(requests.GetMemoriesRequest, srv.GetMemories),
@@ -158,7 +159,7 @@ def test_an_argument_comes_through_a_request_as_it_does_in_process(door: Door, n
     if door.request is NewPerception:
         there = conversions.perception_from(message.perception, PARAMETERS, clock, source="")
     else:
-        there = door.core(door.request(**door.read(message)))
+        there = door.core(door.request(**door.read(message, clock)))
     assert there == door.core(request)
 
 
@@ -188,10 +189,10 @@ def test_a_stamped_pose_brings_its_frame() -> None:
     pose.header.frame_id, pose.pose.position.x, pose.pose.orientation.w = "odom", 3.0, 1.0
     message = fill_perception(srv.SavePerception.Request(), NewPerception("a mug", pose=pose)).perception
     assert (message.header.frame_id, message.pose) == ("odom", [pose.pose])
-    update = fill_update(srv.Update.Request(), MemoryUpdate(7, pose=pose, frame_id="map"))
+    update = fill_correction(srv.Update.Request(), MemoryUpdate(7, pose=pose, frame_id="map"))
     assert (update.frame_id, update.pose) == ("map", [pose.pose])
 
 
 def test_what_a_correction_empties_is_named_in_clear() -> None:
-    message = fill_update(srv.Update.Request(), MemoryUpdate(7, human_summary="", tags=[], clear=["pose"]))
+    message = fill_correction(srv.Update.Request(), MemoryUpdate(7, human_summary="", tags=[], clear=["pose"]))
     assert list(message.clear) == ["pose", "human_summary", "tags"]

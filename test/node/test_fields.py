@@ -5,33 +5,17 @@ from __future__ import annotations
 import inspect
 import re
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from robotmem_ros import msg, srv
-from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.maps.maps import Maps
-from robotmem_ros.memory.verbs.sessions import Sessions
-from robotmem_ros.memory.verbs.tags import Tags
-from robotmem_ros.node.fields import FieldError, field_types, from_field, set_field, to_field
+from robotmem_ros.messages.fields import FieldError, field_types, from_field, set_field, to_field
+from robotmem_ros.messages.verbs import OWNERS, VERBS
 
 SERVICES = sorted(file.stem for file in (Path(__file__).resolve().parents[2] / "srv").glob("*.srv"))
-VERBS: Mapping[str, Callable[..., object]] = {
-    "AddTag": Tags.add,
-    "Approach": Maps.approach,
-    "Consolidate": Sessions.consolidate,
-    "EndSession": Sessions.end,
-    "GetData": RobotMemory.data,
-    "List": RobotMemory.counts,
-    "ListTags": Tags.all,
-    "RemoveTag": Tags.remove,
-    "RenameTag": Tags.rename,
-    "StartSession": Sessions.start,
-}
-"""Verbs that have another name than their service."""
 FIELDS_ALONE = {
     "Learn": {"stamp"},  # `observed_at`, as a time of ROS
     "Look": {"stamp"},  # as above
@@ -50,9 +34,9 @@ ARGUMENTS_ALONE = {
 
 def arguments_of(service: str) -> set[str]:
     """Return the arguments of the verb that a service calls."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", service).lower()
-    verb = VERBS.get(service) or getattr(RobotMemory, name)
-    return set(inspect.signature(verb).parameters) - {"self"}
+    (path,) = (verb.path for verb in VERBS if verb.service is getattr(srv, service))
+    owner, _, name = path.rpartition(".")
+    return set(inspect.signature(getattr(OWNERS[owner], name)).parameters) - {"self"}
 
 
 def request_of(service: str) -> Any:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros import srv
-from robotmem_ros.node.fields import field_types
+from robotmem_ros.messages.fields import field_types
 
 from ..support.node.graph import Client
 

@@ -16,6 +16,7 @@ from lifecycle_msgs.srv import GetState
 from nav_msgs.msg import OccupancyGrid
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
+from robotmem_ros.client import MemoryClient
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Approach, SavePerception
@@ -113,6 +114,10 @@ def test_a_thing_is_approached_on_the_map(own: Any, tmp_path: Path, reader: Any)
         assert pose.header.frame_id == "map"
         assert pose.pose.position.x < 3.2 - 0.25
         assert math.hypot(pose.pose.position.x - 3.0, pose.pose.position.y - 4.0) == pytest.approx(0.8, abs=1e-6)
+    with MemoryClient(client.node) as memory:
+        there = memory.maps.approach(memory_id, radius=0.25)
+        ahead = memory.asynchronous.maps.approach(memory_id, radius=0.25).result()
+    assert there == ahead == reader().maps.approach(memory_id, radius=0.25)
     unknown = client.call(Approach, "approach", memory_id=memory_id + 1)
     assert unknown.error == f"memory_id: {memory_id + 1} cannot be used, there is no such memory"
 

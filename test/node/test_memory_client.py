@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from robotmem_ros.memory import (
     SessionNotFoundError,
 )
 from robotmem_ros.memory.display import json_values
-from robotmem_ros.memory.verbs.written import MemoryVerbs, SessionVerbs, TagVerbs
+from robotmem_ros.messages.verbs import OWNERS, VERBS, Verb
 from robotmem_ros.srv import Recall
 
 from ..support.node.graph import DEADLINE, Client
@@ -115,6 +116,7 @@ def every_verb(memory: RobotMemory | MemoryClient, collection: str) -> Iterator[
     yield memory.counts("labels", **options), memory.counts("categories", n=1, **options)
     yield memory.object_history(seen[0].memory_id, n=1)
     yield memory.data(seen[0].memory_id)
+    yield memory.maps.approach(seen[0].memory_id, distance=1.0)
     memory.update(
         red, "a grip force of 10 N holds the red mug", add_tags=["checked"], human_summary="10 N", reason="new"
     )
@@ -154,14 +156,21 @@ def test_every_verb_gives_what_it_gives_in_process(memory: MemoryClient, tmp_pat
             assert plain(there) == plain(here)
 
 
-def test_every_verb_is_served_or_says_that_it_is_not(memory: MemoryClient) -> None:
-    owners = ((memory, MemoryVerbs), (memory.sessions, SessionVerbs), (memory.tags, TagVerbs))
-    verbs = [(owner, base, name) for owner, base in owners for name in vars(base) if name[0] != "_"]
-    unserved = {name for owner, base, name in verbs if getattr(type(owner), f"_{name}") is getattr(base, f"_{name}")}
-    assert unserved == set()
-    for refused in (memory.purge, memory.objects, memory.density, memory.recalls, memory.sessions.latest):
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.path)
+def test_every_verb_that_the_node_serves_is_one_of_both_clients(memory: MemoryClient, verb: Verb) -> None:
+    for client in (memory, memory.asynchronous):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+            attrgetter(verb.path)(client)(nonsense=True)
+    owner, _, name = verb.path.rpartition(".")
+    own = type(attrgetter(owner)(memory) if owner else memory)
+    assert getattr(own, f"_{name}") is not getattr(OWNERS[owner], f"_{name}")
+
+
+def test_a_verb_that_no_service_has_says_so(memory: MemoryClient) -> None:
+    refused = (memory.purge, memory.objects, memory.density, memory.recalls, memory.sessions.latest, memory.maps.path)
+    for verb in refused:
         with pytest.raises(RobotMemoryError, match="no service of the node does this"):
-            refused()
+            verb()
 
 
 def test_times_places_and_poses_may_be_messages(memory: MemoryClient, client: Client) -> None:

@@ -1,4 +1,4 @@
-"""Fill requests of services with the arguments of verbs: each value checked, and of the exact type of its field.
+"""Read requests of services into the arguments of verbs, and fill them: each value checked, and of its field's type.
 
 What a request cannot carry is an error that says so: a value never arrives as another one.
 """
@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from builtin_interfaces.msg import Duration
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, PointStamped, PoseStamped
 from geometry_msgs.msg import Pose as PoseMessage
 
@@ -24,12 +24,49 @@ from ..memory import InvalidFieldError, validation
 from ..memory.argument import MAX_CONTEXT, MAX_IDS
 from ..memory.models import MemoryUpdate, NewPerception
 from ..memory.search.query import NEARBY, is_object
-from ..node.fields import BITS, NS, field_types, pose_message, sequence_of, time_message
+from .fields import BITS, NS, field_types, fields_of, pose_message, sequence_of, time_from, time_message
 
 TRANSFORM_TIMEOUT = 1.0
 """Seconds that a target in another frame may wait for its transform: the node may listen to /tf only from it on."""
 _GREATEST_FLOAT32 = 3.4028234663852886e38
+_EMPTY: tuple[object, ...] = ("", None, [])
+Clock = Callable[[], int]
+"""Function that returns the time now, in nanoseconds since the epoch."""
 _IN_PROCESS = "cannot be told to a node: leave it out, or open the file with RobotMemory"
+
+
+def arguments_of(request: Any, clock: Clock) -> dict[str, Any]:
+    """Return the arguments of a verb that a request carries.
+
+    A number of results that is not set is the default one, and a stamp that is not set is what the clock shows.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    arguments = fields_of(request, but=() if getattr(request, "n", 1) else {"n"})
+    for name, field in _FIELDS.items():
+        if field in arguments:
+            del arguments[field]
+            arguments[name] = stamp_from(field, getattr(request, field), clock)
+    return arguments
+
+
+def stamp_from(field: str, message: Time, clock: Clock) -> int:
+    """Return nanoseconds since the epoch; for a zero time, what the clock shows.
+
+    Raises:
+        InvalidFieldError: it is no time, or the clock shows none.
+    """
+    stamp = time_from(field, message) or clock()
+    if stamp <= 0:
+        problem = "is not set, and the clock shows no time yet: set it, or publish /clock if use_sim_time is true"
+        raise InvalidFieldError(field, 0, problem)
+    return stamp
+
+
+def correction_of(request: Any, clock: Clock) -> dict[str, Any]:
+    """Return the arguments of a correction that a request carries, in which an empty field is none."""
+    return {name: value for name, value in arguments_of(request, clock).items() if value not in _EMPTY}
 
 
 def fill_request(message: Any, request: Any) -> Any:
@@ -68,7 +105,7 @@ def fill_perception(message: Any, request: NewPerception) -> Any:
     return message
 
 
-def fill_update(message: Any, request: MemoryUpdate) -> Any:
+def fill_correction(message: Any, request: MemoryUpdate) -> Any:
     """Fill the request of a correction, in which an empty field is none: what is to be emptied is named in `clear`."""
     framed = _with_frame(request)
     given = {entry.name: getattr(framed, entry.name) for entry in dataclasses.fields(framed) if entry.name != "clear"}

@@ -1,4 +1,4 @@
-"""Read responses of services into the values and errors of the core, the reverse of what the node fills them with.
+"""Fill responses of services with results, and read them into the values and errors of the core.
 
 What a response does not have is as if it were unknown: see docs/clients.md.
 """
@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
@@ -21,9 +21,9 @@ from robotmem_ros.msg import Group as GroupMessage
 from robotmem_ros.msg import Memory as MemoryMessage
 
 from ..memory import (
+    BriefMemory,
     Change,
     Count,
-    Finding,
     FrameMismatchError,
     Hit,
     InvalidFieldError,
@@ -36,24 +36,21 @@ from ..memory import (
     PerceptionData,
     Pose,
     RecallResult,
-    Retagged,
     RobotMemoryError,
     SessionNotFoundError,
-    Sighting,
     Stored,
-    Tag,
-    Timeline,
 )
 from ..memory.clocks import iso
 from ..memory.errors import shown
 from ..memory.geometry import Covariance
+from ..memory.maps.approach import Approach
 from ..memory.models import Session
 from ..memory.search.counts import Counts
 from ..memory.search.details import LeftOut
 from ..memory.sessions.consolidation import Consolidation, Group
-from ..memory.sessions.sessions import SessionReport, SessionStart
+from ..memory.sessions.sessions import SessionReport
 from ..memory.storage.session_rows import SessionFact
-from ..node.fields import ATTRIBUTES, NS, field_types, from_field
+from .fields import ATTRIBUTES, NS, PoseInFrame, field_types, fill, from_field, time_message
 
 T = TypeVar("T")
 
@@ -66,6 +63,16 @@ def read(kind: type[T], message: Any, **known: object) -> T:
         if name not in known and field in types:
             values[name] = _value(hints[name], getattr(message, field), types[field])
     return kind(**values)
+
+
+def read_result(kind: Any, response: Any) -> Any:
+    """Return the result of a verb that returns this type, whose attributes are fields of the response."""
+    return None if kind is NoneType else read(kind, response)
+
+
+def read_field(kind: Any, response: Any, field: str) -> Any:
+    """Return the result of a verb that returns this type, which is a field of the response."""
+    return _value(kind, getattr(response, field), dict(field_types(response))[field])
 
 
 def _value(hint: Any, value: Any, kind: str) -> Any:
@@ -136,14 +143,30 @@ def stored(request: Any, response: Any) -> Stored:
     return read(Stored, response, is_new=response.times_seen <= 1)
 
 
-def recalled(request: Any, response: Any) -> RecallResult:
+class Found(NamedTuple):
+    """The result of a recall as its response has it: in full or in brief."""
+
+    memories: tuple[Hit, ...]
+    brief_memories: tuple[BriefMemory, ...]
+    mode: Mode
+    reason: str
+    relevant: bool
+    pose_stamp: int = 0
+    """When the poses are in their frame; 0 for always."""
+
+
+def fill_found(response: Any, result: Found) -> None:
+    """Fill a response with what was recalled, and stamp poses that are in a frame that moves."""
+    fill(response, result)
+    if result.pose_stamp:
+        for memory in response.memories:
+            for pose in memory.pose_stamped:
+                pose.header.stamp = time_message(result.pose_stamp)
+
+
+def found(request: Any, response: Any) -> RecallResult:
     """Read what a recall found."""
     return RecallResult(tuple(map(_hit, response.memories)), Mode(response.mode), response.reason, response.relevant)
-
-
-def timeline(request: Any, response: Any) -> Timeline:
-    """Read a page of a timeline."""
-    return read(Timeline, response)
 
 
 def in_full(request: Any, response: Any) -> MemoriesInFull:
@@ -167,59 +190,51 @@ def data(request: Any, response: Any) -> PerceptionData:
     return _data(request.memory_id, response)
 
 
+def fill_counts(response: Any, result: Counts) -> None:
+    """Fill a response with the numbers of memories that have each value."""
+    fill(response, counts=dict(result), reason=result.reason)
+
+
 def counts(request: Any, response: Any) -> Counts:
     """Read counts."""
     return Counts.of((Count(one.name, int(one.n)) for one in response.counts), len(response.counts), response.reason)
 
 
-def sightings(request: Any, response: Any) -> tuple[Sighting, ...]:
-    """Read sightings."""
-    return tuple(read(Sighting, message) for message in response.sightings)
+def fill_approach(response: Any, result: Approach) -> None:
+    """Fill a response with poses from which to look at a thing."""
+    fill(response, result, poses=[PoseInFrame(pose, result.frame_id) for pose in result.poses])
 
 
-def findings(request: Any, response: Any) -> tuple[Finding, ...]:
-    """Read what the doctor saw."""
-    return tuple(read(Finding, message) for message in response.findings)
+def approach(request: Any, response: Any) -> Approach:
+    """Read poses from which to look at a thing."""
+    poses = tuple(_pose(message.pose) for message in response.poses)
+    frame_id = response.poses[0].header.frame_id if poses else ""
+    return Approach(poses, frame_id, "", response.reason)
 
 
-def tags(request: Any, response: Any) -> tuple[Tag, ...]:
-    """Read tags."""
-    return tuple(read(Tag, message) for message in response.tags)
+def fill_report(response: Any, result: SessionReport) -> None:
+    """Fill a response with what came of a session."""
+    session, groups = result.session, result.consolidation
+    fill(
+        response, result, started=session.started_at, ended=session.ended_at, considered=groups.considered,
+        groups=groups.groups,
+    )  # fmt: skip
 
 
-def retagged(request: Any, response: Any) -> Retagged:
-    """Read what a tag was on."""
-    return read(Retagged, response)
-
-
-def gone(request: Any, response: Any) -> tuple[int, ...]:
-    """Read the ids of what was believed to be there until a look."""
-    return tuple(map(int, response.gone))
-
-
-def started(request: Any, response: Any) -> SessionStart:
-    """Read the begin of a session."""
-    return read(SessionStart, response)
-
-
-def ended(request: Any, response: Any) -> SessionReport:
+def report(request: Any, response: Any) -> SessionReport:
     """Read the report of a session."""
     times = _nanoseconds(response.started), _nanoseconds(response.ended)
     session = Session(request.session_id, "", "{}", *times, "ended", request.outcome_score)
-    groups = consolidated(request, response)
+    groups = consolidation(request, response)
     return read(SessionReport, response, session=session, consolidation=groups)
 
 
-def consolidated(request: Any, response: Any) -> Consolidation:
+def consolidation(request: Any, response: Any) -> Consolidation:
     """Read the groups of a session."""
     groups = tuple(map(_group, response.groups))
     dry_run = getattr(request, "dry_run", False)  # not at the end of a session
     collection = getattr(request, "collection", None) or ""
     return Consolidation(request.session_id, collection, int(response.considered), groups, dry_run)
-
-
-def nothing(request: Any, response: Any) -> None:
-    """Read a response that says only that the call succeeded."""
 
 
 def error_of(text: str, request: Any) -> RobotMemoryError:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from robotmem_ros.memory.models import Kind
 from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.table.facts import fact_terms
 from robotmem_ros.memory.table.table import Table
 from robotmem_ros.memory.table.view import View
+from robotmem_ros.memory.table.words import Found
 
 TERMS = (["red"], ["mug"], ["grip", "forc"], ["12.5"], ["杯子"], ["hall"], ["zebra"], ["quartz"])
 FACTS = ("the red mug stands in the hall", "grip the mug with 12.5 N", "杯子 在 走廊")
@@ -21,7 +23,7 @@ def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
     """Return what a table says of each memory, by its id; vectors as their similarities to one."""
     view, rows = View(table, snapshot), np.flatnonzero(table.present.all)
     terms, similarities = [*map(table.words.find, TERMS)], _similarities(table)
-    counts = table.words.counts(terms, np.arange(len(table.ids)))
+    counts = np.array([_counts(table, term) for term in terms])
     found = [(term, 1.0 + at) for at, term in enumerate(terms)]
     sums, repeats = table.words.weigh(found, [(table.words.find(["grip", "forc"]), 0.5)])
     for weight, at, times in repeats:
@@ -40,6 +42,14 @@ def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:
         }
         for row in rows.tolist()
     } | {0: {"holding": [_holding(table, term) for term in TERMS], "vectors": _count_linked(table)}}
+
+
+def _counts(table: Table, term: Found) -> npt.NDArray[np.float64]:
+    # How often each row holds a term, weighed by itself.
+    counts, repeats = table.words.weigh([(term, 1.0)], (), np.arange(len(table.ids)))
+    for _, at, times in repeats:
+        counts[at] = times
+    return counts
 
 
 def _facts(table: Table, snapshot: Snapshot) -> dict[int, list[int]]:

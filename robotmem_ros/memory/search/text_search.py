@@ -87,19 +87,6 @@ class Statistics(NamedTuple):
         return {word: self.rarity(word) / whole for word in words}
 
 
-class _Weighted(NamedTuple):
-    """The words of a query and its compounds, with their weights; a compound counts where a word stands as well."""
-
-    words: Mapping[str, float]
-    compounds: Mapping[str, float]
-    formula: Formula
-
-    @property
-    def weights(self) -> list[float]:
-        """Return the weight of each term."""
-        return [*self.words.values(), *self.compounds.values()]
-
-
 class TextSearch:
     """The search by the words of one query.
 
@@ -170,31 +157,25 @@ class TextSearch:
 
     @cached_property
     def _scores(self) -> Floats:
-        weighted, lengths = self._weighted, self._texts.lengths
-        sums, repeats = self._texts.weigh(
-            [(self._find(word), weight) for word, weight in weighted.words.items()],
-            [(self._find(compound), weight) for compound, weight in weighted.compounds.items()],
-        )
-        once = self._view.once(("part", weighted.formula), lambda: weighted.formula.part(1, lengths))
-        sums *= once
-        for weight, rows, counts in repeats:
-            sums[rows] += weight * (weighted.formula.part(counts, lengths[rows]) - once[rows])
-        return sums
+        return self._scores_of(None)
 
-    def _scores_of(self, rows: Rows) -> Floats:
-        weighted, lengths = self._weighted, self._texts.lengths[rows]
-        counts = self._texts.counts([*map(self._find, (*weighted.words, *weighted.compounds))], rows)
-        words = len(weighted.words)
-        sums = np.zeros(len(rows))
-        for at, weight in enumerate(weighted.weights):
-            if at == words:  # only where a word stands
-                counts[words:] *= sums > 0
-            sums += weight * (counts[at] > 0)
-        once = weighted.formula.part(1, lengths)
-        scores = sums * once
-        for weight, times in zip(weighted.weights, counts, strict=True):
-            at_rows = np.flatnonzero(times > 1)
-            scores[at_rows] += weight * (weighted.formula.part(times[at_rows], lengths[at_rows]) - once[at_rows])
+    def _scores_of(self, rows: Rows | None) -> Floats:
+        # Of some rows, or of all.
+        statistics, formula = self._statistics, self._statistics.formula(*self._shape)
+        scores, repeats = self._texts.weigh(
+            [(self._find(word), statistics.weight(word)) for word in self.words],
+            [(self._find(compound), statistics.weight(*compound.split())) for compound in self._query.phrases],
+            rows,
+        )
+        lengths = self._texts.lengths
+        if rows is None:
+            once = self._view.once(("part", formula), lambda: formula.part(1, lengths))
+        else:
+            lengths = lengths[rows]
+            once = formula.part(1, lengths)
+        scores *= once
+        for weight, at, counts in repeats:
+            scores[at] += weight * (formula.part(counts, lengths[at]) - once[at])
         return scores
 
     def _find(self, term: str) -> Found:
@@ -245,12 +226,3 @@ class TextSearch:
     def _shares(self) -> Mapping[str, float]:
         # The share of each word of the subject.
         return self._statistics.shares(self._query.subject)
-
-    @cached_property
-    def _weighted(self) -> _Weighted:
-        statistics = self._statistics
-        return _Weighted(
-            {word: statistics.weight(word) for word in self.words},
-            {compound: statistics.weight(*compound.split()) for compound in self._query.phrases},
-            statistics.formula(*self._shape),
-        )

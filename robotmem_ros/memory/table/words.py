@@ -60,14 +60,11 @@ class Postings(NamedTuple):
         """Tell which of some docs hold it."""
         return are_among(docs, self.docs) if self.mask is None else self.mask[docs]
 
-    def times(self, docs: Docs) -> npt.NDArray[np.int64]:
-        """Count how often some docs hold it."""
-        counts = self.hold(docs).astype(np.int64)
-        if len(self.repeats):
-            at = np.searchsorted(self.repeats, docs)
-            is_repeated = self.repeats.take(at, mode="clip") == docs
-            counts[is_repeated] = self.counts[at[is_repeated]]
-        return counts
+    def at(self, docs: Docs) -> Postings:
+        """Return those of some docs, by their positions among these."""
+        is_repeated = are_among(docs, self.repeats)
+        counts = self.counts[np.searchsorted(self.repeats, docs[is_repeated])]
+        return Postings(np.flatnonzero(self.hold(docs)), np.flatnonzero(is_repeated), counts)
 
     def only(self, docs: Mask) -> Postings:
         """Return those of some docs."""
@@ -283,6 +280,12 @@ class Found:
         """Return those of a part."""
         return self._parts[number][1]
 
+    def at(self, places: Sequence[tuple[Docs, Rows]] | None) -> Found:
+        """Return those of some docs of each part, with where each stands in place of its row; None for all."""
+        if places is None:
+            return self
+        return Found([(at, found.at(docs)) for (docs, at), (_, found) in zip(places, self._parts, strict=True)])
+
     def count(self, searched: Mask | None) -> int:
         """Count them: all, or those of a mask."""
         if searched is None:
@@ -389,28 +392,21 @@ class Words:
                 yield segment.rows[current], [of_docs[current] for of_docs in counts]
 
     def weigh(
-        self, words: Iterable[tuple[Found, float]], compounds: Iterable[tuple[Found, float]]
+        self, words: Sequence[tuple[Found, float]], compounds: Sequence[tuple[Found, float]], rows: Rows | None = None
     ) -> tuple[Floats, list[Repeats]]:
         """Sum the weights of the words that each row holds, and of the compounds where it holds a word as well.
 
-        With the sums come the terms that rows hold more than once.
+        With the sums come the terms that rows hold more than once. `rows`, ascending, are those that are weighed, and
+        rows are positions among them then; None weighs all.
         """
-        sums, repeats = np.zeros(len(self.lengths)), list[Repeats]()
+        places = None if rows is None else [part.docs_of(rows) for part in self._parts]
+        sums, repeats = np.zeros(len(self.lengths) if rows is None else len(rows)), list[Repeats]()
         for found, weight in words:
-            found.add_to(sums, repeats, weight)
+            found.at(places).add_to(sums, repeats, weight)
         has_word = sums > 0 if compounds else None
         for found, weight in compounds:
-            found.add_to(sums, repeats, weight, has_word)
+            found.at(places).add_to(sums, repeats, weight, has_word)
         return sums, repeats
-
-    def counts(self, terms: Sequence[Found], rows: Rows) -> npt.NDArray[np.int64]:
-        """Count how often each of some rows, ascending, holds each of some terms: shape (terms, rows)."""
-        counts = np.zeros((len(terms), len(rows)), np.int64)
-        for number, part in enumerate(self._parts):
-            docs, at = part.docs_of(rows)
-            for row, term in enumerate(terms if len(docs) else ()):
-                counts[row, at] = term.postings(number).times(docs)
-        return counts
 
 
 def _with_part(parts: tuple[_Part, ...], new: _Part) -> tuple[_Part, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robotmem_ros.memory.table.column import Rows
-from robotmem_ros.memory.table.words import SPAN, Segment
+from robotmem_ros.memory.table.words import SPAN, Postings, Segment
 
 
 def segment_of(rows: Rows, texts: Sequence[str]) -> tuple[Segment, Rows]:
@@ -17,14 +17,16 @@ def segment_of(rows: Rows, texts: Sequence[str]) -> tuple[Segment, Rows]:
 
 
 def counted(segment: Segment, term: str) -> dict[int, int]:
-    """How often a term stands in each row that holds it, as postings tell, and as counts do."""
-    docs = np.arange(len(segment.rows))
+    """How often a term stands in each row that holds it, as postings tell, and those of all docs."""
     postings = segment.postings(term.split())
-    counts = postings.times(docs)
-    repeats = dict(zip(postings.repeats.tolist(), postings.counts.tolist(), strict=True))
-    times = dict.fromkeys(postings.docs.tolist(), 1) | repeats
-    assert {int(doc): int(count) for doc, count in enumerate(counts) if count} == times
+    times, in_all = (_times(found) for found in (postings, postings.at(np.arange(len(segment.rows)))))
+    assert times == in_all
     return {int(segment.rows[doc]): count for doc, count in times.items()}
+
+
+def _times(postings: Postings) -> dict[int, int]:
+    repeats = dict(zip(postings.repeats.tolist(), postings.counts.tolist(), strict=True))
+    return dict.fromkeys(postings.docs.tolist(), 1) | repeats
 
 
 def test_the_last_row_of_a_full_segment_counts() -> None:

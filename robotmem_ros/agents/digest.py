@@ -59,7 +59,7 @@ class Section(NamedTuple):
     lines: Sequence[Line]
 
 
-class Place(NamedTuple):
+class RobotPlace(NamedTuple):
     """Where the robot is."""
 
     text: str
@@ -143,17 +143,17 @@ def _each_once(sections: Sequence[Section]) -> list[list[Line]]:
     return [[line for line in section.lines if first[line.key] is line] for section in sections]
 
 
-def _place(desk: Desk, request: DigestRequest) -> Place | None:
+def _place(desk: Desk, request: DigestRequest) -> RobotPlace | None:
     radius = validation.number("radius", request.radius, low=0.01, high=1e6)
     if request.place is None:
         return None
     if isinstance(request.place, str) and not validation.numbers_in(request.place):
         area = validation.name("place", request.place)
-        return Place(_in_quotes(area), None, area) if area else None
+        return RobotPlace(_in_quotes(area), None, area) if area else None
     rule = "must be 2 or 3 numbers, x, y and z in metres, or the name of an area"
     target = list(validation.coordinates("place", request.place, rule=rule))
     coordinates = ", ".join(f"{number:g}" for number in target)
-    return Place(f"({coordinates}), within {radius:g} m", {"target": target, "max_distance": radius})
+    return RobotPlace(f"({coordinates}), within {radius:g} m", {"target": target, "max_distance": radius})
 
 
 def _head(desk: Desk) -> str:
@@ -220,7 +220,7 @@ def _session_line(desk: Desk, session: Session) -> Line:
     return Line(text, session.session_id)
 
 
-def _objects_of(desk: Desk, task: str, place: Place | None) -> list[Line]:
+def _objects_of(desk: Desk, task: str, place: RobotPlace | None) -> list[Line]:
     if not task:
         return []
     conditions: dict[str, Any] = {}
@@ -236,7 +236,7 @@ def _notes(desk: Desk, task: str) -> list[Line]:
     return [Line(f"[{note.id}] {_short(note.content)} ({note_lines(note)})", note.id) for note in notes]
 
 
-def _objects(desk: Desk, place: Place | None) -> list[Line]:
+def _objects(desk: Desk, place: RobotPlace | None) -> list[Line]:
     conditions: dict[str, Any] = {}
     if place is not None:
         conditions = {"areas": place.area} if place.near is None else {"spatial_sort": place.near}
@@ -265,7 +265,7 @@ def _contradictions(desk: Desk, facts: Iterable[Memory]) -> Iterator[Line]:
             yield Line(text, ("contradicts", older, by))
 
 
-def _latest(desk: Desk, place: Place | None) -> list[Line]:
+def _latest(desk: Desk, place: RobotPlace | None) -> list[Line]:
     areas: tuple[str, ...] = (place.area,) if place is not None and place.area else ()
     near = None if place is None else place.near
     latest = _recall(desk, "", _LATEST, kinds="perception", after=0, near=near, areas=areas).memories

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
@@ -19,7 +18,7 @@ from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.intake_report import PERCEPTIONS
 from ..memory.models import NewMemory
 from ..messages.requests import Clock
-from ..perception import DropReason, Placed, TopicCounter
+from ..perception import DropReason, Placed, PlacePerception, TopicCounter
 from . import subscriptions as qos
 from .conversions import perception_from
 from .executors import CallbackThread
@@ -32,9 +31,6 @@ _BATCH = 64
 _REST = 0.01
 """Seconds between two turns: taking all messages of this time at once halves the CPU time."""
 
-Place = Callable[[NewMemory], Future[Placed]]
-"""Function that moves a perception into the memory frame, now or when its transform has come."""
-
 
 class PerceptionTopic:
     """Subscribe until `close`. A thread checks each message and queues it; the writer commits many at once.
@@ -42,7 +38,7 @@ class PerceptionTopic:
     Queries go first, unless more has come than was taken at once. `place` moves a perception into the memory frame.
     """
 
-    def __init__(self, node: Node, memory: RobotMemory, place: Place, clock: Clock) -> None:
+    def __init__(self, node: Node, memory: RobotMemory, place: PlacePerception, clock: Clock) -> None:
         self._node = node
         self._memory = memory
         self._place = place

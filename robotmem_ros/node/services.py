@@ -20,10 +20,9 @@ from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryEr
 from ..messages.requests import Clock, arguments_of
 from ..messages.responses import Found
 from ..messages.verbs import VERBS, Verb
-from ..perception import Placed
+from ..perception import Placed, PlacePerception
 from . import conversions
 from .executors import CallbackThread
-from .perception_topic import Place
 from .transforms import Target, TimedTransform
 
 _LOG = logging.getLogger(__name__)
@@ -59,7 +58,7 @@ class Services:
         node: Node,
         memory: Memory,
         transform: Transforming,
-        place: Place,
+        place: PlacePerception,
         clock: Clock,
         *,
         workers: int,

@@ -25,13 +25,13 @@ from rclpy.serialization import deserialize_message
 from ..memory import RobotMemory
 from ..memory.errors import RobotMemoryError
 from ..memory.intake_report import ACTIONS
-from ..memory.models import ENDED, NewMemory, NewPerception, PerceptionType, Pose, Session
+from ..memory.models import ENDED, NewPerception, PerceptionType, Pose, Session
 from ..memory.new_memory import new_perception
 from ..memory.sessions.sessions import new_session
 from ..memory.storage import session_rows
 from ..memory.threads import Threads
 from ..messages.requests import Clock
-from ..perception import MessageClasses, Placed, UnknownTypeError
+from ..perception import MessageClasses, Placed, PlacePerception, UnknownTypeError
 from ..perception.counters import DropError
 from ..perception.message_types import from_rclpy
 from ..perception.values import json_converter, stamp_ns
@@ -47,9 +47,6 @@ _PATIENCE = 5.0
 """Seconds in which a node that ends stores what came of goals."""
 _TYPE_NAME = re.compile(r"(\w+)/action/(\w+?)_(?:FeedbackMessage|SendGoal_Event)")
 _ORIGIN = Pose(0.0, 0.0, 0.0)
-
-Place = Callable[[NewMemory], Future[Placed]]
-"""Function that moves a perception into the memory frame, now or when its transform has come."""
 
 
 class Goal(NamedTuple):
@@ -92,7 +89,7 @@ class WatchedActions:
     `place` moves a perception into the memory frame.
     """
 
-    def __init__(self, node: Node, memory: RobotMemory, place: Place, clock: Clock) -> None:
+    def __init__(self, node: Node, memory: RobotMemory, place: PlacePerception, clock: Clock) -> None:
         self._node = node
         self._threads = Threads(1, "memory-actions")
         episodes = _Episodes(memory, place, self._submit)
@@ -242,7 +239,9 @@ class _Kind:
 class _Episodes:
     """What is stored of goals. `submit` makes calls one after the other, where they may wait."""
 
-    def __init__(self, memory: RobotMemory, place: Place, submit: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(
+        self, memory: RobotMemory, place: PlacePerception, submit: Callable[[Callable[[], None]], None]
+    ) -> None:
         self._memory = memory
         self._place = place
         self._submit = submit

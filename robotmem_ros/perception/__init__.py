@@ -6,7 +6,7 @@ from .intake import Intake
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, UnknownTypeError, message_class
 from .observation import Observation
 from .path_recorder import PathRecorder
-from .placing import Placed, Placing
+from .placing import Placed, PlacePerception, Placing
 from .plan import TopicError
 from .sampling import LocalisationGate
 from .storing import PerceptionStore
@@ -22,6 +22,7 @@ __all__ = [
     "Observation",
     "PathRecorder",
     "PerceptionStore",
+    "PlacePerception",
     "Placed",
     "Placing",
     "Presets",

@@ -22,6 +22,10 @@ class Placed(NamedTuple):
     """Why it stays in its own frame, in which nothing becomes an object; empty if all of it is in the memory frame."""
 
 
+PlacePerception = Callable[[NewMemory], Future[Placed]]
+"""Function that moves a perception into the memory frame, now or when its transform has come."""
+
+
 class Placing:
     """Perceptions on their way into the memory frame. Safe to use from several threads.
 

@@ -83,8 +83,7 @@ class RecallNearest(IsRemembered):
         self, name: str, memory: MemoryClient, query: str = "", *,
         frame_id: str = "base_link", key: str = TARGET, **conditions: Any,
     ) -> None:  # fmt: skip
-        here = {"target": (0.0, 0.0, 0.0), "frame_id": frame_id}
-        super().__init__(name, memory, query, **{"spatial_sort": here, **conditions})
+        super().__init__(name, memory, query, **{"spatial_sort": frame_id, **conditions})
         self._key = key
         self._board = self.attach_blackboard_client()
         self._board.register_key(key, access=Access.WRITE)

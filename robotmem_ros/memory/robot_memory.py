@@ -329,6 +329,10 @@ class RobotMemory(MemoryVerbs):
         _check_scope(request)
         query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         caller = validation.name("caller", request.caller)
+        own = self.parameters.memory_frame
+        if (frame := validation.frame("result_frame", request.result_frame, default=own)) != own:
+            problem = f"needs transforms, which a node alone has: ask with MemoryClient, or leave it out for {own!r}"
+            raise InvalidFieldError("result_frame", frame, problem)
         return parts.recall.run(query, self.parameters, caller if request.count_usage else None)
 
     def _recalls(self, request: RecallsRequest) -> RecallLog:

@@ -23,7 +23,7 @@ from robotmem_ros.msg import Box, Perception, Place, SpatialSort
 from ..memory import InvalidFieldError, validation
 from ..memory.argument import MAX_CONTEXT, MAX_IDS
 from ..memory.models import MemoryUpdate, NewPerception
-from ..memory.search.query import NEARBY, is_object
+from ..memory.search.query import NEARBY, ORIGIN, is_object, place_object
 from .fields import BITS, NS, field_types, fields_of, pose_message, sequence_of, time_from, time_message
 
 TRANSFORM_TIMEOUT = 1.0
@@ -134,8 +134,14 @@ def to_argument(kind: str) -> Callable[[str, Any], Any]:
     element, limit = sequence_of(kind)
     convert = to_argument(element)
     if limit == 1:
-        return lambda name, value: [convert(name, value)]
+        # A text that is blank is no place.
+        may_be_blank = element.startswith("robotmem_ros/")
+        return lambda name, value: [] if may_be_blank and _is_blank(value) else [convert(name, value)]
     return lambda name, values: [convert(name, value) for value in _list(name, values)]
+
+
+def _is_blank(value: object) -> bool:
+    return isinstance(value, str) and validation.is_blank(value)
 
 
 def _list(name: str, values: Any) -> list[Any]:
@@ -206,10 +212,10 @@ def _target(kind: Any, name: str, value: Any) -> Any:
         return kind(target=value)
     if isinstance(value, PoseStamped):
         return kind(target=PointStamped(header=value.header, point=value.pose.position))
-    given = value if is_object(value) else {"target": value}
-    parts = _parts(name, given, {"field", "target", "frame_id", "max_distance"})
+    parts = _parts(name, place_object(name, value), {"field", "target", "frame_id", "max_distance"})
     made = kind(**_field(name, parts))
-    target = _coordinates(f"{name}.target", parts.get("target"))
+    target = parts.get("target")
+    target = ORIGIN if target is None and parts.get("frame_id") else _coordinates(f"{name}.target", target)
     made.target.point = _point((*target, math.nan)[:3])
     if frame_id := parts.get("frame_id"):
         made.target.header.frame_id = _text(f"{name}.frame_id", frame_id)

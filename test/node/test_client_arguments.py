@@ -34,13 +34,16 @@ GIVEN = {
 }  # fmt: skip
 """Values of the examples that are variables of a program."""
 OTHERS: dict[str, list[Any]] = {
-    "spatial_sort": [(1.0, 2.0), {"target": (1, 2), "field": "spatial.at", "max_distance": 3}, "1, 2, 3"],
-    "near": [(1.0, 2.0), "1 2 0.5", '{"target": [1.0, 2.0], "max_distance": 2.5}'],
+    "spatial_sort": [(1.0, 2.0), {"target": (1, 2), "field": "spatial.at", "max_distance": 3}, "1, 2, 3",
+                     "map", "/map", {"frame_id": "map", "max_distance": 2.0}, " "],
+    "near": ["map", " map ", '{"frame_id": "map", "max_distance": 2.5}', " ",
+             (1.0, 2.0), "1 2 0.5", '{"target": [1.0, 2.0], "max_distance": 2.5}'],
     "within": [
         {"min_corner": (0, 0, 0), "max_corner": (4, 3, 2), "field": "spatial.at"},
         '{"min_corner": [0, 0], "max_corner": [1, 1]}',
+        "",
     ],
-    "since_last_visit": [{"target": (1.0, 2.0, 0.0), "max_distance": 0.5}],
+    "since_last_visit": ["map", {"target": (1.0, 2.0, 0.0), "max_distance": 0.5}],
     "labels": [["mug", "Cup"], ("mug",), iter(["mug"])],
     "kinds": [["facts", "notes"]],
     "ids": [7, (9, 3)],
@@ -88,7 +91,7 @@ def clock() -> int:
 
 
 def without(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return arguments without some, such as those that say how a response is filled."""
+    """Return arguments without some, such as one that says how a response is filled."""
     return {name: value for name, value in values.items() if name not in names}
 
 
@@ -97,7 +100,7 @@ DOORS = (
     Door(NewPerception, srv.SavePerception, fill=fill_perception,
          core=lambda request: new_perception(PARAMETERS, request, now=clock)),
     Door(RecallRequest, srv.Recall,
-         lambda message, now: without(read_arguments(message, now), "brief", "result_frame"),
+         lambda message, now: without(read_arguments(message, now), "brief"),
          core=lambda request: parse_query(PARAMETERS, request, decay=DECAY)),
     Door(TimelineRequest, srv.Timeline,
          core=lambda request: parse_timeline(PARAMETERS, request, decay=DECAY, areas=dict)),
@@ -168,6 +171,10 @@ def test_an_argument_comes_through_a_request_as_it_does_in_process(door: Door, n
     [
         (RecallRequest(query="mug", caller="planner"), "caller: 'planner' cannot be told to a node"),
         (RecallRequest(near={"target": (1, 2), "max_distance": 0}), "near.max_distance: 0 means none"),
+        (RecallRequest(query="mug", min_confidence=" "), "min_confidence: ' ' must be"),  # type: ignore[arg-type]
+        (RecallRequest(near={"max_distance": 2}), "near.target: None must be"),
+        (RecallRequest(near="/"), "near: '/' must be two or three numbers in metres, the name of a frame"),
+        (RecallRequest(spatial_sort="the dock"), "spatial_sort: 'the dock' must be two or three numbers in metres"),
         (RecallRequest(within={"min_corner": (0, 0, 0), "max_corner": (1, 1, 0)}), "within: .* has no height"),
         (RecallRequest(within={"min_corner": (0, 0), "max_corner": (1, 1, 0)}), "within.max_corner: .* as many"),
         (RecallRequest(query="mug", n=2**40), "n: .* must lie in 1 to"),

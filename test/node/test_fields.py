@@ -19,7 +19,7 @@ SERVICES = sorted(file.stem for file in (Path(__file__).resolve().parents[2] / "
 FIELDS_ALONE = {
     "Learn": {"stamp"},  # `observed_at`, as a time of ROS
     "Look": {"stamp"},  # as above
-    "Recall": {"brief", "result_frame"},  # what the response is filled with
+    "Recall": {"brief"},  # what the response is filled with
     "SavePerception": {"header", "data_format"},  # `frame_id` and `observed_at` together; and a part of `metadata`
 }
 """Fields of a request that are no argument of the same name."""

@@ -12,11 +12,12 @@ from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamp
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
+from robotmem_ros.client import MemoryClient
 from robotmem_ros.msg import Perception, Place, SpatialSort
 from robotmem_ros.srv import Learn, Recall, SavePerception
 
 from ..support.node.configured import IN_MEMORY, newest_diagnostics, recalled, stored, topic, values
-from ..support.node.graph import Client
+from ..support.node.graph import DEADLINE, Client
 
 tf2_msgs = pytest.importorskip("tf2_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
 vision_msgs = pytest.importorskip("vision_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
@@ -219,6 +220,15 @@ def test_poses_are_returned_in_the_frame_that_is_asked_for(own: Any) -> None:
     )
     (brief, _) = client.call(Recall, "recall", brief=True, **asked).brief_memories
     assert (brief.frame_id, brief.pose[0].position.y) == ("base_link", pytest.approx(-2.0))
+    with MemoryClient(client.node, timeout=DEADLINE) as memory:
+        here: dict[str, Any] = {"labels": "mug", "result_frame": "base_link", "spatial_sort": "base_link"}
+        ahead = memory.asynchronous.recall(**here)
+        (first, second) = memory.recall(**here)
+        assert (first.distance, second.distance) == pytest.approx((2.0, 4.0))
+        assert (first.memory.frame_id, first.memory.pose) == ("base_link", ahead.result()[0].memory.pose)
+        assert first.memory.pose is not None
+        assert first.memory.pose.y == pytest.approx(-2.0)
+        assert [hit.id for hit in memory.recall(near={"frame_id": "base_link", "max_distance": 3.0})] == [first.id]
     (fact,) = client.call(Recall, "recall", tags=["mugs"], result_frame="/base_link").memories
     assert (fact.frame_id, fact.pose_stamped, list(fact.position_covariance)) == ("map", [], [])
     assert client.call(Recall, "recall", labels=["mug"], result_frame="map").memories[0].frame_id == "map"

@@ -393,7 +393,7 @@ def since_last_visit(reader: Reader, field: str) -> Condition | None:
     return SinceLastVisit(place, gap, reader.decay.now, reader.collections) if place else None
 
 
-_ORIGIN = (0.0, 0.0, 0.0)
+ORIGIN = (0.0, 0.0, 0.0)
 _FRAME = re.compile(r"/?[^\W\d][\w/.-]*")
 """A text that is no place, but the name of a frame."""
 _PLACE = '{"target": [1.0, 2.0], "max_distance": 5.0}'
@@ -414,6 +414,19 @@ def is_object(value: object) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, str) and value.lstrip().startswith("{"))
 
 
+def place_object(argument: str, value: Any) -> Any:
+    """Return a place that may be given as numbers, or as the name of a frame, as its object or the JSON of that.
+
+    Raises:
+        InvalidFieldError: it is none of these.
+    """
+    if is_object(value):
+        return value
+    if isinstance(value, str) and _FRAME.fullmatch(value.strip()):
+        return {"target": ORIGIN, "frame_id": value}
+    return {"target": validation.coordinates(argument, value, rule=_RULE)}
+
+
 def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
     """Read a place from its JSON object, from the numbers of its target, also as a text, or from the name of a frame.
 
@@ -424,17 +437,14 @@ def parse_place(argument: str, value: object, parameters: Parameters) -> Place |
     """
     if isinstance(value, str) and validation.is_blank(value):
         return None
-    if isinstance(value, str) and _FRAME.fullmatch(value.strip()):
-        value = {"target": _ORIGIN, "frame_id": value}
-    if value is not None and not is_object(value):
-        value = {"target": validation.coordinates(argument, value, rule=_RULE)}
-    fields = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
+    place = value if value is None else place_object(argument, value)
+    fields = _object(argument, place, ("field", "target", "max_distance", "frame_id"), parameters)
     if fields is None:
         return None
     max_distance, target = fields.get("max_distance"), fields.get("target")
     return Place(
         _field(f"{argument}.target", fields, parameters),
-        _point(f"{argument}.target", _ORIGIN if target is None and fields.get("frame_id") else target),
+        _point(f"{argument}.target", ORIGIN if target is None and fields.get("frame_id") else target),
         math.inf if max_distance is None else validation.number(f"{argument}.max_distance", max_distance, low=0.0),
     )
 

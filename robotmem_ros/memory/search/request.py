@@ -233,6 +233,10 @@ class RecallRequest(_Conditions):
         True, "whether the results count as used, by retention and by the session, and the log has it", "False",
         only_python=True,
     )  # fmt: skip
+    result_frame: str = argument(
+        "", "frame in which poses are returned, which a node alone knows; empty for the memory frame", '"map"',
+        only_python=True,
+    )  # fmt: skip
     caller: str = argument("python", "who asks, for the log of recalls", '"planner"', only_python=True)
 
 

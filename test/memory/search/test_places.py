@@ -44,6 +44,16 @@ def since_last_visit(memory: RobotMemory, minute: float, **more: Any) -> set[str
     return {found.memory.content for found in memory.recall(since_last_visit=KITCHEN, n=100, **more)}
 
 
+def test_poses_in_another_frame_than_that_of_the_memory_are_refused_without_a_node(patrol: RobotMemory) -> None:
+    said = perceive(patrol, 0, 1.0)
+    found = [patrol.recall("something", result_frame=frame)[0].memory.content for frame in ("", "map", "/map")]
+    assert found == [said] * 3
+    with pytest.raises(InvalidFieldError, match=r"^result_frame: 'base_link' needs transforms, which a node alone has"):
+        patrol.recall("something", result_frame="base_link")
+    with pytest.raises(InvalidFieldError, match=r"^result_frame: '/' is no name of a frame"):
+        patrol.recall("something", result_frame="/")
+
+
 def test_what_was_observed_since_the_last_visit_is_found(patrol: RobotMemory) -> None:
     early = [perceive(patrol, minute, x) for minute, x in ((0, 0.0), (5, 1.0), (14, 2.0))]
     hall = [perceive(patrol, minute, 9.0) for minute in (3, 20, 40)]

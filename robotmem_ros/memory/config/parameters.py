@@ -107,6 +107,10 @@ class Parameters:
         "where or when; 0 disables, -1 takes the bound of the embedding model. A request may say otherwise.",
         minimum=-1.0, maximum=1.0,
     )  # fmt: skip
+    time_words: bool = parameter(
+        True, "Whether words of a query that say when, such as `yesterday at nine`, are its window, unless the request "
+        "gives a time.",
+    )  # fmt: skip
     rrf_k: int = parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
     real_weight: float = parameter(
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Protocol
 
 from .. import validation
 from ..areas import Area
-from ..argument import MAX_AGE, MAX_CONTEXT, MAX_N, Names
+from ..argument import MAX_AGE, MAX_CONTEXT, MAX_N, MAX_QUERY, Names
+from ..clocks import FIRST_OF_WALL_CLOCKS
 from ..conditions.attributes import (
     AsOf,
     ChangedSince,
@@ -37,6 +38,7 @@ from ..context_path import in_context
 from ..embedding.profile import Profile
 from ..errors import InvalidFieldError
 from ..models import Kind
+from ..text.time_words import TimeWords, find_time
 from ..validation import ALL_COLLECTIONS
 
 NEARBY = 5.0
@@ -87,7 +89,9 @@ class Query:
     fold: bool
     """Whether the newest memory stands for the others of the same text; see `compares_places`."""
     cut: str = ""
-    """Values of the request that were cut to what is possible, in words."""
+    """How values of the request were read: cut to what is possible, or as a window; in words."""
+    time_words: TimeWords | None = None
+    """The words that told the window, which the text is without."""
 
     def including(self, others: Sequence[str]) -> Query:
         """Return it with the collections of other robots that belong to those to search."""
@@ -124,6 +128,7 @@ def parse_query(
     Raises:
         InvalidFieldError: a field cannot be used, or there is neither a query nor a condition.
     """
+    request, time_words = _with_window(request, parameters, decay.now)
     is_any = isinstance(request.query, str) and request.query.strip() == "*"
     text = "" if is_any else validation.query("query", request.query)
     reader = Reader.of(request, parameters, decay, areas)
@@ -141,7 +146,8 @@ def parse_query(
         explain=validation.flag("explain", request.explain),
         decay=reader.decay,
         fold=validation.flag("fold", request.fold),
-        cut=cut,
+        cut="; ".join(filter(None, (cut, str(time_words or "")))),
+        time_words=time_words,
     )
     if not (query.text or query.spatial_sort or any(condition.suffices for condition in query.conditions)):
         raise InvalidFieldError(
@@ -149,6 +155,22 @@ def parse_query(
             "is empty, and there is no condition to go by; give words, a condition or a spatial_sort",
         )  # fmt: skip
     return query
+
+
+_TIMES = ("after", "before", "max_age", "as_of", "changed_since", "since_last_visit")
+"""The fields of a request that say when."""
+
+
+def _with_window(request: RecallFields, parameters: Parameters, now: int) -> tuple[RecallFields, TimeWords | None]:
+    # The request as if the caller had given the window that words of the query tell, unless it gives a time itself. The
+    # clock of a simulation knows no days.
+    text = request.query
+    is_read = parameters.time_words and isinstance(text, str) and len(text) <= MAX_QUERY and now >= FIRST_OF_WALL_CLOCKS
+    if not is_read or any(getattr(request, name) for name in _TIMES) or (found := find_time(text, now)) is None:
+        return request, None
+    time_words, rest = found
+    rest = rest if validation.has_word(rest) else ""
+    return replace(request, query=rest, after=time_words.after, before=time_words.before), time_words
 
 
 def _is_place(condition: Condition) -> bool:

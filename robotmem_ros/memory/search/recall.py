@@ -174,7 +174,7 @@ class _Recall:
             reasons += self._sentences(gone(self.view, self.query, self.texts))
         if not result:
             reasons += why_nothing(self.view, self.query, result.mode)
-        return replace(result, reason="; ".join(filter(None, reasons)))
+        return replace(result, reason="; ".join(filter(None, reasons)), time_words=self.query.time_words)
 
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
         # The result, and what to say of memories that have faded.

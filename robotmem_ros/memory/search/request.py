@@ -152,8 +152,9 @@ class RecallRequest(_Conditions):
 
     query: str = argument(
         "", "words, or a question", '"where is the red mug?"', limit=MAX_QUERY,
-        more="There is a letter or a digit in it. It may be empty if there is a condition or a spatial "
-        "sort: then the order is distance, else most recent first.", see="recall.md#without-a-query",
+        more="There is a letter or a digit in it. Words that say when are the window if the request gives no time, see "
+        "the parameter `time_words`. It may be empty if there is a condition or a spatial sort: then the order is "
+        "distance, else most recent first.", see="recall.md#without-a-query",
     )  # fmt: skip
     n: int = argument(
         5, "largest number of memories", "10", within=(1, MAX_N),

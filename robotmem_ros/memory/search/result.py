@@ -13,6 +13,7 @@ from ..display import html_table, json_values, place_text, time_text
 from ..errors import RobotMemoryError
 from ..models import Kind, Memory, Observed, Pose
 from ..text.letters import clusters, one_line
+from ..text.time_words import TimeWords
 from ..text.tokens import WrittenWord, written_words
 
 
@@ -220,7 +221,7 @@ class RecallResult:
     hits: tuple[Hit, ...]
     mode: Mode
     reason: str = ""
-    """Sentences about what was missing; empty if nothing was."""
+    """Sentences about what was missing, and how the request was read; empty if there is nothing to tell."""
     relevant: bool = False
     """Whether a memory that was found is as relevant to the text as `min_relevance`.
 
@@ -229,6 +230,8 @@ class RecallResult:
     """
     words: Mapping[str, float] = field(default_factory=dict)
     """The words of the query, as they are indexed, and how rare each is."""
+    time_words: TimeWords | None = None
+    """The words of the query that told the window, and its ends; None if none did, as in a result of the fleet."""
 
     def brief(self) -> tuple[BriefMemory, ...]:
         """Return of each memory what tells whether to read it in full, see `RobotMemory.get_memories`."""

@@ -197,11 +197,12 @@ def _definitions(type_name: str, sources: Sequence[Source], hashes: set[str]) ->
             continue
         try:
             definition = _definition(type_name, source, entries, hashes)
+            if all(definition.layout() != other.layout() for other in found):
+                # Compiles what decodes, which takes most of the time, and fails if the definition cannot be used.
+                definition.store.get_msgdef(type_name)
+                found.append(definition)
         except Exception as cause:
             problem = problem or f"has a definition in {source.name} that cannot be used: {cause}"
-            continue
-        if all(definition.layout() != other.layout() for other in found):
-            found.append(definition)
     return found, problem or f"cannot be found: neither the recording nor this machine defines it; {_WAYS_OUT}"
 
 
@@ -212,8 +213,6 @@ def _definition(type_name: str, source: Source, entries: Entries, hashes: set[st
         raise ValueError("it has a wstring, which is not read")
     store = get_typestore(Stores.EMPTY)
     store.register({name: entry for name, entry in entries.items() if name not in store.fielddefs})
-    # Compiles what decodes, which fails here if the definition cannot be used.
-    store.get_msgdef(type_name)
     fits = None
     if hashes and source.is_exact:
         with suppress(Exception):

@@ -93,7 +93,7 @@ class Episodes:
 
         self._expired(self._database.write(work).result())
         with self._tables.reading() as view:
-            counts = view.kinds_in(session.collection)
+            counts = view.kinds(view.active_in(session.collection))
             return SessionStart(
                 session.session_id,
                 session.collection,
@@ -126,13 +126,15 @@ class Episodes:
         self._expired([session_key for session_key in expired if session_key[0] != key])
         report = self.consolidate(session.session_id, session.collection)
         findings = find(about, recall)
-        with self._database.snapshot() as snapshot:
-            totals = session_rows.totals_of_session(snapshot, session)
+        with self._tables.reading() as view:
+            snapshot, rows = view.snapshot, view.active_in(session.collection, session.session_id)
+            counts = view.kinds(rows)
+            categories = view.name("category").counts(rows & view.name("kind").one_of([Kind.FACT]))
             return SessionReport(
                 session=_find_session(snapshot, key),
-                facts=totals.facts,
-                perceptions=totals.perceptions,
-                categories=session_rows.categories_of(snapshot, session),
+                facts=counts.get(Kind.FACT, 0),
+                perceptions=counts.get(Kind.PERCEPTION, 0),
+                categories=dict(sorted(categories, key=lambda count: (-count[1], count[0]))),
                 objects=session_rows.objects_seen(snapshot, session),
                 decay=session_rows.decay_report(snapshot, session.collection, decay),
                 consolidation=report,

@@ -288,19 +288,11 @@ def neighbors(snapshot: Snapshot, ids: Collection[int], reach: int) -> Iterable[
     return zip(*snapshot.columns(_PLACES, arguments, "id", "session", "before", "after"), strict=True)
 
 
-_OF_SESSION = "INDEXED BY idx_mem_session WHERE session_id = ? AND session_id <> '' AND collection = ?"
 _OBJECTS = """
     SELECT min(m.label), count(*) FROM objects AS o CROSS JOIN memories AS m ON m.id = o.memory_id
     WHERE o.last_seen >= ? AND m.collection = ? AND m.status = 'active'
     GROUP BY m.label_key ORDER BY count(*) DESC, m.label_key
 """
-
-
-class Totals(NamedTuple):
-    """Numbers of active memories by kind."""
-
-    facts: int
-    perceptions: int
 
 
 @dataclass(frozen=True)
@@ -320,25 +312,10 @@ class DecayReport:
     """Mean decayed confidence; 0 if there is no memory."""
 
 
-def totals_of_session(snapshot: Snapshot, session: Session) -> Totals:
-    """Count the active memories that name a session."""
-    sql = f"SELECT type, count(*) FROM memories {_OF_SESSION} AND status = 'active' GROUP BY type"
-    return _totals(snapshot.rows(sql, (session.session_id, session.collection)))
-
-
 def ended_sessions(snapshot: Snapshot, collection: str) -> int:
     """Count the sessions of a collection that have ended."""
     sql = "SELECT count(*) FROM sessions WHERE collection = ? AND status = 'ended'"
     return int(snapshot.row(sql, (collection,))[0])
-
-
-def categories_of(snapshot: Snapshot, session: Session) -> dict[str, int]:
-    """Count the active facts of a session by category, the most frequent first."""
-    sql = (
-        f"SELECT category, count(*) FROM memories {_OF_SESSION} AND status = 'active' AND type = 'fact' "
-        "GROUP BY category ORDER BY count(*) DESC, category"
-    )
-    return dict(snapshot.rows(sql, (session.session_id, session.collection)))
 
 
 def objects_seen(snapshot: Snapshot, session: Session) -> dict[str, int]:
@@ -357,8 +334,3 @@ def decay_report(snapshot: Snapshot, collection: str, decay: Decay) -> DecayRepo
         (collection,),
     )
     return DecayReport(*row)
-
-
-def _totals(rows: list[tuple[str, int]]) -> Totals:
-    counts = dict(rows)
-    return Totals(counts.get("fact", 0), counts.get("perception", 0))

@@ -164,9 +164,14 @@ class View:
             held[name] = Column.empty().put(np.arange(len(values)), values.tolist(), len(values), shared=False)
         return held[name]
 
-    def kinds_in(self, collection: str) -> Mapping[Kind, int]:
-        """Count the active memories of a collection by kind."""
-        return dict(self.name("kind").counts(self.is_active & self.name("collection").one_of([collection])))
+    def active_in(self, collection: str, session_id: str = "") -> Mask:
+        """Tell which rows are active memories of a collection, or of one of its sessions."""
+        rows = self.is_active & self.name("collection").one_of([collection])
+        return rows & self.name("session_id").one_of([session_id]) if session_id else rows
+
+    def kinds(self, rows: Mask) -> Mapping[Kind, int]:
+        """Count some rows by kind."""
+        return dict(self.name("kind").counts(rows))
 
     def points(self, field: Field) -> Points:
         """Return x, y, z of each row in a field; NaN in x without one, in z for one in the plane."""

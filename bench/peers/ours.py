@@ -73,7 +73,8 @@ class Server:
         self._memory.close()
 
     def _open(self) -> RobotMemory:
-        return RobotMemory(self._database, embedding_model=self._model, decay_rate=self._decay_rate)
+        # The truth does not read times in words, which half of the queries have.
+        return RobotMemory(self._database, embedding_model=self._model, decay_rate=self._decay_rate, time_words=False)
 
 
 def _arguments(query: dict[str, Any]) -> dict[str, Any]:

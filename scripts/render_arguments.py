@@ -40,7 +40,7 @@ from robotmem_ros.memory.models import MemoryUpdate, NewFact  # noqa: E402
 from robotmem_ros.memory.notes.notes import Notes  # noqa: E402
 from robotmem_ros.memory.robot_memory import RobotMemory  # noqa: E402
 from robotmem_ros.memory.search.request import CountsRequest, RecallRequest  # noqa: E402
-from robotmem_ros.memory.verbs.requests import TagsRequest  # noqa: E402
+from robotmem_ros.memory.verbs.requests import EventsRequest, TagsRequest  # noqa: E402
 from robotmem_ros.memory.verbs.sessions import Sessions  # noqa: E402
 from robotmem_ros.memory.verbs.tags import Tags  # noqa: E402
 
@@ -169,7 +169,13 @@ def _line(entry: Field[Any]) -> str:
     return fill(text, _WIDTH - 8, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)
 
 
-_SERVICES = {"Learn": NewFact, "Update": MemoryUpdate, "List": CountsRequest, "ListTags": TagsRequest}
+_SERVICES = {
+    "Learn": NewFact,
+    "Update": MemoryUpdate,
+    "List": CountsRequest,
+    "ListTags": TagsRequest,
+    "GetEvents": EventsRequest,
+}
 """Requests of the services that have another name than their service."""
 _NAMES = {"observed_at": "stamp"}
 """Names of fields, by the arguments that have other ones."""

@@ -59,9 +59,9 @@ def test_the_table_of_services_is_that_of_the_node() -> None:
 def test_the_table_of_topics_is_that_of_the_node() -> None:
     told = {name.strip("`") for name, *_ in rows(section("interfaces.md", "Topics"))}
     told = {name for cell in told for name in re.findall(r"[~/][\w/]+", cell)}
-    assert told == names_in_code(r'"(~/(?:perception|status|markers)|/diagnostics|/tf|/tf_static)"')
+    assert told == names_in_code(r'"(~/(?:perception|status|events|markers)|/diagnostics|/tf|/tf_static)"')
     published = names_in_code(r"create_(?:publisher|subscription)\(\s*(\w+)")
-    assert published == {"Perception", "MemoryStatus", "MarkerArray", "DiagnosticArray", "self"}
+    assert published == {"Perception", "MemoryStatus", "EventMessage", "MarkerArray", "DiagnosticArray", "self"}
 
 
 def test_the_launch_arguments_are_those_of_the_launch_file() -> None:

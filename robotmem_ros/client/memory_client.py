@@ -208,6 +208,7 @@ class AsyncMemoryClient(_Calls, part=""):
     forget = _awaited(MemoryVerbs.forget)
     restore = _awaited(MemoryVerbs.restore)
     update = _awaited(MemoryVerbs.update)
+    events = _awaited(MemoryVerbs.events)
     object_history = _awaited(MemoryVerbs.object_history)
     look = _awaited(MemoryVerbs.look)
     data = _awaited(MemoryVerbs.data)

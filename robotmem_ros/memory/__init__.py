@@ -21,7 +21,20 @@ from .learning.explanation import Explanation
 from .learning.learning import Learned
 from .learning.vocabulary import Retagged
 from .maps import OccupancyGrid, Origin, PathPoint
-from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
+from .models import (
+    Change,
+    Event,
+    EventKind,
+    Events,
+    Kind,
+    Memory,
+    PerceptionData,
+    PerceptionType,
+    Pose,
+    SeenObject,
+    Sighting,
+    Stored,
+)
 from .notes.lines import NoteLines, NotesState
 from .objects.field_of_view import FieldOfView
 from .robot_memory import RobotMemory, open_memory
@@ -41,6 +54,9 @@ __all__ = [
     "Count",
     "Cursor",
     "DatabaseUnusableError",
+    "Event",
+    "EventKind",
+    "Events",
     "Explanation",
     "FieldOfView",
     "Finding",

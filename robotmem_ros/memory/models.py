@@ -469,6 +469,65 @@ class Sighting(Observed):
     """Number of earlier sightings that were counted and not kept."""
 
 
+class EventKind(str, Enum):
+    """What became of an object or a fact."""
+
+    APPEARED = "appeared"
+    """An object was seen for the first time, or was restored; it may not be confirmed yet."""
+    CONFIRMED = "confirmed"
+    """It is believed to be there, for the first time."""
+    MOVED = "moved"
+    """It is elsewhere than the last event told, by more than half a metre."""
+    GONE = "gone"
+    """It is no longer believed to be there."""
+    CAME_BACK = "came back"
+    """It is believed to be there again."""
+    RELABELLED = "relabelled"
+    FORGOTTEN = "forgotten"
+    """An object or a fact was withdrawn, replaced or deleted."""
+    LEARNED = "learned"
+    """A fact was learned for the first time, or was restored."""
+
+
+class Event(NamedTuple):
+    """What became of an object or a fact, and how it was then."""
+
+    sequence: int
+    """Number of the event in the file; it grows, so that the next ones can be asked for."""
+    kind: EventKind
+    memory_id: int
+    at: int
+    """When it was written, in nanoseconds by the robot's clock."""
+    observed_at: int
+    """When the object or fact was observed last, by the robot's clock; 0 if it is deleted."""
+    label: str
+    presence: float
+    """Probability that an object is there, from 0 to 1; NaN for a fact, and for what is no object any more."""
+    pose: Pose | None
+    """In the frame below."""
+    label_before: str
+    """Empty unless it was relabelled."""
+    pose_before: Pose | None
+    """None unless it moved."""
+    content: str
+    """Text of the memory as it is now, as what follows; empty if it is deleted."""
+    collection: str
+    frame_id: str
+    map_id: str
+    reason: str
+    """Why it was forgotten."""
+    replaced_by: int
+    """The memory that it was forgotten for; 0 if there is none."""
+
+
+class Events(NamedTuple):
+    """Events in order, and up to where there are some."""
+
+    events: tuple[Event, ...]
+    latest: int
+    """Number of the last event of the file; 0 before the first."""
+
+
 class SeenObject(NamedTuple):
     """What is known of an object, without what was perceived of it."""
 

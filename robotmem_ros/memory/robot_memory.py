@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from . import validation
+from .argument import MAX_HISTORY
 from .batch import BEGINNING, Applied, Batch, Cursor
 from .conditions.decay import Decay
 from .config.parameters import Parameters
@@ -27,6 +28,7 @@ from .learning.learning import Learned
 from .maps.maps import Maps
 from .models import (
     Change,
+    Events,
     MemoryUpdate,
     NewFact,
     NewMemory,
@@ -52,7 +54,7 @@ from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
 from .status import Status, status
-from .storage import changes, imports, object_rows, rows
+from .storage import changes, event_rows, imports, object_rows, rows
 from .storage.applying import apply
 from .storage.disk import Activity, read_activity
 from .storage.feed import changes_since
@@ -66,6 +68,7 @@ from .verbs.looking import confirmed_among, parse_look
 from .verbs.requests import (
     DensityRequest,
     DoctorRequest,
+    EventsRequest,
     ForgetRequest,
     GetDataRequest,
     GetMemoriesRequest,
@@ -294,6 +297,23 @@ class RobotMemory(MemoryVerbs):
         future = self._access.writable.objects.store_message(new, covariances, field_of_view, dropped)
         future.add_done_callback(lambda future_done: self.parts.maintenance.notify())
         return future
+
+    def _events(self, request: EventsRequest) -> Events:
+        """Return what became of objects and facts after an event that is known, in order: see `~/events`.
+
+        The last 100,000 events are kept, and of those before them the last one of each memory.
+
+        Raises:
+            InvalidFieldError: `n` is less than 1, or the file has no event `after`, as one that was restored.
+        """
+        after, n = validation.whole("after", request.after), validation.whole("n", request.n)
+        if n < 1:
+            raise InvalidFieldError("n", n, "must be at least 1")
+        with self.parts.database.snapshot() as snapshot:
+            latest = event_rows.last(snapshot)
+            if not 0 <= after <= latest:
+                raise InvalidFieldError("after", after, f"must lie in 0 to {latest}, the last event of this file")
+            return Events(event_rows.since(snapshot, after, min(n, MAX_HISTORY)), latest)
 
     def _object_history(self, request: ObjectHistoryRequest) -> tuple[Sighting, ...]:
         """Return the last `n` sightings of an object that were kept, newest first.

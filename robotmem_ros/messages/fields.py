@@ -24,12 +24,14 @@ from std_msgs.msg import Header
 from robotmem_ros import msg
 from robotmem_ros.msg import Box, Count
 from robotmem_ros.msg import Change as ChangeMessage
+from robotmem_ros.msg import Event as EventMessage
 from robotmem_ros.msg import Group as GroupMessage
 from robotmem_ros.msg import Memory as MemoryMessage
 
 from ..memory import Change, Hit, Memory, Pose
 from ..memory.clocks import nanoseconds
 from ..memory.errors import InvalidFieldError, shown
+from ..memory.models import Event
 from ..memory.sessions.consolidation import Group
 
 NS = 1_000_000_000
@@ -244,6 +246,11 @@ def _memory_message(found: Memory | Hit) -> MemoryMessage:
     )  # fmt: skip
 
 
+def _event_message(event: Event) -> EventMessage:
+    pose = PoseInFrame(event.pose, event.frame_id) if event.pose else None
+    return fill(EventMessage(), event, stamp=event.at, last_observed=event.observed_at, pose=pose)
+
+
 class PoseInFrame(NamedTuple):
     """A pose that goes into a message with its frame."""
 
@@ -285,6 +292,7 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "sequence<uint8>": lambda value: array("B", value),
     "sequence<robotmem_ros/Count>": lambda value: [Count(name=name, n=int(n)) for name, n in value.items()],
     "robotmem_ros/Change": _change_message,
+    "robotmem_ros/Event": _event_message,
     "robotmem_ros/Group": _group_message,
     "robotmem_ros/Memory": _memory_message,
     "geometry_msgs/Point": _point_message,

@@ -17,6 +17,7 @@ from geometry_msgs.msg import Point
 from geometry_msgs.msg import Pose as PoseMessage
 
 from robotmem_ros.msg import Change as ChangeMessage
+from robotmem_ros.msg import Event as EventMessage
 from robotmem_ros.msg import Group as GroupMessage
 from robotmem_ros.msg import Memory as MemoryMessage
 
@@ -24,6 +25,7 @@ from ..memory import (
     BriefMemory,
     Change,
     Count,
+    Event,
     FrameMismatchError,
     Hit,
     InvalidFieldError,
@@ -266,7 +268,18 @@ def _told(kind: type[RobotMemoryError], text: str, **attributes: object) -> Robo
 _LOCATED = re.compile(r"([a-z_]\w*(?:[.\[][^\s:]*)*): ")
 """A field at the beginning of an error: one word, while sentences have spaces before their first colon."""
 _FIELD_OF = {attribute: field for field, attribute in ATTRIBUTES.items()}
+
+
+def _event(message: EventMessage) -> Event:
+    pose = message.pose[0] if message.pose else None
+    return read(
+        Event, message, at=_nanoseconds(message.stamp), observed_at=_nanoseconds(message.last_observed),
+        pose=pose and _READERS[Pose](pose.pose), frame_id=pose.header.frame_id if pose else "",
+    )  # fmt: skip
+
+
 _READERS: Mapping[Any, Callable[[Any], Any]] = {
     Memory: _memory, Hit: _hit, Change: _change, Group: _group, Pose: _pose,
+    Event: _event,
 }  # fmt: skip
 """Readers of what is not read field by field, by the type of the value."""

@@ -83,6 +83,7 @@ VERBS = (
     Verb("restore", srv.Restore),
     Verb("update", srv.Update, arguments=correction_of, fill_request=fill_correction),
     Verb("object_history", srv.ObjectHistory, field="sightings"),
+    Verb("events", srv.GetEvents),
     Verb("maps.approach", srv.Approach, fill_response=responses.fill_approach, read=responses.approach),
     Verb("data", srv.GetData, read=responses.data),
     Verb("sessions.start", srv.StartSession),

@@ -26,6 +26,7 @@ from ..memory.storage.connection import default_path
 from ..perception import Placed, TopicCounts
 from .bond import Bond
 from .drop_warnings import DropWarnings
+from .events import EventsTopic
 from .executors import ThreadedNode
 from .live_intake import LiveIntake
 from .markers import Markers
@@ -48,8 +49,8 @@ class MemoryNode(ThreadedNode, ParametersNode):
     """Serve one memory.
 
     Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/restore, ~/update, ~/object_history, ~/start_session,
-    ~/end_session, ~/consolidate. Subscribes ~/perception and the configured topics, publishes ~/status, ~/markers and
-    /diagnostics.
+    ~/end_session, ~/consolidate. Subscribes ~/perception and the configured topics, publishes ~/status, ~/events,
+    ~/markers and /diagnostics.
     The services exist in every state; while the node is not active they answer why.
     """
 
@@ -57,6 +58,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         super().__init__("memory")
         self._memory: RobotMemory | None = None
         self._topic: PerceptionTopic | None = None
+        self._events: EventsTopic | None = None
         self._live: LiveIntake | None = None
         self._state = "unconfigured"
         self._is_ending = False
@@ -114,6 +116,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         threading.Thread(target=self._warm_up, args=(self._memory,), name="memory-warm-up", daemon=True).start()
         self._live.start()
         self._topic = PerceptionTopic(self, self._memory, self._live.place, self._now)
+        self._events = EventsTopic(self, self._memory)
         self._perceptions = self._topic.state
         self._drops = DropWarnings(self)
         self._rates = IntakeRates(self._topics())
@@ -293,6 +296,9 @@ class MemoryNode(ThreadedNode, ParametersNode):
             self._topic = None
         if self._live is not None:
             self._live.stop(patience)
+        if self._events is not None:
+            self._events.close()
+            self._events = None
         self._warn_of_drops()
 
     def _close_memory(self, state: str = "unconfigured") -> None:

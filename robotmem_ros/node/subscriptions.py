@@ -255,10 +255,10 @@ class LostMessages:
         return gap if gid != _UNKNOWN_PUBLISHER or (gap and self._alone()) else 0
 
 
-def latched() -> QoSProfile:
-    """Keep the latest message, for late joiners too."""
+def latched(depth: int = 1) -> QoSProfile:
+    """Keep the latest `depth` messages, for late joiners too."""
     return QoSProfile(
-        depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
+        depth=depth, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
     )
 
 

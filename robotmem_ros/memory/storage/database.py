@@ -140,6 +140,11 @@ class Database:
         """Give a new memory to the writer, which stores memories in the queue together; otherwise as `write`."""
         return self._writing().insert(new, background=background)
 
+    def notify_of_events(self, notify: Callable[[], None]) -> None:
+        """Call a function, which must return at once, whenever this process has committed events."""
+        if self._writer is not None:
+            self._writer.on_events = notify
+
     def gather(self, seconds: float) -> None:
         """Let jobs in the background wait for `seconds`, to be committed together."""
         self._writing().queue.gathered = seconds

@@ -62,6 +62,7 @@ TABLES = {
     "path_points": _Table("observed_at", ("observed_at", "segment")),
     "recalls": _Table("id", ("recalled_at",)),
     "imports": _Table("id", ("started_at", "finished_at")),
+    "events": _Table("sequence", ("at", "observed_at"), "memory_id", _OF_MEMORY),
     "openings": _Table("after_id", ("at",)),
     "lived_days": _Table("n", ("day",)),
 }

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError, PurgeUnfinishedError, StorageError
 from ..models import Kind
-from . import note_rows, object_rows, recall_rows, revisions, rows, stay_rows, table_rows
+from . import event_rows, note_rows, object_rows, recall_rows, revisions, rows, stay_rows, table_rows
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk import empty_log, file_size, free_bytes, give_back, is_full, to_give_back
 from .snapshot import Snapshot, Transaction
@@ -335,7 +335,8 @@ def delete_description(transaction: Transaction, memory_id: int, label: str) -> 
 
 
 def delete_history(transaction: Transaction, memory_id: int) -> None:
-    """Delete the history of a memory, which may hold what is purged."""
+    """Delete the history and the events of a memory, which may hold what is purged."""
+    event_rows.reduce(transaction, [memory_id])
     transaction.execute("DELETE FROM memory_history WHERE memory_id = ?", (memory_id,))
 
 
@@ -349,7 +350,9 @@ def delete_older_changes(transaction: Transaction, selection: Selection) -> int:
         f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope}) RETURNING memory_id",
         (clocks.iso(selection.before), *arguments),
     ).fetchall()
-    revisions.touch(transaction, {memory_id for (memory_id,) in changes})
+    changed_ids = {memory_id for (memory_id,) in changes}
+    event_rows.reduce(transaction, changed_ids)
+    revisions.touch(transaction, changed_ids)
     return len(changes)
 
 

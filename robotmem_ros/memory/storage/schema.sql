@@ -471,6 +471,23 @@ CREATE TABLE epochs (
     epoch BLOB NOT NULL UNIQUE  -- 5 bytes of a time in 2^24 ns and 3 random ones; greater than all before
 );
 
+-- What became of objects and facts: the events of `~/events`, written with the change itself. Those of a memory that is
+-- purged go, but for the last one, which is left without text.
+CREATE TABLE events (
+    sequence INTEGER PRIMARY KEY,  -- grows with each event; the last one of all is never deleted
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,  -- see EventKind in models.py
+    memory_id INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('unconfirmed', 'there', 'gone', 'known', 'forgotten')),  -- since this event
+    observed_at INTEGER NOT NULL,  -- of the memory; 0 if it is deleted
+    presence REAL,  -- NULL for what is no object
+    label TEXT NOT NULL,
+    label_before TEXT NOT NULL,  -- empty unless it was relabelled
+    pose_before TEXT,  -- a JSON array; NULL unless it moved
+    x REAL, y REAL, z REAL, qx REAL, qy REAL, qz REAL, qw REAL  -- NULL without a pose
+);
+CREATE INDEX idx_events_memory ON events (memory_id);
+
 
 -- History, imports, retention, settings -------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar
@@ -102,6 +103,10 @@ class Transaction(Snapshot):
         super().__init__(connection, action)
         self.revision = 0
         """The revision of the open transaction, see `revisions.begin`."""
+        self.clock: Callable[[], int] = time.time_ns
+        """The robot's, in nanoseconds."""
+        self.has_events = False
+        """Whether it wrote events, see `event_rows`."""
         self.execute = connection.execute
         self.executemany = connection.executemany
 

@@ -26,7 +26,7 @@ from typing import Any, Generic, TypeVar
 from ..errors import MALFORMED, MemoryClosedError, RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
 from ..threads import Condition, Future, QueryPriority
-from . import lived_days, revisions
+from . import event_rows, lived_days, revisions
 from .disk import DiskRoom, is_full
 from .doubtful_times import Marker
 from .file_guard import FileGuard
@@ -74,6 +74,7 @@ class Job(Generic[T]):
         """Run the job. What it raises, the caller must undo."""
         self.error = None
         self.result = self.work(transaction)
+        event_rows.note(transaction)
 
     def run_apart(self, transaction: Transaction) -> None:
         """Run the job in a savepoint of its own, so that an error undoes its writes alone."""
@@ -255,6 +256,8 @@ class Writer:
         self._query_priority = query_priority
         self._busy_timeout = busy_timeout
         self._guard = guard
+        self.on_events: Callable[[], None] = lambda: None
+        """Called in the writer's thread when events were committed; it must return at once."""
         self.queue = WriteQueue()
         """Jobs that wait."""
         self._jobs: Sequence[Job[Any]] = ()
@@ -264,7 +267,9 @@ class Writer:
         """Why the last transaction failed; empty if it was committed."""
         self.discarded: int | None = None
         """How many jobs were thrown away since they waited for too long while the writer was closed; None before."""
+        self._transaction.clock = clock
         revisions.prepare(self._transaction)
+        event_rows.prepare(self._transaction)
         self._wait_for_locks(min(_ATTEMPT, busy_timeout))
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
@@ -422,12 +427,15 @@ class Writer:
     def _commit(self, jobs: Sequence[Job[Any]], run: Callable[[Sequence[Job[Any]]], None]) -> BaseException | None:
         # The transaction has begun.
         try:
+            self._transaction.has_events = False
             revisions.begin(self._transaction)
             lived_days.note(self._transaction, self._clock)
             run(jobs)
             has_epoch = self._has_epoch or revisions.note_epoch(self._transaction)
             self._connection.execute("COMMIT")
             self._has_epoch = has_epoch
+            if self._transaction.has_events:
+                self.on_events()
         except (sqlite3.Error, StorageError, _JobFailedError) as error:
             self._roll_back()
             return error
@@ -453,6 +461,7 @@ class Writer:
     def _insert(self, jobs: Sequence[Insert]) -> None:
         for job, result in zip(jobs, self._store(self._transaction, [job.new for job in jobs]), strict=True):
             job.result, job.error = result, None
+        event_rows.note(self._transaction)
 
     def _resolve(self, jobs: Sequence[Job[Any]], error: BaseException | None) -> None:
         for job in jobs:

@@ -94,6 +94,14 @@ class ObjectHistoryRequest:
 
 
 @dataclass(slots=True)
+class EventsRequest:
+    """Which events to read."""
+
+    after: int = argument(0, "number of the last event that is known; 0 for none", "41")
+    n: int = argument(100, "largest number of events", "20", within=(1, MAX_HISTORY))
+
+
+@dataclass(slots=True)
 class GetDataRequest:
     """Whose data to read."""
 

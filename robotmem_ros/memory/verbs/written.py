@@ -15,7 +15,7 @@ from ..learning.learning import Learned
 from ..learning.vocabulary import Retagged
 from ..map_values import PathPoint
 from ..maps.approach import Approach
-from ..models import MemoryUpdate, NewFact, NewPerception, PerceptionData, SeenObject, Session, Sighting, Stored
+from ..models import Events, MemoryUpdate, NewFact, NewPerception, PerceptionData, SeenObject, Session, Sighting, Stored
 from ..notes.lines import NoteLines
 from ..search.counts import Counts, Density
 from ..search.details import MemoriesInFull
@@ -35,6 +35,7 @@ from .requests import (
     DensityRequest,
     DoctorRequest,
     EndSessionRequest,
+    EventsRequest,
     ForgetRequest,
     GetDataRequest,
     GetMemoriesRequest,
@@ -156,6 +157,23 @@ class MemoryVerbs(Verbs):
         ))  # fmt: skip
 
     def _save_perception(self, request: NewPerception) -> Stored:
+        raise NotImplementedError
+
+    def events(self, after: int = 0, n: int = 100) -> Events:
+        """Return what became of objects and facts after an event that is known, in order: see `~/events`.
+
+        The last 100,000 events are kept, and of those before them the last one of each memory.
+
+        Args:
+            after: number of the last event that is known; 0 for none. Example: after=41
+            n: largest number of events. Example: n=20
+
+        Raises:
+            InvalidFieldError: `n` is less than 1, or the file has no event `after`, as one that was restored.
+        """
+        return self._events(EventsRequest(after=after, n=n))
+
+    def _events(self, request: EventsRequest) -> Events:
         raise NotImplementedError
 
     def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:

@@ -44,6 +44,7 @@ NO_TEXT = {
     "areas": {"map_id", "frame_id", "polygons", "updated_at", "uuid", "origin"},
     "occupancy_grids": {"digest", "cells", "uuid", "origin"},
     "deleted": {"uuid"},
+    "events": {"kind", "state", "pose_before"},
     "epochs": {"epoch"},
     "note_files": {"path", "collection", "stamp", "digest", "error"},
     "note_texts": {"text"},
@@ -140,6 +141,7 @@ def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memor
         there = {"spatial": {"area": f"{MARK}area"}}
         seen = [sighting(memory, second, label, MARK, collection=lab, session_id=f"{MARK}session", context=there)]
         (chair,) = memory.store_sightings(seen).result()
+    memory.update(chair.memory_id, label=f"{MARK}bench")
     for confidence in (0.9, 0.1):
         memory.update(chair.memory_id, confidence=confidence)
     memory.recall(f"{MARK}", collection=lab)

@@ -88,6 +88,7 @@ def test_the_life_of_a_thing_is_published(own: Any) -> None:
     assert (refused.success, refused.error) == (False, "after: 99 must lie in 0 to 10, the last event of this file")
     with MemoryClient(client.node) as memory:
         assert [event.kind for event in memory.events(9).events] == ["learned"]
+        assert len(memory.events(0).events) == len(memory.events().events) == 10
 
 
 def test_a_flood_with_two_kills_is_told_once_and_in_order(own: Any, tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def fill_request(message: Any, request: Any) -> Any:
     for entry in dataclasses.fields(request):
         name, value = _FIELDS.get(entry.name, entry.name), getattr(request, entry.name)
         if name in types:
-            # A number that the message has already is its default, such as a zero that means none.
-            if value is not None and not (type(value) is int and value == getattr(message, name)):
+            # Zero is no count, but the default of a number such as the event to begin after.
+            if value is not None and not (type(value) is int and value == 0 == entry.default):
                 setattr(message, name, to_argument(types[name])(entry.name, value))
         elif value != entry.default:
             raise InvalidFieldError(entry.name, value, _IN_PROCESS)

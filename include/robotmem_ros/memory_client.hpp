@@ -27,6 +27,7 @@
 #include "robotmem_ros/srv/end_session.hpp"
 #include "robotmem_ros/srv/forget.hpp"
 #include "robotmem_ros/srv/get_data.hpp"
+#include "robotmem_ros/srv/get_events.hpp"
 #include "robotmem_ros/srv/get_memories.hpp"
 #include "robotmem_ros/srv/learn.hpp"
 #include "robotmem_ros/srv/list.hpp"
@@ -348,10 +349,10 @@ private:
   rclcpp::Node::SharedPtr own_;
   std::tuple<
     Client<srv::AddTag>, Client<srv::Approach>, Client<srv::Consolidate>, Client<srv::Doctor>, Client<srv::EndSession>,
-    Client<srv::Forget>, Client<srv::GetData>, Client<srv::GetMemories>, Client<srv::Learn>, Client<srv::List>,
-    Client<srv::ListTags>, Client<srv::Look>, Client<srv::ObjectHistory>, Client<srv::Recall>, Client<srv::RemoveTag>,
-    Client<srv::RenameTag>, Client<srv::Restore>, Client<srv::SavePerception>, Client<srv::StartSession>,
-    Client<srv::Timeline>, Client<srv::Update>> clients_;
+    Client<srv::Forget>, Client<srv::GetData>, Client<srv::GetEvents>, Client<srv::GetMemories>, Client<srv::Learn>,
+    Client<srv::List>, Client<srv::ListTags>, Client<srv::Look>, Client<srv::ObjectHistory>, Client<srv::Recall>,
+    Client<srv::RemoveTag>, Client<srv::RenameTag>, Client<srv::Restore>, Client<srv::SavePerception>,
+    Client<srv::StartSession>, Client<srv::Timeline>, Client<srv::Update>> clients_;
   Client<srv::GetMemories> greeter_;
   std::unique_ptr<rclcpp::executors::SingleThreadedExecutor> executor_;
   std::mutex mutex_;  // guards what follows

@@ -26,7 +26,22 @@ CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_
 
 
 ON_A_GRAPH = [block for block in BLOCKS if block.needs == "ROS"]
-PROGRAMS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page != "clients.md"]
+PROGRAMS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page not in {"clients.md", "events.md"}]
+(WATCHER,) = (block for block in ON_A_GRAPH if block.kind == "python" and block.page == "events.md")
+WATCH = """
+import rclpy
+
+from robotmem_ros.memory.models import EventKind
+
+rclpy.init()
+node, heard = rclpy.create_node("watcher"), []
+watcher = Watcher(node, heard.append)
+while len(heard) < 3:
+    rclpy.spin_once(node)
+    if watcher.cursor == 2:  # what was before the node of this program, or is told as late as its topic
+        MemoryClient(node).look(near=(3.0, 1.0))
+print(*(f"{event.sequence} {EventKind(event.kind).value} {event.label}" for event in heard), sep="\\n")
+"""
 HAS_TREES = importlib.util.find_spec("py_trees") is not None
 CLIENTS = [
     block
@@ -74,6 +89,11 @@ def test_the_programs_with_a_client_drive_to_the_mug(house: Client) -> None:
     assert is_short(CLIENTS[0].text)
     printed = run("".join(block.text for block in CLIENTS), house)
     assert looks_like("".join(block.output for block in CLIENTS), printed)
+
+
+def test_the_watcher_handles_each_event_once(house: Client) -> None:
+    told = run(WATCHER.text + WATCH, house).splitlines()
+    assert told == ["1 appeared mug", "2 confirmed mug", "3 gone mug"]
 
 
 @pytest.fixture

@@ -13,17 +13,11 @@ from hypothesis import strategies as st
 
 from robotmem_ros import srv
 from robotmem_ros.messages.fields import field_types
+from robotmem_ros.messages.verbs import VERBS
 
 from ..support.node.graph import Client
 
-SERVICES = {
-    "learn": srv.Learn, "save_perception": srv.SavePerception, "recall": srv.Recall, "timeline": srv.Timeline,
-    "get_memories": srv.GetMemories, "list": srv.List, "forget": srv.Forget, "restore": srv.Restore,
-    "update": srv.Update, "object_history": srv.ObjectHistory, "get_data": srv.GetData,
-    "start_session": srv.StartSession, "end_session": srv.EndSession, "consolidate": srv.Consolidate,
-    "doctor": srv.Doctor, "add_tag": srv.AddTag, "list_tags": srv.ListTags, "rename_tag": srv.RenameTag,
-    "remove_tag": srv.RemoveTag, "approach": srv.Approach, "look": srv.Look,
-}  # fmt: skip
+SERVICES = {verb.name: verb.service for verb in VERBS}
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),
     st.sampled_from(

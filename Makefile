@@ -13,8 +13,8 @@ export MODEL
 # process compiles the package again. MAKEFLAGS is no concern of a make that a test starts.
 ENV := . scripts/env.sh && unset MAKEFLAGS MAKELEVEL && ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST PYTHONDONTWRITEBYTECODE=
 
-# Many tests wait for other processes, so that two for each core keep it busy. One that stands still fails.
-PYTEST_RUN := python3 -m pytest -q -n 4 --dist worksteal -o faulthandler_exit_on_timeout=true
+# Many tests wait for other processes, so that three for each core keep it busy. One that stands still fails.
+PYTEST_RUN := python3 -m pytest -q -n 6 --dist worksteal -o faulthandler_exit_on_timeout=true
 
 # Which tests that are marked as rare run: none, all, or the tenth of a date.
 RARE ?= none

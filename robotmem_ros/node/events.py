@@ -38,7 +38,7 @@ class EventsTopic:
         """Publish what is committed, and end the topic."""
         self._is_closing = True
         self._written.set()
-        self._thread.join(3.0)  # what a locked file keeps back is published by the next start
+        self._thread.join()
         self._node.destroy_publisher(self._publisher)
 
     def _run(self) -> None:

@@ -12,7 +12,8 @@ import os
 import sqlite3
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -215,6 +216,22 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def without_patience(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let a connection fail at once where another process holds a lock: SQLite's wait cannot be interrupted."""
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
+
+
+def is_locked(error: BaseException) -> bool:
+    """Tell whether a statement failed since another connection holds a lock."""
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def note_open(path: Path) -> object:

@@ -118,8 +118,8 @@ class Database:
 
     def mark_file(self) -> bool:
         """Let the file show after a checkpoint that it has a log; return that nothing is left to do."""
-        if Path(f"{self.path}-wal").exists() and self._checkpointed_at() != self._marked_at:
-            self.write_alone(partial(mark_log, snapshot=self.snapshot)).result()
+        is_due = Path(f"{self.path}-wal").exists() and self._checkpointed_at() != self._marked_at
+        if is_due and self.write_alone(partial(mark_log, snapshot=self.snapshot)).result():
             self._marked_at = self._checkpointed_at()
         return False
 

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 from ..clocks import comparable_since, nanoseconds
 from ..errors import LogHeldError, StorageError
-from .connection import IN_MEMORY, INCREMENTAL, LOG_LIMIT, create_empty
+from .connection import IN_MEMORY, INCREMENTAL, LOG_LIMIT, create_empty, without_patience
 from .snapshot import Snapshot, Transaction
 
 _RESERVE = 1 << 22
@@ -201,12 +201,8 @@ def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
 
     To be called without a transaction.
     """
-    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute("PRAGMA busy_timeout = 0")
-    try:
+    with without_patience(connection):
         return not empty_log(connection)
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
 
 
 class LogWatch:

@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DatabaseLostError
+from .connection import is_locked, without_patience
 from .disk import copy_into
 from .snapshot import Snapshot
 
@@ -217,27 +218,31 @@ def read_log(path: Path) -> Log:
     return Log(b"", ())
 
 
-def mark_log(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextManager[Snapshot]]) -> None:
-    """Make the numbers differ in the file alone; `connection` is in no transaction, `snapshot` opens a snapshot.
+def mark_log(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextManager[Snapshot]]) -> bool:
+    """Make the numbers differ in the file alone; return false if another process writes just now: a later mark will do.
+
+    `connection` is in no transaction, `snapshot` opens a snapshot.
 
     Raises:
         sqlite3.Error: the file could not be written.
     """
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:
-        connection.execute("UPDATE log_mark SET n = n + 1")
-        connection.execute("INSERT OR REPLACE INTO settings SELECT 'log', n FROM log_mark")
-    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    with snapshot() as reader:
-        reader.row(_DIFFER)
-        # A process with the lock of writers may wait for this reader to end. Then a later mark will do.
-        connection.execute("PRAGMA busy_timeout = 0")
+    with without_patience(connection):
         try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if is_locked(error):
+                return False
+            raise
+        with connection:
+            connection.execute("UPDATE log_mark SET n = n + 1")
+            connection.execute("INSERT OR REPLACE INTO settings SELECT 'log', n FROM log_mark")
+        with snapshot() as reader:
+            reader.row(_DIFFER)
+            # A process with the lock of writers may wait for this reader to end.
             with suppress(sqlite3.OperationalError):
                 connection.execute("UPDATE log_mark SET writes = writes + 1")
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        finally:
-            connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
+    return True
 
 
 def settle_log(connection: sqlite3.Connection) -> None:

@@ -27,6 +27,7 @@ from ..errors import MALFORMED, MemoryClosedError, RobotMemoryError, StorageErro
 from ..models import NewMemory, Stored
 from ..threads import Condition, Future, QueryPriority
 from . import event_rows, lived_days, revisions
+from .connection import is_locked
 from .disk import DiskRoom, is_full
 from .doubtful_times import Marker
 from .file_guard import FileGuard
@@ -381,7 +382,7 @@ class Writer:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
-            if not _is_locked(error):
+            if not is_locked(error):
                 self._locked_since = None
             elif self._locked_since is None:
                 self._locked_since = time.monotonic() - min(_ATTEMPT, self._busy_timeout)
@@ -399,7 +400,7 @@ class Writer:
 
     def _next_jobs(self, error: BaseException | None) -> list[Job[Any]]:
         # While the file is locked, only jobs past their deadline.
-        if error is None or not _is_locked(error) or self._locked_since is None:
+        if error is None or not is_locked(error) or self._locked_since is None:
             jobs = self.queue.take()
         else:
             deadline = time.monotonic() - self._busy_timeout
@@ -484,7 +485,3 @@ class Writer:
 
     def _wait_for_locks(self, seconds: float) -> None:
         self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
-
-
-def _is_locked(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from robotmem_ros.memory import MemoryClosedError, RobotMemory, StorageError
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder, ModelUnavailableError
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.storage.file_guard import mark_log
 
 from ...support.forks import running
 from .test_unusable import HOLD
@@ -99,3 +101,15 @@ def test_a_model_that_is_loaded_without_end_does_not_hold_the_close() -> None:
     asking.join(60.0)
     assert [str(error) for error in errors] == ["the memory is closed"]
     go_on.set()
+
+
+def test_a_mark_of_the_log_does_not_wait_for_a_program_that_writes(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    memory = RobotMemory(path, embedding_model="", busy_timeout=600.0)
+    memory.learn("the file has a log")
+    mark = partial(mark_log, snapshot=memory.parts.database.snapshot)
+    with running(HOLD, path, "BEGIN IMMEDIATE") as holder:
+        assert holder.stdout.readline() == "held\n"
+        assert not memory.parts.database.write_alone(mark).result(60.0)
+    assert memory.parts.database.write_alone(mark).result(60.0)
+    memory.close()

@@ -23,8 +23,13 @@ READY = "html[data-ready]"
 PATIENCE = 120_000
 """Milliseconds for what a page does, on a machine that does much else."""
 expect.set_options(timeout=PATIENCE)
-_GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
-_GONE += ("ERR_SOCKET_NOT_CONNECTED",)
+_GONE = (
+    "ERR_CONNECTION_REFUSED",
+    "ERR_CONNECTION_RESET",
+    "ERR_EMPTY_RESPONSE",
+    "ERR_INCOMPLETE_CHUNKED_ENCODING",
+    "ERR_SOCKET_NOT_CONNECTED",
+)
 """What a browser says of a console that the test has ended."""
 
 

@@ -111,8 +111,8 @@ class LearnOutcome(_Asking):
     def __init__(
         self, name: str, memory: MemoryClient, insight: str, *, success: bool, context: Mapping[str, Any] | None = None
     ) -> None:
-        ahead, told = memory.asynchronous, _with_success(context, success=success)
-        super().__init__(name, lambda: ahead.learn(insight, told, session_id=self._session()))
+        ahead, outcome = memory.asynchronous, _with_success(context, success=success)
+        super().__init__(name, lambda: ahead.learn(insight, outcome, session_id=self._session()))
         self._board = self.attach_blackboard_client()
         self._board.register_key(SESSION, access=Access.READ)
 
@@ -194,9 +194,9 @@ class Episode(Decorator):
     def _learn(self, *, is_success: bool) -> Answer[Any]:
         tip = self.decorated.tip()
         why = f": {tip.feedback_message}" if not is_success and tip and tip.feedback_message else ""
-        told = _with_success(self._context, success=is_success)
+        outcome = _with_success(self._context, success=is_success)
         insight = f"{self.name} {'worked' if is_success else 'failed'}{why}"
-        return self._memory.learn(insight, told, session_id=self._session())
+        return self._memory.learn(insight, outcome, session_id=self._session())
 
     def _end(self, outcome: float | None) -> Answer[Any] | None:
         session_id = self._session()

@@ -135,12 +135,12 @@ def _group(message: GroupMessage) -> Group:
     return Group(representative, members, superseded, message.similarity)
 
 
-def learned(request: Any, response: Any) -> Learned:
+def learned_fact(request: Any, response: Any) -> Learned:
     """Read what came of a fact."""
     return read(Learned, response, is_new=response.status != response.DUPLICATE)
 
 
-def stored(request: Any, response: Any) -> Stored:
+def stored_perception(request: Any, response: Any) -> Stored:
     """Read what came of a perception; the first sighting of an object made it."""
     return read(Stored, response, is_new=response.times_seen <= 1)
 
@@ -166,12 +166,12 @@ def fill_found(response: Any, result: Found) -> None:
                 pose.header.stamp = time_message(result.pose_stamp)
 
 
-def found(request: Any, response: Any) -> RecallResult:
+def recall_result(request: Any, response: Any) -> RecallResult:
     """Read what a recall found."""
     return RecallResult(tuple(map(_hit, response.memories)), Mode(response.mode), response.reason, response.relevant)
 
 
-def in_full(request: Any, response: Any) -> MemoriesInFull:
+def memories_in_full(request: Any, response: Any) -> MemoriesInFull:
     """Read memories in full."""
     memories = tuple(read(MemoryDetails, message, data=_data_of(message)) for message in response.memories)
     parts = re.split(r"(?:^|; )memory (-?\d+) ", response.reason)[1:]
@@ -252,12 +252,12 @@ def error_of(text: str, request: Any) -> RobotMemoryError:
         return MemoryNotFoundError(int(memory_id[0]), reason)
     value = getattr(request, re.split(r"[.\[]", field)[0], None)
     if problem.startswith("frame "):
-        return _told(FrameMismatchError, text, field=field, value=value)
+        return _error(FrameMismatchError, text, field=field, value=value)
     expected = problem.removeprefix(f"{shown(value)} ")
-    return _told(InvalidFieldError, text, field=field, value=value, expected=expected)
+    return _error(InvalidFieldError, text, field=field, value=value, expected=expected)
 
 
-def _told(kind: type[RobotMemoryError], text: str, **attributes: object) -> RobotMemoryError:
+def _error(kind: type[RobotMemoryError], text: str, **attributes: object) -> RobotMemoryError:
     # Its text is there, of which its class would make another one.
     error = kind.__new__(kind)
     RobotMemoryError.__init__(error, text)

@@ -68,11 +68,11 @@ class Verb:
 
 
 VERBS = (
-    Verb("learn", srv.Learn, read=responses.learned),
-    Verb("save_perception", srv.SavePerception, fill_request=fill_perception, read=responses.stored),
-    Verb("recall", srv.Recall, fill_response=responses.fill_found, read=responses.found),
+    Verb("learn", srv.Learn, read=responses.learned_fact),
+    Verb("save_perception", srv.SavePerception, fill_request=fill_perception, read=responses.stored_perception),
+    Verb("recall", srv.Recall, fill_response=responses.fill_found, read=responses.recall_result),
     Verb("timeline", srv.Timeline),
-    Verb("get_memories", srv.GetMemories, read=responses.in_full),
+    Verb("get_memories", srv.GetMemories, read=responses.memories_in_full),
     Verb("counts", srv.List, fill_response=responses.fill_counts, read=responses.counts),
     Verb("tags.all", srv.ListTags, field="tags"),
     Verb("tags.add", srv.AddTag),

@@ -44,8 +44,8 @@ def in_frame(found: Found, target: Target, timed: TimedTransform, map_id: str) -
     every: tuple[Memory | BriefMemory, ...] = (*(hit.memory for hit in memories), *brief)
     poses = [memory for memory in every if memory.pose is not None]
     rest = sum(memory.frame_id != target.target for memory in poses)
-    told = f"{rest} of {len(poses)} poses stay in their own frame or map" if rest else ""
-    reason = "; ".join(filter(None, (found.reason, told)))
+    note = f"{rest} of {len(poses)} poses stay in their own frame or map" if rest else ""
+    reason = "; ".join(filter(None, (found.reason, note)))
     return found._replace(memories=memories, brief_memories=brief, reason=reason, pose_stamp=timed.stamp_ns)
 
 

@@ -64,7 +64,7 @@ _SINCE = f"""
 _LOG = logging.getLogger(__name__)
 
 
-class Told(NamedTuple):
+class State(NamedTuple):
     """What events tell of a memory."""
 
     state: str
@@ -72,7 +72,7 @@ class Told(NamedTuple):
     pose: Pose | None = None
 
 
-_NOTHING = Told(FORGOTTEN)
+_NOTHING = State(FORGOTTEN)
 
 
 class _Changed(NamedTuple):
@@ -87,18 +87,18 @@ class _Changed(NamedTuple):
     confirmed: int | None
     pose: Pose | None
     last_event: int | None
-    told: Told
+    last_state: State
 
-    def state(self) -> Told:
+    def state(self) -> State:
         """Return what is to be told of it."""
         if self.status != "active":
             return _NOTHING
         if self.kind == Kind.FACT:
-            return Told(KNOWN)
+            return State(KNOWN)
         if self.confirmed is None:
             return _NOTHING
-        was_there = self.told.state in (THERE, GONE)
-        return Told(THERE if self.confirmed else GONE if was_there else UNCONFIRMED, self.label or "", self.pose)
+        was_there = self.last_state.state in (THERE, GONE)
+        return State(THERE if self.confirmed else GONE if was_there else UNCONFIRMED, self.label or "", self.pose)
 
 
 def prepare(transaction: Transaction) -> None:
@@ -152,13 +152,13 @@ def since(snapshot: Snapshot, sequence: int, n: int) -> tuple[Event, ...]:
 def _split(row: Sequence[Any]) -> tuple[Any, ...]:
     # What _Changed has of a row of _CHANGED.
     last_event, state, label = row[14:17]
-    told = _NOTHING if last_event is None else Told(state, label, _pose(row[17:]))
-    return (*row[:7], _pose(row[7:14]), last_event, told)
+    last_state = _NOTHING if last_event is None else State(state, label, _pose(row[17:]))
+    return (*row[:7], _pose(row[7:14]), last_event, last_state)
 
 
 def _events(memory: _Changed) -> Iterator[tuple[object, ...]]:
-    before, now = memory.told, memory.state()
-    for kind in became(before, now):
+    before, now = memory.last_state, memory.state()
+    for kind in kinds_of_change(before, now):
         yield (
             kind.value, memory.memory_id, now.state, memory.observed_at or 0,
             None if memory.confirmed is None else memory.confidence, memory.label or "",
@@ -179,7 +179,7 @@ def _event(*columns: Any) -> Event:
     )  # fmt: skip
 
 
-def became(before: Told, now: Told) -> list[EventKind]:
+def kinds_of_change(before: State, now: State) -> list[EventKind]:
     """Return what became of a memory, in order."""
     if FORGOTTEN in (before.state, now.state):
         return _FROM_NOTHING[now.state] if before.state == FORGOTTEN else [EventKind.FORGOTTEN]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from .time_spans import PARTS, Calendar, Form, Found, Window, clock_of, year_of
+from .time_spans import PARTS, Calendar, Form, TimeMatch, Window, clock_of, year_of
 
 _CHINESE_PARTS = {
     **dict.fromkeys(("早上", "早晨", "清晨", "上午", "早", "晨"), "morning"), "中午": "noon", "下午": "afternoon",
@@ -50,8 +50,8 @@ _BEHIND_CHINESE = re.compile(r"\s*(?:$|[\W谁我你您他她它们在有是哪�
 """What may follow a weekday or a month that stands alone, so that it is no name: a function word, or nothing."""
 
 
-def _stands_alone(found: Found) -> bool:
-    return found.words.endswith("的") or bool(_BEHIND_CHINESE.match(found.behind))
+def _stands_alone(match: TimeMatch) -> bool:
+    return match.words.endswith("的") or bool(_BEHIND_CHINESE.match(match.behind))
 
 
 def _number(text: str) -> float:
@@ -69,24 +69,24 @@ def _year_named(text: str, calendar: Calendar) -> int | None:
     return calendar.today.year - years[text] if text in years else year_of(text.removesuffix("年"))
 
 
-def _day(found: Found, calendar: Calendar) -> date | None:
-    if found["iso"]:
-        return date.fromisoformat(found["iso"])
-    if named := found["named"]:
+def _day(match: TimeMatch, calendar: Calendar) -> date | None:
+    if match["iso"]:
+        return date.fromisoformat(match["iso"])
+    if named := match["named"]:
         return calendar.day({"大前天": 3, "前天": 2}.get(named, int(named[0] == "昨")))
-    if weekday := found["weekday"]:
-        weeks_ago = {"上上": 2, "上": 1, "这": 0, "本": 0}.get(found["which"])
+    if weekday := match["weekday"]:
+        weeks_ago = {"上上": 2, "上": 1, "这": 0, "本": 0}.get(match["which"])
         return calendar.weekday("一二三四五六日".index(weekday.replace("天", "日")), weeks_ago)
-    if found["days"]:
-        return calendar.day(round(_number(found["days"])))
-    if found["month"]:
-        year = _year_named(found["year"], calendar)
-        return calendar.latest(year, int(_number(found["month"])), int(_number(found["day"])))
+    if match["days"]:
+        return calendar.day(round(_number(match["days"])))
+    if match["month"]:
+        year = _year_named(match["year"], calendar)
+        return calendar.latest(year, int(_number(match["month"])), int(_number(match["day"])))
     return None
 
 
-def _clock(found: Found, part: str, suffix: str) -> timedelta | None:
-    hour, minute, half, minutes = (found[f"{name}{suffix}"] for name in ("hour", "minute", "half", "minutes"))
+def _clock(match: TimeMatch, part: str, suffix: str) -> timedelta | None:
+    hour, minute, half, minutes = (match[f"{name}{suffix}"] for name in ("hour", "minute", "half", "minutes"))
     if not hour:
         return None
     past = 30 if half else int(minute or (_number(minutes) if minutes else 0))
@@ -94,44 +94,44 @@ def _clock(found: Found, part: str, suffix: str) -> timedelta | None:
     return clock_of(written, past, part)
 
 
-def _when(found: Found, calendar: Calendar) -> Window | None:
-    relation = found["behind"] or found["relation"]
-    part = _CHINESE_PARTS.get(found["part"] or found["of"], "")
-    day, clock = _day(found, calendar), _clock(found, part, "2" if found["of"] else "")
-    if clock is not None and (end := _clock(found, part, "3")) is not None:
+def _when(match: TimeMatch, calendar: Calendar) -> Window | None:
+    relation = match["behind"] or match["relation"]
+    part = _CHINESE_PARTS.get(match["part"] or match["of"], "")
+    day, clock = _day(match, calendar), _clock(match, part, "2" if match["of"] else "")
+    if clock is not None and (end := _clock(match, part, "3")) is not None:
         return Window(calendar.ns(calendar.at(day, clock)), calendar.ns(calendar.at(day, end)))
     if clock is not None:
         return calendar.clock(calendar.at(day, clock)).related(relation)
     if day is None:
         return None
-    is_bare = found["weekday"] and not (found["which"] or part or relation)
-    if (is_bare or found["named"] == "今日") and not _stands_alone(found):
+    is_bare = match["weekday"] and not (match["which"] or part or relation)
+    if (is_bare or match["named"] == "今日") and not _stands_alone(match):
         return None
     return (calendar.hours(day, *PARTS[part]) if part else calendar.hours(day, 0, 24)).related(relation)
 
 
-def _period(found: Found, calendar: Calendar) -> Window | None:
-    relation = found["behind"] or found["relation"]
+def _period(match: TimeMatch, calendar: Calendar) -> Window | None:
+    relation = match["behind"] or match["relation"]
     units = {"周末": "weekend", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year"}
-    if unit := found["unit"]:
-        return calendar.unit(units[unit], {"上上": 2, "上": 1}.get(found["which"], 0)).related(relation)
-    if unit := found["units"]:
-        return calendar.unit(units[unit], round(_number(found["count"]))).related(relation)
-    if found["only_year"]:
-        return calendar.month_of(_year_named(found["only_year"], calendar), None).related(relation)
-    is_bare = not (found["year"] or found["whole"] or relation)
-    if is_bare and not _stands_alone(found):
+    if unit := match["unit"]:
+        return calendar.unit(units[unit], {"上上": 2, "上": 1}.get(match["which"], 0)).related(relation)
+    if unit := match["units"]:
+        return calendar.unit(units[unit], round(_number(match["count"]))).related(relation)
+    if match["only_year"]:
+        return calendar.month_of(_year_named(match["only_year"], calendar), None).related(relation)
+    is_bare = not (match["year"] or match["whole"] or relation)
+    if is_bare and not _stands_alone(match):
         return None
-    month = int(_number(found["month"]))
-    return calendar.month_of(_year_named(found["year"], calendar), month).related(relation)
+    month = int(_number(match["month"]))
+    return calendar.month_of(_year_named(match["year"], calendar), month).related(relation)
 
 
-def _ago(found: Found, calendar: Calendar) -> Window:
-    return calendar.ago(_number(found["count"]), found["unit"]).related("")
+def _ago(match: TimeMatch, calendar: Calendar) -> Window:
+    return calendar.ago(_number(match["count"]), match["unit"]).related("")
 
 
-def _last(found: Found, calendar: Calendar) -> Window:
-    return calendar.last(_number(found["count"]), found["unit"]).related("")
+def _last(match: TimeMatch, calendar: Calendar) -> Window:
+    return calendar.last(_number(match["count"]), match["unit"]).related("")
 
 
 CHINESE_FORMS: tuple[Form, ...] = tuple(

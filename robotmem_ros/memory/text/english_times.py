@@ -6,7 +6,7 @@ import re
 from datetime import date, timedelta
 
 from .stop_words import ENGLISH
-from .time_spans import PARTS, Calendar, Form, Found, Window, clock_of, year_of
+from .time_spans import PARTS, Calendar, Form, TimeMatch, Window, clock_of, year_of
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = (
@@ -82,74 +82,74 @@ def _month(name: str) -> int:
     return [month[:3] for month in MONTHS].index(name[:3]) + 1
 
 
-def _day(found: Found, calendar: Calendar) -> date | None:
-    if found["iso"]:
-        return date.fromisoformat(found["iso"])
+def _day(match: TimeMatch, calendar: Calendar) -> date | None:
+    if match["iso"]:
+        return date.fromisoformat(match["iso"])
     for number in "12":
-        if month := found[f"month{number}"]:
-            return calendar.latest(year_of(found[f"year{number}"]), _month(month), int(found[f"day{number}"]))
-    if weekday := found["weekday"]:
-        return calendar.weekday(WEEKDAYS.index(weekday), 0 if found["which"] == "this" else None)
-    if found["days"]:
-        return calendar.day(round(_number(found["days"])))
-    if found["today"] or found["night"].startswith(("tonight", "this")):
+        if month := match[f"month{number}"]:
+            return calendar.latest(year_of(match[f"year{number}"]), _month(month), int(match[f"day{number}"]))
+    if weekday := match["weekday"]:
+        return calendar.weekday(WEEKDAYS.index(weekday), 0 if match["which"] == "this" else None)
+    if match["days"]:
+        return calendar.day(round(_number(match["days"])))
+    if match["today"] or match["night"].startswith(("tonight", "this")):
         return calendar.day(0)
-    return calendar.day(2 if found["two"] else 1) if found["named"] or found["night"] else None
+    return calendar.day(2 if match["two"] else 1) if match["named"] or match["night"] else None
 
 
-def _clock(found: Found, number: str, part: str) -> timedelta | None:
-    hour_text, minute, half = (found[f"{name}{number}"] for name in ("hour", "minute", "half"))
-    if name := found[f"name{number}"]:
+def _clock(match: TimeMatch, number: str, part: str) -> timedelta | None:
+    hour_text, minute, half = (match[f"{name}{number}"] for name in ("hour", "minute", "half"))
+    if name := match[f"name{number}"]:
         return timedelta(hours=12 if name == "noon" else 24)
     if not hour_text:
         return None
     hour_text = str(NUMBERS.index(hour_text) + 1) if hour_text in NUMBERS else hour_text
-    past = {"half past": 30, "quarter past": 15, "quarter to": -15}.get(found[f"past{number}"], 0)
+    past = {"half past": 30, "quarter past": 15, "quarter to": -15}.get(match[f"past{number}"], 0)
     return clock_of(hour_text, int(minute or 0) + past, {"a": "morning", "p": "afternoon"}.get(half, part))
 
 
-def _when(found: Found, calendar: Calendar) -> Window | None:
-    day = _day(found, calendar)
-    part = found["part"] or found["first"] or found["of"] or found["night"].split(" ")[-1].replace("tonight", "night")
-    clocks = [clock for number in "132" if (clock := _clock(found, number, part)) is not None]
+def _when(match: TimeMatch, calendar: Calendar) -> Window | None:
+    day = _day(match, calendar)
+    part = match["part"] or match["first"] or match["of"] or match["night"].split(" ")[-1].replace("tonight", "night")
+    clocks = [clock for number in "132" if (clock := _clock(match, number, part)) is not None]
     if not clocks:
-        is_bare = not (found["relation"] or found["which"] or found["part"])
-        if day is None or (found["weekday"] and is_bare):
+        is_bare = not (match["relation"] or match["which"] or match["part"])
+        if day is None or (match["weekday"] and is_bare):
             return None
         span = calendar.hours(day, *PARTS[part]) if part else calendar.hours(day, 0, 24)
-        return span.related(found["relation"])
+        return span.related(match["relation"])
     marks = ("minute", "half", "hours", "name", "past")
-    is_written = any(found[f"{mark}{number}"] for mark in marks for number in "123")
-    if day is None and not (part or is_written or (found["hour1"] in NUMBERS and PAST_VERB.search(found.text))):
+    is_written = any(match[f"{mark}{number}"] for mark in marks for number in "123")
+    if day is None and not (part or is_written or (match["hour1"] in NUMBERS and PAST_VERB.search(match.text))):
         return None
     times = [calendar.at(day, clock) for clock in clocks]
     if len(times) == 2:
         return Window(calendar.ns(times[0]), calendar.ns(times[1]))
-    if day is None or found["relation"] in {"since", "before", "after", "until"}:
-        return calendar.clock(times[0]).related(found["at"] if day is None else found["relation"])
-    whole, window = calendar.hours(day, 0, 24), calendar.clock(times[0]).related(found["at"])
+    if day is None or match["relation"] in {"since", "before", "after", "until"}:
+        return calendar.clock(times[0]).related(match["at"] if day is None else match["relation"])
+    whole, window = calendar.hours(day, 0, 24), calendar.clock(times[0]).related(match["at"])
     return Window(*(mine if mine is not None else its for mine, its in zip(window, whole[:2], strict=True)))
 
 
-def _period(found: Found, calendar: Calendar) -> Window | None:
-    relation = found["relation"]
-    if found["unit"]:
-        return calendar.unit(found["unit"], found["which"] == "last").related(relation)
-    if found["units"]:
-        return calendar.unit(found["units"], round(_number(found["count"]))).related(relation)
-    if found["only_year"]:
-        return calendar.month_of(int(found["only_year"]), None).related(relation) if relation else None
-    if not (relation or found["of"]):
+def _period(match: TimeMatch, calendar: Calendar) -> Window | None:
+    relation = match["relation"]
+    if match["unit"]:
+        return calendar.unit(match["unit"], match["which"] == "last").related(relation)
+    if match["units"]:
+        return calendar.unit(match["units"], round(_number(match["count"]))).related(relation)
+    if match["only_year"]:
+        return calendar.month_of(int(match["only_year"]), None).related(relation) if relation else None
+    if not (relation or match["of"]):
         return None
-    return calendar.month_of(year_of(found["year"]), _month(found["month"])).related(relation)
+    return calendar.month_of(year_of(match["year"]), _month(match["month"])).related(relation)
 
 
-def _ago(found: Found, calendar: Calendar) -> Window:
-    return calendar.ago(_number(found["count"]), found["unit"]).related(found["relation"])
+def _ago(match: TimeMatch, calendar: Calendar) -> Window:
+    return calendar.ago(_number(match["count"]), match["unit"]).related(match["relation"])
 
 
-def _last(found: Found, calendar: Calendar) -> Window:
-    return calendar.last(_number(found["count"] or found["count2"]), found["unit"]).related("")
+def _last(match: TimeMatch, calendar: Calendar) -> Window:
+    return calendar.last(_number(match["count"] or match["count2"]), match["unit"]).related("")
 
 
 ENGLISH_FORMS: tuple[Form, ...] = tuple(

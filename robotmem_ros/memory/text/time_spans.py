@@ -167,7 +167,7 @@ def clock_of(hour_text: str, minute: int, part: str) -> timedelta | None:
 
 
 @dataclass(frozen=True)
-class Found:
+class TimeMatch:
     """What a pattern matched in a query."""
 
     match: re.Match[str]
@@ -197,7 +197,7 @@ class Found:
         return self.text[self.match.end() :]
 
 
-Form = tuple[re.Pattern[str], Callable[[Found, Calendar], Window | None]]
+Form = tuple[re.Pattern[str], Callable[[TimeMatch, Calendar], Window | None]]
 """How times are written, and what reads the window of one; None for what is none after all, ValueError for no date."""
 
 

@@ -25,7 +25,7 @@ from ..times import iso
 from .chinese_times import CHINESE_FORMS, CHINESE_LETTER
 from .english_times import ENGLISH_FORMS, PAST_VERB
 from .stop_words import ENGLISH
-from .time_spans import Calendar, Found, Window
+from .time_spans import Calendar, TimeMatch, Window
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ def find_time(text: str, now: int, zone: tzinfo | None = None) -> tuple[TimeWord
 
     `now` is in nanoseconds since the epoch, `zone` that of its days; None for the zone of the machine.
     """
-    found = [*_found(text, Calendar(now, zone))]
-    if len(found) != 1:
+    times = [*_times(text, Calendar(now, zone))]
+    if len(times) != 1:
         return None
-    start, end, (after, before) = found[0]
+    start, end, (after, before) = times[0]
     rest = re.sub(r"\s+(?=[?!.,;？！。，；])", "", f"{text[:start].rstrip()} {text[end:].lstrip()}".strip())
     if CHINESE_LETTER.match(text[end:].lstrip()) and CHINESE_LETTER.match(text[:start].rstrip()[-1:]):
         rest = text[:start].rstrip() + text[end:].lstrip()
@@ -75,7 +75,7 @@ _FOLLOWING = re.compile(r"\W*(?:$|[\u3400-\u9fff])|[?!.,;]|\s*(\w+)")
 """What follows a time: nothing, punctuation, or a word."""
 
 
-def _found(text: str, calendar: Calendar) -> Iterator[tuple[int, int, Window]]:
+def _times(text: str, calendar: Calendar) -> Iterator[tuple[int, int, Window]]:
     # What the longest of the forms that match at a place say, in the order of the text.
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     matches = [(match, read) for pattern, read in (*ENGLISH_FORMS, *CHINESE_FORMS) for match in pattern.finditer(text)]
@@ -84,32 +84,34 @@ def _found(text: str, calendar: Calendar) -> Iterator[tuple[int, int, Window]]:
         start, end = match.span()
         if start < at or any(start < last and end > first for first, last in quoted):
             continue
-        if (window := _window(Found(match), read, calendar)) is not None:
+        if (window := _window(TimeMatch(match), read, calendar)) is not None:
             yield start, end, window
             at = end
 
 
-def _window(found: Found, read: Callable[[Found, Calendar], Window | None], calendar: Calendar) -> Window | None:
-    if not _is_time(found):
+def _window(
+    match: TimeMatch, read: Callable[[TimeMatch, Calendar], Window | None], calendar: Calendar
+) -> Window | None:
+    if not _is_time(match):
         return None
     try:
-        window = read(found, calendar)
+        window = read(match, calendar)
     except (ValueError, OverflowError):  # no such date
         return None
     return window if window and window.has_begun(calendar.now_ns) else None
 
 
-def _is_time(found: Found) -> bool:
+def _is_time(match: TimeMatch) -> bool:
     # Whether a time is one, and not a name or what the query is about.
-    words_before = found.before.lower().split()
+    words_before = match.before.lower().split()
     if words_before and words_before[-1] in _DETERMINERS:
         return False
-    if _IS_PAST.search(found.words):
+    if _IS_PAST.search(match.words):
         return True
-    others = found.before + " " + found.behind
-    is_open = found.words.startswith(("before", "after")) or _NOT_PAST.search(others)
+    others = match.before + " " + match.behind
+    is_open = match.words.startswith(("before", "after")) or _NOT_PAST.search(others)
     if is_open and not PAST_VERB.search(others):
         return False
-    following = _FOLLOWING.match(found.behind)
+    following = _FOLLOWING.match(match.behind)
     word = following and following[1]
     return not word or word.lower() in ENGLISH

@@ -48,7 +48,7 @@ FLOORS = (
     },
     {"batch", "context_path", "intake_report", "models", "tracks", "validation"},
     {"fellow_robots", "map_values"},
-    {"text"},
+    {"free_space", "text"},
     {"config"},
     {"areas", "new_memory", "new_unit"},
     {"conditions"},

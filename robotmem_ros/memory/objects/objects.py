@@ -18,10 +18,11 @@ from ..clocks import possible_stamp
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, MemoryNotFoundError
+from ..free_space import FreeSpace
 from ..geometry import Covariance, Point, checked_covariance
 from ..models import Kind, NewMemory, SeenObject, Sighting, Stored
 from ..new_memory import Progress
-from ..storage import Database, imports, lived_days, object_rows, rows, sighting_rows, stay_rows
+from ..storage import Database, imports, lived_days, map_rows, object_rows, rows, sighting_rows, stay_rows
 from ..storage.snapshot import Transaction
 from ..tracks import Track
 from .editor import Retag
@@ -55,6 +56,23 @@ class _LeaveRates:
         return self._rates[track.memory_id]
 
 
+class _Walls:
+    """The walls of the map that was asked for last, read anew when it has changed."""
+
+    def __init__(self) -> None:
+        self._digest = b""
+        self._space: FreeSpace | None = None
+
+    def is_in_sight(self, transaction: Transaction, space: object_rows.Space, start: Point, end: Point) -> bool:
+        """Tell whether no wall lies between two positions; without a grid of their map and frame, none does."""
+        frame, map_id, _ = space
+        digest = map_rows.digest(transaction, map_id, frame)
+        if digest != self._digest:
+            grid = map_rows.load(transaction, map_id) if digest else None
+            self._digest, self._space = digest, None if grid is None else FreeSpace(grid)
+        return self._space is None or self._space.is_in_sight(start[:2], end[:2])
+
+
 class Objects:
     """The objects of one database. Safe to use from several threads.
 
@@ -74,6 +92,7 @@ class Objects:
         self._parameters = parameters
         self._clock = clock
         self._leave_rates = _LeaveRates()
+        self._walls = _Walls()
         self._streams_ahead: set[str] = set()
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
@@ -136,7 +155,9 @@ class Objects:
             for index, memory in enumerate(new)
         ]
         picture = Picture(dropped if view is None else (*view.detections, *dropped))
-        message = _Message(parameters, self._retag, self._leave_rates, now, ready, sightings, picture, view)
+        message = _Message(
+            parameters, self._retag, self._leave_rates, now, ready, sightings, picture, view, self._walls
+        )
         return self._database.write(message.store, background=True)
 
     def join(self, memory_id: int) -> None:
@@ -210,6 +231,7 @@ class _Message:
     """Indices of the sightings of objects, each with the covariance of its position."""
     picture: Picture | None = None
     view: FieldOfView | None = None
+    walls: _Walls = field(default_factory=_Walls)
 
     def store(self, transaction: Transaction) -> tuple[Stored, ...]:
         """Store the memories of the message, except those that an import stored before; return the results in order."""
@@ -224,7 +246,7 @@ class _Message:
         limits = self.parameters
         space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
         with self.tracker(transaction, [view.origin], view.max_range, space) as tracker:
-            tracker.count_undetected(view, seen_ids)
+            tracker.count_undetected(view, seen_ids, partial(self.walls.is_in_sight, transaction, space))
 
     def _track(self, transaction: Transaction, indices: Sequence[int]) -> tuple[Stored, ...]:
         plain_indices = [index for index in indices if index not in self.sightings]

@@ -8,8 +8,8 @@ on a chair is reported in one message with the chair, so it stays.
 
 Objects that a detector should have shown but did not are counted in two ways; several misses disprove them.
 
-- By a field of view: the object was clearly in it. Occlusion is unknown, so a field of view has the range and the
-  angles within which the detector surely detects.
+- By a field of view: the object was clearly in it, and no wall of the map lay between. What else hides it is unknown:
+  a field of view has the range and the angles within which the detector surely detects.
 - By company: the detector shows what stands near the object, and showed both in one message before. Nothing needs to
   be known of the sensor; a wall between two objects does no harm, nor does a detector that reports one object a
   message. What hides an object from one side hides it for some time, so this counts once in ten seconds.
@@ -24,7 +24,7 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
-from ..geometry import Grid, squared_distance
+from ..geometry import Grid, Point, squared_distance
 from ..models import NewMemory
 from ..text.normal_form import label_key
 from ..tracks import Neighbourhood, Pair, Track
@@ -112,10 +112,13 @@ class Tracker:
             self._count_missing(scene[0].new, objects, unseen, picture)
         return objects
 
-    def count_undetected(self, view: FieldOfView, seen_ids: Collection[int]) -> None:
+    def count_undetected(
+        self, view: FieldOfView, seen_ids: Collection[int], is_in_sight: Callable[[Point, Point], bool]
+    ) -> None:
         """Count as missed the objects that a field of view should have shown, but for those that were seen in it.
 
         An object counts once in `look_interval`, and only in views that are later than its last sighting.
+        `is_in_sight` tells whether no wall lies between two positions.
         """
         missed = [
             track
@@ -124,6 +127,7 @@ class Tracker:
             and _is_in_view(track, view)
             and track.memory_id not in seen_ids
             and not self._is_dropped(track, view.detections)
+            and is_in_sight(view.origin, track.estimate.position)
         ]
         for track in missed:
             self._editor.count_missed(track, view.observed_at)

@@ -102,6 +102,13 @@ def load(snapshot: Snapshot, map_id: str | None) -> OccupancyGrid | None:
     )  # fmt: skip
 
 
+def digest(snapshot: Snapshot, map_id: str, frame_id: str) -> bytes:
+    """Return the digest of the grid of a map; empty if there is none in this frame."""
+    sql = "SELECT digest FROM occupancy_grids WHERE map_id = ? AND frame_id = ?"
+    row = snapshot.row(sql, (map_id, frame_id))
+    return b"" if row is None else bytes(row[0])
+
+
 def infos(snapshot: Snapshot) -> tuple[MapInfo, ...]:
     """Return what grids there are, by the names of their maps."""
     records = snapshot.rows(f"SELECT {_COLUMNS}, lower(hex(digest)) FROM occupancy_grids ORDER BY map_id")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from robotmem_ros.memory import FieldOfView, InvalidFieldError, RobotMemory
+from robotmem_ros.memory.map_values import OccupancyGrid, Origin
 from robotmem_ros.memory.models import ImportKey, Recording
 from robotmem_ros.memory.objects.existence import LEAVE_RATE, after_miss, after_time
 from robotmem_ros.memory.objects.field_of_view import Detection
@@ -78,6 +79,44 @@ def test_an_object_that_is_detected_or_not_in_view_or_seen_later_is_not_missed(
     memory: RobotMemory, view: FieldOfView
 ) -> None:
     assert undetected(memory, view) == ()
+
+
+def floor(*rows: str) -> OccupancyGrid:
+    """Return a grid of half metres from (-1, -1) on, the row of the least y first: # is a wall, ? unknown."""
+    cells = bytes({".": 0, "#": 100, "?": 255}[cell] for row in rows for cell in row)
+    return OccupancyGrid(
+        frame_id="map", resolution=0.5, origin=Origin(-1.0, -1.0), width=len(rows[0]), height=len(rows), cells=cells
+    )
+
+
+WALL = floor(*["....#..."] * 4)
+
+
+@pytest.mark.parametrize(
+    ("grids", "missed_ids"),
+    [
+        ([WALL], ()),
+        ([floor(*["....#..."] * 3, "........")], ()),  # the door is beside
+        ([floor("....#...", *["........"] * 3)], (1,)),  # the wall is beside
+        ([floor(*["......##"] * 4)], (1,)),  # it stands in a cupboard
+        ([floor(*["????????"] * 4)], (1,)),
+        ([floor("..", "..")], (1,)),  # the map ends before it
+        ([replace(WALL, map_id="another house")], (1,)),
+        ([WALL, floor(*["........"] * 4)], (1,)),  # the wall is gone
+        ([floor(*["........"] * 4), WALL], ()),
+    ],
+)
+def test_nothing_is_missed_through_a_wall_of_the_map(
+    memory: RobotMemory, grids: list[OccupancyGrid], missed_ids: tuple[int, ...]
+) -> None:
+    looks = []
+    for number, grid in enumerate(grids):
+        memory.maps.save(grid)
+        looks.append(undetected(memory, replace(VIEW, observed_at=(200 + 100 * number) * SECOND)))
+    assert looks[-1] == missed_ids
+    assert undetected(
+        memory, replace(VIEW, origin=(2.0, 1.0, 0.0), direction=(0.0, -1.0, 0.0), observed_at=900 * SECOND)
+    )
 
 
 def test_an_object_is_missed_at_most_once_in_an_absence_interval(memory: RobotMemory) -> None:

@@ -36,7 +36,7 @@ class FreeSpace:
         """Tell whether a position lies in the grid."""
         height, width = self._free.shape
         x, y = map(float, self._in_cells(np.array(spot)))
-        return 0 <= x < width and 0 <= y < height
+        return bool(0 <= x < width and 0 <= y < height)
 
     def has_room(self, spots: Floats, radius: float) -> Mask:
         """Return of which positions, shape (n, 2), the disc of a radius touches only free cells."""

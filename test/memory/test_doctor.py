@@ -56,9 +56,9 @@ def severities(memory: RobotMemory) -> dict[str, Severity]:
 
 
 def alter(path: Path, statement: str) -> None:
-    """Change a file behind the back of the package; triggers name a function that only the package has."""
+    """Change a file behind the back of the package; triggers name functions that only the package has."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1)
+        register_functions(connection)
         assert connection.execute(statement).rowcount, statement
 
 

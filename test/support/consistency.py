@@ -88,8 +88,7 @@ def _check_objects(transaction: Transaction) -> None:
     assert transaction.execute("SELECT rtreecheck('objects_rtree')").fetchone() == ("ok",)
     found = transaction.execute(
         "SELECT o.memory_id FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
-        "JOIN spaces AS s ON s.frame_id = m.frame_id AND s.map_id = m.map_id "
-        "JOIN objects_rtree AS r ON r.id = m.id AND s.id BETWEEN r.space0 AND r.space1 "
+        "JOIN objects_rtree AS r ON r.id = m.id AND space_number(m.frame_id, m.map_id) BETWEEN r.space0 AND r.space1 "
         "AND m.x BETWEEN r.x0 AND r.x1 AND m.y BETWEEN r.y0 AND r.y1 AND m.z BETWEEN r.z0 AND r.z1"
     ).fetchall()
     counts = transaction.execute("SELECT (SELECT count(*) FROM objects), (SELECT count(*) FROM objects_rtree)")

@@ -12,6 +12,7 @@ import os
 import sqlite3
 import stat
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ import numpy as np
 from ..conditions.decay import share_left
 from ..errors import DatabaseUnusableError
 
+_SPACES = 1 << 20
 _INSTEAD = "without room in RAM, numpy compares vectors"
 
 
@@ -42,6 +44,7 @@ def register_functions(connection: sqlite3.Connection) -> None:
     """Register the functions on a connection, and those of sqlite-vec if it can be loaded."""
     connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1, deterministic=True)
     connection.create_function("share_left", 4, share_left, deterministic=True)
+    connection.create_function("space_number", 2, space_number, deterministic=True)
     if missing_sqlite_vec(connection):
         connection.create_function("vec_int8", 1, bytes, deterministic=True)
         connection.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
@@ -64,6 +67,11 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     except sqlite3.OperationalError as cause:
         return f"sqlite-vec could not be loaded ({cause}); {_INSTEAD}"
     return ""
+
+
+def space_number(frame_id: str, map_id: str) -> int:
+    """Return a number for the positions of a frame and map, rarely that of others too; the R*Tree keeps it exactly."""
+    return zlib.crc32(f"{frame_id}\0{map_id}".encode("utf-8", "surrogatepass")) % _SPACES
 
 
 def cosine_distance(left: bytes, right: bytes) -> float:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..clocks import DAY, nanoseconds
-from . import fact_rows, revisions, rows, text_rows, vector_rows
+from . import fact_rows, object_rows, revisions, rows, text_rows, vector_rows
 from .snapshot import Snapshot, Transaction, json_array
 
 _MOST = 5
@@ -23,8 +23,7 @@ _DIGESTS = """
 _BOXES = """
     SELECT (SELECT count(*) FROM objects), (SELECT count(*) FROM objects_rtree), (
         SELECT count(*) FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
-        JOIN spaces AS s ON (s.frame_id, s.map_id) = (m.frame_id, m.map_id)
-        JOIN objects_rtree AS r ON r.id = m.id AND s.id BETWEEN r.space0 AND r.space1
+        JOIN objects_rtree AS r ON r.id = m.id AND space_number(m.frame_id, m.map_id) BETWEEN r.space0 AND r.space1
         AND m.x BETWEEN r.x0 AND r.x1 AND m.y BETWEEN r.y0 AND r.y1 AND m.z BETWEEN r.z0 AND r.z1
     )
 """
@@ -64,8 +63,7 @@ def out_of_step(snapshot: Snapshot, ids: Sequence[int]) -> list[str]:
 def rebuild(transaction: Transaction) -> None:
     """Make anew what follows from memories: links of vectors, boxes of objects, texts that are offered."""
     vector_rows.link_anew(transaction)
-    transaction.execute("DELETE FROM objects_rtree")
-    transaction.execute("REPLACE INTO objects SELECT * FROM objects")  # a trigger makes their boxes
+    object_rows.write_boxes_anew(transaction)
     text_rows.clear(transaction)
 
 

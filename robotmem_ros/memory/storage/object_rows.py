@@ -30,11 +30,11 @@ _COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
 _COLUMNS = ("votes", "sources", "confirmed", "told", *_COVARIANCE, *_NUMBERS)
 _LOADED = ("memory_id", "label", "context", "confidence", "x", "y", "z", *_COLUMNS)
 _NEAR = f"""
-    SELECT {", ".join(_LOADED)} FROM spaces AS s CROSS JOIN objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
+    SELECT {", ".join(_LOADED)} FROM objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
     CROSS JOIN objects AS o ON o.memory_id = m.id
-    WHERE s.frame_id = ? AND s.map_id = ?
-    AND r.space0 >= s.id - 0.5 AND r.space1 <= s.id + 0.5 AND r.x1 >= ? AND r.x0 <= ? AND r.y1 >= ? AND r.y0 <= ?
-    AND r.z1 >= ? AND r.z0 <= ? AND m.status = 'active' AND m.collection = ?
+    WHERE r.space0 >= space_number(?1, ?2) - 0.5 AND r.space1 <= space_number(?1, ?2) + 0.5
+    AND r.x1 >= ?4 AND r.x0 <= ?5 AND r.y1 >= ?6 AND r.y0 <= ?7 AND r.z1 >= ?8 AND r.z0 <= ?9
+    AND m.status = 'active' AND m.frame_id = ?1 AND m.map_id = ?2 AND m.collection = ?3
 """
 _INSERT = f"""
     INSERT INTO objects ({", ".join(_COLUMNS)}, memory_id, described_at, described_in)
@@ -52,11 +52,6 @@ _NEIGHBOURS = """
 _COUNT_NEIGHBOURS = """
     INSERT INTO neighbours (memory_id, other_id, together, alone) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT DO UPDATE SET together = together + ?3, alone = alone + ?4
-"""
-_UNUSED_SPACES = """
-    DELETE FROM spaces WHERE (frame_id, map_id) NOT IN (
-        SELECT m.frame_id, m.map_id FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
-    )
 """
 _IS_THERE = """
     SELECT m.confidence FROM objects AS o JOIN memories AS m ON m.id = o.memory_id
@@ -91,7 +86,7 @@ def near(snapshot: Snapshot, positions: Iterable[Point], radius: float, space: S
     tracks: dict[int, Track] = {}
     for cube in cubes.values():
         limits = [limit for axis in zip(*cube, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
-        for row in snapshot.rows(_NEAR, (*space[:2], *limits, space[2])):
+        for row in snapshot.rows(_NEAR, (*space, *limits)):
             if row[0] not in tracks and any(squared_distance(row[4:7], position) <= squared for position in cube):
                 tracks[row[0]] = _track(row)
     return [tracks[memory_id] for memory_id in sorted(tracks)]
@@ -230,9 +225,10 @@ def seen_last(
     )  # fmt: skip
 
 
-def delete_unused_spaces(transaction: Transaction) -> None:
-    """Delete the names of frames and maps in which no object is any more."""
-    transaction.execute(_UNUSED_SPACES)
+def write_boxes_anew(transaction: Transaction) -> None:
+    """Write the boxes of all objects anew: the tree keeps coordinates of those that are gone."""
+    transaction.execute("DELETE FROM objects_rtree")
+    transaction.execute("REPLACE INTO objects SELECT * FROM objects")  # a trigger makes their boxes
 
 
 def is_object(snapshot: Snapshot, memory_id: int) -> bool:

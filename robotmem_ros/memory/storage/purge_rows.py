@@ -3,8 +3,8 @@
 A deleted row is gone from every table, and SQLite zeroes its bytes (PRAGMA secure_delete). Traces may remain: FTS5
 keeps the words of deleted texts in its segments until they are merged, the nodes of an R*Tree keep the cells they
 had, the gaps inside of pages keep cells that were moved, and the write-ahead log keeps pages as they were. So the text
-index is merged into one segment, the nodes are cleared behind their cells, every page is written anew (VACUUM), and the
-log is emptied into the file. Copies beside the file go as well: backups of migrations.
+index is merged into one segment, the boxes of objects and every page are written anew (VACUUM), and the log is emptied
+into the file. Copies beside the file go as well: backups of migrations.
 
 Each step may be cut off: what is not done yet is known from the settings, and is done again from the beginning.
 """
@@ -356,11 +356,6 @@ def delete_older_changes(transaction: Transaction, selection: Selection) -> int:
     return len(changes)
 
 
-def delete_names(transaction: Transaction) -> None:
-    """Delete the names of frames and maps that no object uses any more."""
-    object_rows.delete_unused_spaces(transaction)
-
-
 def note_traces(transaction: Transaction) -> None:
     """Note that traces of deleted memories are to be overwritten, and empty the texts of the log of recalls."""
     recall_rows.delete_texts(transaction)
@@ -381,10 +376,6 @@ def _join(*conditions: tuple[object, str]) -> tuple[str, tuple[object, ...]]:
 Connected = Callable[[], AbstractContextManager[sqlite3.Connection]]
 _FRAME_HEADER = 24
 """Bytes before each page in the log."""
-_NODE_HEADER = 4
-_CELL = 40
-"""Bytes of a cell of `objects_rtree`: 8 of a rowid, and 4 of each coordinate; see "file format" in SQLite's rtree.c."""
-_CLEAR_NODES = "UPDATE objects_rtree_node SET data = cleared_node(data) WHERE data <> cleared_node(data)"
 COPIES = ("{name}.v*.bak",)
 """Patterns of files beside a database that hold parts of it and are not needed."""
 
@@ -475,13 +466,13 @@ def _no_room(connection: sqlite3.Connection, path: Path) -> PurgeUnfinishedError
 def _delete_derived(connection: sqlite3.Connection) -> None:
     # What new pages would still have of deleted rows.
     transaction = Transaction(connection)
-    delete_names(transaction)
-    table_rows.drop_outdated_blocks(transaction)
-    connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
-    connection.create_function("cleared_node", 1, _cleared_node, deterministic=True)
-    connection.execute(_CLEAR_NODES)
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'").fetchone():
-        connection.execute("DELETE FROM sqlite_stat4")  # samples of values
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        object_rows.write_boxes_anew(transaction)
+        table_rows.drop_outdated_blocks(transaction)
+        connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'").fetchone():
+            connection.execute("DELETE FROM sqlite_stat4")  # samples of values
 
 
 def _write_anew(connection: sqlite3.Connection, path: Path, connected: Connected) -> None:
@@ -502,11 +493,6 @@ def _write_anew(connection: sqlite3.Connection, path: Path, connected: Connected
 
 def _is_read(path: Path) -> PurgeUnfinishedError:
     return PurgeUnfinishedError(path, "another process reads an older state of the file")
-
-
-def _cleared_node(data: bytes) -> bytes:
-    cells = int.from_bytes(data[2:_NODE_HEADER], "big")
-    return data[: _NODE_HEADER + cells * _CELL].ljust(len(data), b"\0")
 
 
 def _quoted(path: Path) -> str:

@@ -88,15 +88,12 @@ END;
 CREATE TRIGGER memories_update AFTER UPDATE ON memories
 WHEN (new.x, new.y, new.z, new.frame_id, new.map_id) IS NOT (old.x, old.y, old.z, old.frame_id, old.map_id)
 AND (true OR only_robotmem_ros_writes_memories()) BEGIN
-    INSERT INTO spaces (frame_id, map_id)
-    SELECT new.frame_id, new.map_id FROM objects_rtree WHERE id = new.id EXCEPT SELECT frame_id, map_id FROM spaces;
-    UPDATE objects_rtree SET (space0, space1, x0, x1, y0, y1, z0, z1) = (
-        SELECT id - 0.25, id + 0.25, new.x - 0.05, new.x + 0.05, new.y - 0.05, new.y + 0.05, new.z - 0.05, new.z + 0.05
-        FROM spaces WHERE (frame_id, map_id) = (new.frame_id, new.map_id)
-    )
+    UPDATE objects_rtree SET
+        space0 = space_number(new.frame_id, new.map_id) - 0.25, space1 = space_number(new.frame_id, new.map_id) + 0.25,
+        x0 = new.x - 0.05, x1 = new.x + 0.05, y0 = new.y - 0.05, y1 = new.y + 0.05, z0 = new.z - 0.05, z1 = new.z + 0.05
     WHERE id = new.id AND NOT (
         new.x BETWEEN x0 AND x1 AND new.y BETWEEN y0 AND y1 AND new.z BETWEEN z0 AND z1
-        AND (SELECT id FROM spaces WHERE (frame_id, map_id) = (new.frame_id, new.map_id)) BETWEEN space0 AND space1
+        AND space_number(new.frame_id, new.map_id) BETWEEN space0 AND space1
     );
 END;
 CREATE TRIGGER memories_delete AFTER DELETE ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
@@ -225,25 +222,18 @@ CREATE TABLE objects (
     described_in TEXT NOT NULL DEFAULT ''
 );
 
--- Only objects of one space are compared: in one frame of one map.
-CREATE TABLE spaces (
-    id INTEGER PRIMARY KEY,
-    frame_id TEXT NOT NULL,
-    map_id TEXT NOT NULL,
-    UNIQUE (frame_id, map_id)
-);
 -- Each object has a box that reaches 5 cm from its position to all sides, and a new one only when its position has left
--- the box, because moving a box costs a tenth of a sighting. Ids are those of memories. The space is a dimension, so that
--- no box meets the objects of another space. It reaches a quarter to both sides of its id: a flat box has no volume, by
--- which the tree chooses, and most of the tree would be read.
+-- the box, because moving a box costs a tenth of a sighting. Ids are those of memories. Only objects of one space, a
+-- frame of a map, are compared: its number is a dimension (space_number() in connection.py), so that hardly any object of
+-- another space is met. A box reaches a quarter to both sides of the number: a flat box has no volume, by which the tree
+-- chooses, and most of the tree would be read.
 CREATE VIRTUAL TABLE objects_rtree USING rtree(id, space0, space1, x0, x1, y0, y1, z0, z1);
 
 CREATE TRIGGER objects_insert AFTER INSERT ON objects WHEN true OR only_robotmem_ros_writes_memories() BEGIN
-    INSERT INTO spaces (frame_id, map_id)
-    SELECT frame_id, map_id FROM memories WHERE id = new.memory_id EXCEPT SELECT frame_id, map_id FROM spaces;
     INSERT INTO objects_rtree
-    SELECT m.id, s.id - 0.25, s.id + 0.25, x - 0.05, x + 0.05, y - 0.05, y + 0.05, z - 0.05, z + 0.05
-    FROM memories AS m JOIN spaces AS s USING (frame_id, map_id) WHERE m.id = new.memory_id;
+    SELECT id, space_number(frame_id, map_id) - 0.25, space_number(frame_id, map_id) + 0.25,
+        x - 0.05, x + 0.05, y - 0.05, y + 0.05, z - 0.05, z + 0.05
+    FROM memories WHERE id = new.memory_id;
 END;
 CREATE TRIGGER objects_update AFTER UPDATE ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
     SELECT 1;

@@ -8,6 +8,7 @@ import sqlite3
 import pytest
 
 from robotmem_ros.memory import MemoryNotFoundError, RobotMemory
+from robotmem_ros.memory.storage.connection import register_functions
 
 from ...support.consistency import check_file
 
@@ -105,7 +106,7 @@ def test_a_perception_that_is_corrected_keeps_its_history_and_is_not_classified(
 def test_a_fact_that_was_never_classified_keeps_its_values_when_corrected(memory: RobotMemory) -> None:
     memory_id = memory.learn(COLD, category="old").memory_id
     with sqlite3.connect(memory.path) as connection:
-        connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1)
+        register_functions(connection)
         connection.execute("UPDATE memories SET decisions = NULL")
     connection.close()
     memory.update(memory_id, "Mr. Okafor prefers 5 N")

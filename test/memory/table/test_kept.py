@@ -13,6 +13,7 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.storage import rows, table_rows
+from robotmem_ros.memory.storage.connection import register_functions
 from robotmem_ros.memory.storage.table_rows import KeptBlock
 from robotmem_ros.memory.table import kept, table
 from robotmem_ros.memory.table.kept import Block
@@ -51,7 +52,7 @@ def opened(path: Path, **options: Any) -> RobotMemory:
 def change(path: Path, sql: str, *arguments: object) -> None:
     """Run a statement in a file."""
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.create_function("only_robotmem_ros_writes_memories", 0, lambda: 1)
+        register_functions(connection)
         connection.execute(sql, arguments)
 
 

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from .clocks import comparable_since, uptime
+from .clocks import comparable_since
 from .config.budgets import Budget, Measure
 from .config.parameters import Parameters
 from .errors import RobotMemoryError
@@ -33,10 +33,8 @@ from .storage.retention_rows import (
     count_removed,
     evict,
     eviction_candidates,
-    note_opening,
     overhead,
 )
-from .storage.rows import last_id
 from .storage.snapshot import Snapshot, Transaction
 from .threads import Event, piecewise
 from .validation import expanded_path
@@ -117,9 +115,6 @@ class Retention:
         self._lock = threading.Lock()
         self._stop_event = Event()
         self._limited = 0
-        self._opened_at = uptime()
-        with database.snapshot() as snapshot:
-            self._newest_at_opening = last_id(snapshot)
         self.update = piecewise(self._step)
         """Delete some of what exceeds the budgets, unless a `run` does so; return whether more is left."""
 
@@ -175,10 +170,6 @@ class Retention:
         budgets = parameters.budgets()
         now = self._clock() if budgets else 0
         self._limit_log(parameters.retention_bytes)
-        if any(budget.measure is Measure.AGE for budget in budgets):
-            # Again at each run: the clock may have been set since.
-            opened_at = time.time_ns() - (uptime() - self._opened_at)
-            self._write(lambda transaction: note_opening(transaction, self._newest_at_opening, opened_at))
         for budget in budgets:
             yield from self._evict(budget, parameters.retention_export, now, counters)
         if parameters.retention_sightings:

@@ -63,7 +63,6 @@ TABLES = {
     "recalls": _Table("id", ("recalled_at",)),
     "imports": _Table("id", ("started_at", "finished_at")),
     "events": _Table("sequence", ("at", "observed_at"), "memory_id", _OF_MEMORY),
-    "openings": _Table("after_id", ("at",)),
     "lived_days": _Table("n", ("day",)),
 }
 """Tables with times of the machine's clock, but not those of recordings."""

@@ -33,6 +33,9 @@ _OF_DAYS = """
     ), 0) FROM json_each(?) AS j
 """
 """11574 is the first day of wall clocks, see clocks.py."""
+_LIVE = """
+    INSERT OR IGNORE INTO lived_days (day, after_id) VALUES (?, (SELECT coalesce(max(id), 0) FROM memories))
+"""
 _FIRST_OF_LAST = """
     SELECT min(day) FROM lived_days AS l, (SELECT max(n) - ?1 AS n FROM lived_days) AS first
     WHERE first.n > 0 AND l.n >= first.n AND day BETWEEN ?2 AND 106751
@@ -75,7 +78,7 @@ def note(transaction: Transaction, clock: Callable[[], int]) -> None:
         _LOG.debug("the day was not noted: %s", error)
         return
     if now > 0:
-        transaction.execute("INSERT OR IGNORE INTO lived_days (day) VALUES (?)", (now // DAY,))
+        transaction.execute(_LIVE, (now // DAY,))
 
 
 def latest(snapshot: Snapshot) -> int:

@@ -24,7 +24,7 @@ Protection, from those that are evicted first to those that stay longest:
 3. constraints.
 
 Age budgets evict no memory of protection 2 or 3, and count lived days (lived_days.py). What was saved while the clock
-stood back is as old as it would be by the right one, as far as `openings` tell. No budget evicts or counts notes.
+stood back is as old as the lived days before it tell. No budget evicts or counts notes.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PROTECTION = (
 )
 _LAST_USE = "max(m.observed_at, m.received_at, m.recalled_at)"
 _BEHIND = (
-    "max(0, coalesce((SELECT max(o.at) FROM openings AS o WHERE o.after_id < m.id AND o.at <= :wall_clock), 0) "
+    f"max(0, {DAY} * coalesce((SELECT max(day) FROM lived_days WHERE after_id < m.id AND day <= :today), 0) "
     "- CAST(strftime('%s', m.created_at) AS INTEGER) * 1000000000)"
 )
 """Least error in nanoseconds of a clock that was slow when a memory was saved."""
@@ -93,15 +93,6 @@ def moment(now: int) -> dict[str, int]:
     return {"now": now, "comparable": comparable_since(now)}
 
 
-def note_opening(transaction: Transaction, after_id: int, at: int) -> None:
-    """Note that memories with ids above `after_id` were saved after `at`, nanoseconds of the wall clock of now."""
-    transaction.execute("INSERT OR REPLACE INTO openings VALUES (?, ?)", (after_id, at))
-    transaction.execute(
-        "DELETE FROM openings WHERE after_id < (SELECT max(after_id) FROM openings WHERE after_id < "
-        "(SELECT min(id) FROM memories))"
-    )
-
-
 def eviction_candidates(
     snapshot: Snapshot, budget: Budget, *, now: int, used_bytes: int, limit: int, excluded_ids: Collection[int] = ()
 ) -> list[EvictionCandidate]:
@@ -112,7 +103,7 @@ def eviction_candidates(
     scope, arguments = _scope(budget, excluded_ids)
     arguments |= moment(now) | {"limit": limit}
     if budget.measure is Measure.AGE:
-        arguments |= {"older_than": lived_days.reach(snapshot, budget.limit, now), "wall_clock": time.time_ns()}
+        arguments |= {"older_than": lived_days.reach(snapshot, budget.limit, now), "today": time.time_ns() // DAY}
         old = f"{PROTECTION} < {_AGE_PROTECTED} AND {_LAST_USE} < :older_than AND {_LAST_USE} >= :comparable"
         old += f" AND {_LAST_USE} + {_BEHIND} < :older_than"
         return _read(snapshot, f"{scope} AND {old}", arguments)

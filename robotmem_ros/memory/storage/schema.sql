@@ -103,7 +103,8 @@ END;
 -- The days on which something was written, numbered in the order in which they were lived: see decay.py.
 CREATE TABLE lived_days (
     n INTEGER PRIMARY KEY,  -- from 1
-    day INTEGER NOT NULL UNIQUE  -- whole days since the epoch, by the robot's clock
+    day INTEGER NOT NULL UNIQUE,  -- whole days since the epoch, by the robot's clock
+    after_id INTEGER NOT NULL  -- memories with greater ids were saved on it or later, whatever their clock told then
 );
 
 -- Rows whose times were written while the wall clock was wrong: see doubtful_times.py.
@@ -510,12 +511,6 @@ CREATE TABLE imported (
     element INTEGER NOT NULL,  -- the number of the element in the message
     PRIMARY KEY (import_id, recorded_at, nth, element)
 ) WITHOUT ROWID;
-
--- When processes opened the file: memories with greater ids were saved later, whatever their clock told then.
-CREATE TABLE openings (
-    after_id INTEGER PRIMARY KEY,
-    at INTEGER NOT NULL  -- by the wall clock as it stands now
-);
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
 -- migrations.py that made it), `embedding_model`, `log` (see log_mark),

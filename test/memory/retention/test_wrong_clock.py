@@ -85,6 +85,31 @@ def test_a_clock_that_was_right_before_tells_what_was_saved_by_a_wrong_one(
         assert memory.status().memories == 6
 
 
+def test_a_clock_that_starts_at_the_same_wrong_day_again_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.db"
+    right = time.time_ns
+
+    def start(boot: str, ahead: int) -> None:
+        monkeypatch.setattr(clocks, "boot", lambda: boot)
+        monkeypatch.setattr(time, "time_ns", lambda: right() + ahead)
+
+    start("a", -YEAR)
+    with opened(path):
+        pass
+    start("b", 0)
+    with opened(path) as memory:
+        live(memory, monkeypatch, right, days=40)
+    start("c", -YEAR)
+    with opened(path) as memory:
+        save(memory, "saved a year back", 5)
+    start("d", 41 * DAY)
+    with opened(path) as memory:
+        memory.retain()
+        assert memory.status().memories == 5
+
+
 def test_what_is_old_goes_although_the_clock_was_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tmp_path / "memory.db") as memory:
         memory.save_perception("seen long ago", observed_at=time.time_ns() - 40 * DAY)

@@ -142,7 +142,7 @@ def test_a_day_that_no_clock_shows_tells_nothing(tmp_path: Path, day: object) ->
     clock = Clock()
     with opened(tmp_path / "memory.db", clock, retention_age=30.0) as memory:
         memory.save_perception("a cup")
-        sql = "INSERT INTO lived_days (day) VALUES (?)"
+        sql = "INSERT INTO lived_days (day, after_id) VALUES (?, 0)"
         memory.parts.database.write(lambda transaction: transaction.execute(sql, (day,))).result()
         memory.save_perception("a box")
         assert told(memory)[0] == ""

@@ -456,7 +456,7 @@ def test_marks_of_what_is_deleted_go_with_it(tmp_path: Path, machine: Machine) -
         memory.purge(collection="default")
         with memory.parts.database.snapshot() as snapshot:
             kinds = snapshot.rows("SELECT DISTINCT of_table FROM doubtful_times WHERE boot = 'b'")
-            assert {kind for (kind,) in kinds} <= {"lived_days", "recalls", "openings"}
+            assert {kind for (kind,) in kinds} <= {"lived_days", "recalls"}
 
 
 def test_sqlite_finds_a_file_with_marks_whole(tmp_path: Path, machine: Machine) -> None:

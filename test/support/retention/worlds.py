@@ -80,7 +80,7 @@ def opened(path: object = ":memory:", **options: object) -> Database:
 
     def live(transaction: Transaction) -> None:
         transaction.execute("DELETE FROM lived_days")
-        transaction.executemany("INSERT INTO lived_days (day) VALUES (?)", days)
+        transaction.executemany("INSERT INTO lived_days (day, after_id) VALUES (?, 0)", days)
 
     database.write(live).result()
     return database

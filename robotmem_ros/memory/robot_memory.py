@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
@@ -27,8 +28,10 @@ from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
 from .maps.maps import Maps
 from .models import (
+    IMPORTED_BEFORE,
     Change,
     Events,
+    Kind,
     MemoryUpdate,
     NewFact,
     NewMemory,
@@ -263,6 +266,33 @@ class RobotMemory(MemoryVerbs):
 
     def _new_perception(self, perception: NewPerception) -> NewMemory:
         return new_perception(self.parameters, perception, now=self._access.clock, source=self._source)
+
+    def checked(self, request: NewFact | NewPerception) -> NewMemory:
+        """Check a fact or a perception, as `learn` and `save_perception` do, for `store_many`.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+        """
+        return self._new_fact(request) if isinstance(request, NewFact) else self._new_perception(request)
+
+    def store_many(self, new: Iterable[NewMemory]) -> list[Stored]:
+        """Store checked facts and perceptions in their order; when this returns, they are on disk.
+
+        Those with an import key are stored once: the id of one that was stored before is 0.
+        """
+        parts, memories = self._access.writable, [*new]
+        # Looked up first: to classify and to embed a text takes far longer than to find that it is here.
+        with parts.database.snapshot() as snapshot:
+            fresh = [
+                key is None or not imports.is_claimed(snapshot, key) for key in (one.import_key for one in memories)
+            ]
+        results = list[Stored]()
+        for (is_fresh, kind), group in groupby(zip(fresh, memories, strict=True), lambda pair: (pair[0], pair[1].kind)):
+            some = [memory for _, memory in group]
+            store = parts.learning.learn if kind is Kind.FACT else parts.objects.store_many
+            results += store(some) if is_fresh else [IMPORTED_BEFORE] * len(some)
+        parts.maintenance.notify()
+        return results
 
     def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue a checked memory, a sighting for its object; the future is done when it is on disk.

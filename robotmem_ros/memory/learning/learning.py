@@ -16,9 +16,9 @@ from ..areas import Areas
 from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
-from ..models import NewMemory, Similarity, Stored, Vector
+from ..models import IMPORTED_BEFORE, NewMemory, Similarity, Stored, Vector
 from ..new_memory import Progress
-from ..storage import Database, fact_rows, object_rows, rows, tag_rows, vector_rows
+from ..storage import Database, fact_rows, imports, object_rows, rows, tag_rows, vector_rows
 from ..storage.snapshot import Transaction
 from ..table.table import Table
 from ..table.tables import Tables
@@ -167,6 +167,9 @@ class Learning:
             tag_rows.set_taxonomy(transaction, self._classifier().taxonomy.meta.values())
         facts, results = AlikeFacts(transaction, table), list[Learned]()
         for fact, near in zip(new, neighbours, strict=True):
+            if not imports.claim(transaction, fact.import_key):
+                results.append(Learned(IMPORTED_BEFORE.memory_id, IMPORTED_BEFORE.is_new))
+                continue
             mates = (results[index].memory_id for index in near.mates)
             complete = replace(near, ids=(*near.ids, *facts.later_ids.tolist(), *mates))
             results.append(store_or_merge(transaction, fact, complete, facts, self._parameters()))

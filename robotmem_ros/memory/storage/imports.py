@@ -48,6 +48,13 @@ def claim(transaction: Transaction, key: ImportKey | None) -> bool:
     return claimed.rowcount == 1
 
 
+def is_claimed(snapshot: Snapshot, key: ImportKey) -> bool:
+    """Tell whether the memory of a key was stored before."""
+    return bool(
+        snapshot.rows("SELECT 1 FROM imported WHERE (import_id, recorded_at, nth, element) = (?, ?, ?, ?)", key)
+    )
+
+
 def insert_once(transaction: Transaction, new: Sequence[NewMemory]) -> tuple[Stored, ...]:
     """Store memories, except those that an import stored before; the id of these is 0."""
 

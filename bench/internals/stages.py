@@ -101,7 +101,7 @@ class Stages:
 
 
 def _nearest(among: Chosen, vector: Vector, depth: int) -> list[tuple[int, float]]:
-    search = VectorSearch(among.view, vector)
+    search = VectorSearch(among.view, lambda: vector)
     similarities = search.similarities(among)
     likely = np.flatnonzero(similarities >= -bound(-similarities, depth) - 2 * search.error)
     exact = np.full(len(similarities), -np.inf)

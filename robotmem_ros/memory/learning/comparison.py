@@ -32,7 +32,7 @@ from ..storage.fact_rows import Candidate, first_active
 from ..storage.snapshot import Snapshot
 from ..table.facts import Facts, fact_terms
 from ..table.table import Ids, Table
-from ..table.vectors import Places
+from ..table.vectors import Compare
 from ..table.view import View
 from ..table.words import are_among
 from ..text.entities import unit_named
@@ -192,20 +192,17 @@ class _Meanings:
         self._ids, places = table.ids[is_fact], places[is_fact]
         # Each vector once, if they are compared by themselves.
         are_few = _RARE * len(places) < self._size
-        self._wanted: Places | None = None
+        self._compare: Compare = partial(self._vectors.similarities, size=self._size)
         self._at = places
         if are_few:
-            self._wanted, self._at = np.unique(places, return_inverse=True)
+            wanted, self._at = np.unique(places, return_inverse=True)
+            self._compare = self._vectors.comparison(wanted)
 
     def near(self, vector: Vector) -> tuple[int, ...]:
         """Return the facts that may be similar enough, the newest 5,000 of more."""
         if not len(self._ids):
             return ()
-        if self._wanted is None:
-            similarities = self._vectors.similarities(vector, self._size)
-        else:
-            similarities = self._vectors.similarities_of(vector, self._wanted)
-        is_near = similarities[self._at] >= self._similar_cosine - self._vectors.error(vector)
+        is_near = self._compare(vector)[self._at] >= self._similar_cosine - self._vectors.error(vector)
         return tuple(self._ids[is_near][-_MAX_NEIGHBOURS:].tolist())
 
 

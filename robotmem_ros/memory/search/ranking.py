@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress, count
 from typing import NamedTuple
 
@@ -299,9 +299,12 @@ class Ranking:
             raise ModelUnavailableError("the vector search is switched off (vector_weight is 0)")
         if self.embedding is None:
             raise ModelUnavailableError("there is no text to embed")
-        vector = self.embedding.result()
+        return VectorSearch(self.view, partial(self._embedded, self.embedding))
+
+    def _embedded(self, embedding: Future[Vector]) -> Vector:
+        vector = embedding.result()
         check_kept_model(self.view.snapshot, self.model)
-        return VectorSearch(self.view, vector)
+        return vector
 
     @cached_property
     def _max_score(self) -> float:

@@ -1,9 +1,12 @@
-"""The meaning of one query: how near the vectors of rows are, by their upper bytes, and exactly as they are kept."""
+"""The meaning of one query: how near the vectors of rows are, by their upper bytes, and exactly as they are kept.
+
+The query may still be embedded in another thread: the vectors of a few rows are read before its own is waited for.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,18 +20,22 @@ from .scoring import cosines
 
 
 class VectorSearch:
-    """The search by the vector of one query.
+    """The search by the vector of one query, which `embedded` gives or raises why there is none.
 
     Raises:
         StorageError: the vectors cannot be read.
     """
 
-    def __init__(self, view: View, query: Vector) -> None:
+    def __init__(self, view: View, embedded: Callable[[], Vector]) -> None:
         if view.table.vectors_error:
             raise view.table.vectors_error
-        self._view, self.query = view, query
+        self._view, self._embedded = view, embedded
         self._places, self._vectors = view.table.vector_places.all, view.vectors
-        self._fits = self._vectors.dim == len(query)
+
+    @cached_property
+    def query(self) -> Vector:
+        """Return the vector of the query, once it is embedded."""
+        return self._embedded()
 
     @property
     def error(self) -> float:
@@ -37,8 +44,6 @@ class VectorSearch:
 
     def similarities(self, chosen: Chosen) -> Similarities:
         """Return the cosine of each chosen row, not exact, see `error`; minus infinity of one without a vector."""
-        if not self._fits:
-            return np.full(chosen.count, -np.inf, np.float32)
         similarities: Similarities = self._of(chosen.rows) if chosen.are_few else chosen.of(self._all)
         return similarities
 
@@ -49,12 +54,14 @@ class VectorSearch:
             StorageError: the vectors cannot be read.
         """
         similarities = np.full(len(rows), math.nan)
-        at = np.flatnonzero(self._places[rows] >= 0) if self._fits else rows[:0]
+        at = np.flatnonzero(self._places[rows] >= 0)
         vector_ids = self._view.table.vector_ids.all[self._places[rows[at]]]
-        rows_of_ids = vector_rows.with_ids(self._view.snapshot, np.unique(vector_ids), len(self.query))
-        if rows_of_ids:
+        rows_of_ids = vector_rows.with_ids(self._view.snapshot, np.unique(vector_ids), self._vectors.dim)
+        codes = [code for _, code in rows_of_ids]
+        vectors = codec.decode(codes, self._vectors.dim) if codes else None
+        if self._fits and vectors is not None:
             ids = np.array([vector_id for vector_id, _ in rows_of_ids], np.int64)
-            of_ids = cosines(codec.nearest([code for _, code in rows_of_ids], self.query)[1])
+            of_ids = cosines(codec.nearest_of(vectors, codes, self.query)[1])
             places = np.searchsorted(ids, vector_ids)
             is_kept = ids.take(places, mode="clip") == vector_ids
             similarities[at[is_kept]] = of_ids[places[is_kept]]
@@ -65,8 +72,14 @@ class VectorSearch:
         rows = vector_rows.of_memories(self._view.snapshot, memory_ids, len(self.query))
         return [memory_id for memory_id, _ in rows], codec.nearest([code for _, code in rows], self.query)[0]
 
+    @property
+    def _fits(self) -> bool:
+        return self._vectors.dim == len(self.query)
+
     @cached_property
     def _all(self) -> Similarities:
+        if not self._fits:
+            return np.full(len(self._places), -np.inf, np.float32)
         # The place of a row without a vector is -1, the last one.
         of_vectors = self._vectors.similarities(self.query, self._view.table.vector_ids.size)
         if self._view.once("each row has its own vector", self._has_own):
@@ -81,8 +94,10 @@ class VectorSearch:
         at = np.flatnonzero(self._places[rows] >= 0)
         places = self._places[rows[at]]
         if (places[1:] > places[:-1]).all():
-            similarities[at] = self._vectors.similarities_of(self.query, places)
+            back: slice | Rows = slice(None)
         else:  # rows with the same vector, or an older one than the row before
             places, back = np.unique(places, return_inverse=True)
-            similarities[at] = self._vectors.similarities_of(self.query, places)[back]
+        compare = self._vectors.comparison(places)
+        if self._fits:
+            similarities[at] = compare(self.query)[back]
         return similarities

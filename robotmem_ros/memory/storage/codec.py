@@ -64,7 +64,11 @@ def nearest(codes: Sequence[bytes], query: Vector) -> tuple[Vectors, npt.NDArray
 
     A code has the parts of a text, one at least, of the length of the query.
     """
-    vectors = decode(codes, len(query))
+    return nearest_of(decode(codes, len(query)), codes, query)
+
+
+def nearest_of(vectors: Vectors, codes: Sequence[bytes], query: Vector) -> tuple[Vectors, npt.NDArray[np.float32]]:
+    """Return the same of codes that are decoded already."""
     # Not `@`: BLAS would use all cores, and its threads stand in the way of the model's. This is as fast on one.
     far = 1.0 - np.einsum("ij,j->i", vectors, query)
     if len(vectors) > len(codes):

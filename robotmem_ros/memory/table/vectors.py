@@ -9,8 +9,9 @@ Scalar products are computed by numkong, which picks the kernel of this processo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
@@ -57,6 +58,8 @@ Places = npt.NDArray[np.intp]
 Scales = npt.NDArray[np.float32]
 Similarities = npt.NDArray[np.float32]
 """Cosines; minus infinity where there is no vector of this length."""
+Compare = Callable[[Vector], Similarities]
+"""Compares some texts, in their order, with a query."""
 
 
 class VectorsUnreadError(RobotMemoryError):
@@ -148,22 +151,22 @@ class Vectors:
             self._scale(products(block.rows[: len(part)], code), block.scales[: len(part)], scale, part)
         return similarities if self._ends is None else _nearest(similarities, np.diff(self._ends.all[:size], prepend=0))
 
-    def similarities_of(self, query: Vector, places: Places) -> Similarities:
-        """Compare the texts at some places, ascending, with a query."""
+    def comparison(self, places: Places) -> Compare:
+        """Gather the texts at some places, ascending, to compare them with queries."""
         if self._ends is None:
-            return self._of_rows(query, places)
+            return partial(self._compare, *self._gathered(places))
         ends = self._ends.all
         starts = np.where(places > 0, ends[places - 1], 0)
         counts = ends[places] - starts
         first = np.cumsum(counts) - counts
-        return _nearest(self._of_rows(query, np.arange(counts.sum()) + np.repeat(starts - first, counts)), counts)
+        rows = self._gathered(np.arange(counts.sum()) + np.repeat(starts - first, counts))
+        return lambda query: _nearest(self._compare(*rows, query), counts)
 
     def _start(self, place: int) -> int:
         # The row of the first part of a text.
         return place if self._ends is None or not place else int(self._ends.all[place - 1])
 
-    def _of_rows(self, query: Vector, numbers: Places) -> Similarities:
-        code, scale = _coded(query)
+    def _gathered(self, numbers: Places) -> tuple[Bytes, Scales]:
         rows, scales = np.empty((len(numbers), self.dim), np.int8), np.empty(len(numbers), np.float32)
         bounds = np.searchsorted(numbers, np.arange(len(self._blocks) + 1) * ROWS)
         for block, first, last in zip(self._blocks, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -173,7 +176,11 @@ class Vectors:
             # `clip` alone copies without a copy in between; no place is out of bounds.
             np.take(block.rows, at, axis=0, out=rows[first:last], mode="clip")
             np.take(block.scales, at, out=scales[first:last], mode="clip")
-        similarities = np.empty(len(numbers), np.float32)
+        return rows, scales
+
+    def _compare(self, rows: Bytes, scales: Scales, query: Vector) -> Similarities:
+        code, scale = _coded(query)
+        similarities = np.empty(len(rows), np.float32)
         self._scale(products(rows, code), scales, scale, similarities)
         return similarities
 
@@ -196,15 +203,18 @@ class VectorsInFile:
         self._snapshot, self._ids = snapshot, ids
 
     def similarities(self, query: Vector, size: int) -> Similarities:
-        """Compare the texts at the first `size` places with a query."""
-        return self.similarities_of(query, np.arange(size))
-
-    def similarities_of(self, query: Vector, places: Places) -> Similarities:
-        """Compare the texts at some places, ascending, with a query.
+        """Compare the texts at the first `size` places with a query.
 
         Raises:
             StorageError: the vectors cannot be read.
         """
+        return self._compare(np.arange(size), query)
+
+    def comparison(self, places: Places) -> Compare:
+        """Return what compares the texts at some places, ascending, with queries; it raises the same."""
+        return partial(self._compare, places)
+
+    def _compare(self, places: Places, query: Vector) -> Similarities:
         code, similarities = _coded(query)[0].tobytes(), np.full(len(places), -np.inf, np.float32)
         for first in range(0, len(places), ROWS):
             ids = self._ids[places[first : first + ROWS]]

@@ -96,7 +96,7 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors_if_it_is_nea
     with memory.parts.database.snapshot() as snapshot:
         before = Measures.of([1, 2, 3, 4], cosine=np.full(4, 0.75))
         places = read_places(snapshot, [1, 2, 3, 4])
-        vectors_of = VectorSearch(View(Table.empty(), snapshot), query).vectors_of
+        vectors_of = VectorSearch(View(Table.empty(), snapshot), lambda: query).vectors_of
         measured = measure_in_session(vectors_of, query, before, places, 0.3)
         assert measure_in_session(vectors_of, query, before, places, 0.0) is before
         first_alone = Measures.of([1], cosine=np.array([0.75]))
@@ -122,7 +122,7 @@ def test_equal_sums_of_vectors_are_equally_near(texts: list[tuple[str, str]]) ->
         with memory.parts.database.snapshot() as snapshot:
             ids = list(range(1, len(texts) + 1))
             places = read_places(snapshot, ids)
-            vectors_of = VectorSearch(View(Table.empty(), snapshot), query).vectors_of
+            vectors_of = VectorSearch(View(Table.empty(), snapshot), lambda: query).vectors_of
             before = Measures.of(ids, cosine=np.ones(len(ids)))
             measured = measure_in_session(vectors_of, query, before, places, 0.3)
     by_directions: dict[tuple[str, frozenset[tuple[str, Fraction]]], set[float]] = {}

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_similarities_differ_from_the_exact_ones_by_their_error_at_most(world: W
     chosen = Chosen(world.view, np.random.default_rng(1).random(COUNT) < share)
     has_vector = chosen.rows % 7 > 0
     for query in clustered(20, 7, dim=DIM):
-        search = VectorSearch(world.view, query)
+        search = VectorSearch(world.view, partial(np.asarray, query))
         similarities = search.similarities(chosen)
         assert (similarities > -math.inf).tolist() == has_vector.tolist()
         exact = world.nearest(chosen.rows, query)
@@ -88,13 +89,13 @@ def test_similarities_differ_from_the_exact_ones_by_their_error_at_most(world: W
 
 def test_exact_similarities_are_those_of_the_vectors_as_they_are_kept(world: World) -> None:
     query, chosen = clustered(1, 8, dim=DIM)[0], np.arange(3, COUNT, 5)
-    exact = VectorSearch(world.view, query).exact(chosen)
+    exact = VectorSearch(world.view, lambda: query).exact(chosen)
     assert np.isnan(exact).tolist() == (chosen % 7 == 0).tolist()
     expected = world.nearest(chosen, query)[chosen % 7 > 0]
     assert exact[chosen % 7 > 0] == pytest.approx(expected, abs=2e-6)
 
 
 def test_a_query_of_another_length_is_near_to_nothing(world: World) -> None:
-    search = VectorSearch(world.view, np.ones(DIM + 1, np.float32))
+    search = VectorSearch(world.view, lambda: np.ones(DIM + 1, np.float32))
     assert search.similarities(Chosen(world.view, np.ones(COUNT, bool))).max() == -math.inf
     assert np.isnan(search.exact(np.arange(10))).all()

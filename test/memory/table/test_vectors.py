@@ -39,7 +39,7 @@ def cosines(query: Vector, places: npt.NDArray[np.intp]) -> Floats:
 def test_similarities_are_cosines_but_for_their_error(held: Vectors, share: float) -> None:
     wanted = np.flatnonzero(np.random.default_rng(1).random(COUNT) < share)
     for query in ALL[COUNT:]:
-        of_wanted = held.similarities_of(query, wanted)
+        of_wanted = held.comparison(wanted)(query)
         assert np.abs(of_wanted - cosines(query, wanted)).max() <= held.error(query)
         assert held.similarities(query, COUNT)[wanted] == pytest.approx(of_wanted, abs=1e-6)
 
@@ -54,7 +54,7 @@ def test_what_is_put_again_counts_as_it_is_now_and_what_is_behind_does_not_count
 
 def test_bytes_of_no_vector_are_no_neighbour(held: Vectors) -> None:
     held.put(COUNT, np.zeros((1, DIM), np.int8), [1])
-    assert held.similarities_of(ALL[0], np.array([0, COUNT]))[1] == -np.inf
+    assert held.comparison(np.array([0, COUNT]))(ALL[0])[1] == -np.inf
     assert held.similarities(ALL[0], COUNT + 1)[COUNT] == -np.inf
     assert held.similarities(ALL[0], COUNT).min() > -1.1
 
@@ -76,6 +76,6 @@ def test_a_text_is_as_near_as_the_nearest_of_its_parts_wherever_blocks_end(held:
         assert held.similarities(query, first + 700).tolist() == held.similarities(query, size)[: first + 700].tolist()
         for share in (0.5, 0.01):
             wanted = np.flatnonzero(draw.random(size) < share)
-            of_wanted = held.similarities_of(query, wanted)
+            of_wanted = held.comparison(wanted)(query)
             assert of_wanted == pytest.approx(held.similarities(query, size)[wanted], abs=1e-6)
-    assert len(held.similarities_of(query, np.empty(0, np.intp))) == 0
+    assert len(held.comparison(np.empty(0, np.intp))(query)) == 0

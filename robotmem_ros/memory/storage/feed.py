@@ -46,7 +46,7 @@ PARTS = {
 LINKS = {"neighbours": "neighbours", "contradictions": "contradictions", "similar": "similar_facts"}
 """Tables of links between two memories, by the names of their lists."""
 _LOCAL = {
-    "text_key", "label_key", "content_hash", "evidence_day", "superseded_by", "represented_by", "origin", "adopted",
+    "content_hash", "evidence_day", "superseded_by", "represented_by", "origin", "adopted",
     "digest",
 }  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""

@@ -14,7 +14,7 @@ from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..geometry import Covariance
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
-from ..text.normal_form import digest, label_key, text_key
+from ..text.normal_form import digest
 from . import fact_rows, lived_days, revisions, stay_rows, text_rows, vector_rows
 from .snapshot import Snapshot, Transaction, json_array
 
@@ -122,7 +122,7 @@ COLUMNS = tuple(field.name for field in fields(NewMemory) if field.name not in _
 """Fields of NewMemory that are columns of `memories`."""
 _column_values = attrgetter(*COLUMNS)
 _OTHER_COLUMNS = (
-    "evidence_day", "type", "text_key", "label_key", "content_hash", "tags", "decisions", *Pose._fields,
+    "evidence_day", "type", "content_hash", "tags", "decisions", *Pose._fields,
     "created_at", "updated_at", "uuid", "revision",
 )  # fmt: skip
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_OTHER_COLUMNS))})"
@@ -276,7 +276,8 @@ def write(transaction: Transaction, memory_id: int, columns: Mapping[str, object
 
     The caller must give the memory a revision.
     """
-    assigned = {**columns, **_derived(columns)}
+    content = columns.get("content")
+    assigned = {**columns, **({"content_hash": digest(content)} if isinstance(content, str) else {})}
     assignments = ", ".join([*(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned), *extra_assignments])
     before = transaction.row(_SAID, (memory_id,)) if columns.keys() & _SAYING else None
     has_text = not columns.keys().isdisjoint(text_rows.COLUMNS)
@@ -444,19 +445,10 @@ def _inactive_reason(status: str, reason: str, replacement: int | None) -> str:
     return ", ".join(filter(None, (reason, f"replaced by {replacement}" if replacement is not None else "")))
 
 
-def _derived(columns: Mapping[str, object]) -> dict[str, object]:
-    derived: dict[str, object] = {}
-    if isinstance(content := columns.get("content"), str):
-        derived |= {"text_key": text_key(content), "content_hash": digest(content)}
-    if isinstance(label := columns.get("label"), str):
-        derived["label_key"] = label_key(label)
-    return derived
-
-
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:
     content_hash = digest(new.content) if new.kind is Kind.FACT else None
     pose = new.pose or _NO_POSE
-    derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash, _new_tags(new)
+    derived = day, new.kind.value, content_hash, _new_tags(new)
     return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *pose, now, "")
 
 

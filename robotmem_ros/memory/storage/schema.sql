@@ -20,12 +20,10 @@ CREATE TABLE memories (
     session_id TEXT NOT NULL DEFAULT '',  -- sessions.external_id; '' if stored outside of a session
     content TEXT NOT NULL,  -- what it says
     human_summary TEXT NOT NULL DEFAULT '',  -- for people, if the caller gave one
-    text_key INTEGER NOT NULL,  -- of the content, the same for all contents of the same normal form, see normal_form.py
     context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
     source TEXT NOT NULL DEFAULT '',  -- who said it, such as `topic` or `agent`; '' if a program did not tell
     tags TEXT NOT NULL DEFAULT '{}',  -- a JSON object: each tag to its source, `auto` (a rule) or `user` (the caller)
     label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
-    label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see normal_form.py
     perception_type TEXT,  -- NULL for facts and notes
     -- Facts only
     category TEXT NOT NULL DEFAULT '',  -- as a rule or the caller has it

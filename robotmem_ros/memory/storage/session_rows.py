@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..conditions.decay import DEFAULT_CONFIDENCE, IS_PROTECTED, Decay
 from ..models import ENDED, EXPIRED, Session
+from ..text.normal_form import label_key
 from . import doubtful_times, fact_rows, revisions
 from .revisions import SET_REVISION
 from .rows import update
@@ -289,9 +291,8 @@ def neighbors(snapshot: Snapshot, ids: Collection[int], reach: int) -> Iterable[
 
 
 _OBJECTS = """
-    SELECT min(m.label), count(*) FROM objects AS o CROSS JOIN memories AS m ON m.id = o.memory_id
-    WHERE o.last_seen >= ? AND m.collection = ? AND m.status = 'active'
-    GROUP BY m.label_key ORDER BY count(*) DESC, m.label_key
+    SELECT m.label, count(*) FROM objects AS o CROSS JOIN memories AS m ON m.id = o.memory_id
+    WHERE o.last_seen >= ? AND m.collection = ? AND m.status = 'active' GROUP BY m.label ORDER BY m.label
 """
 
 
@@ -320,7 +321,11 @@ def ended_sessions(snapshot: Snapshot, collection: str) -> int:
 
 def objects_seen(snapshot: Snapshot, session: Session) -> dict[str, int]:
     """Count the objects of the collection seen since a session began, by label, the most frequent first."""
-    return dict(snapshot.rows(_OBJECTS, (session.started_at, session.collection)))
+    counts, labels = Counter[str](), dict[str, str]()
+    for label, count in snapshot.rows(_OBJECTS, (session.started_at, session.collection)):
+        counts[label_key(label)] += count
+        labels.setdefault(label_key(label), label)
+    return {labels[key]: counts[key] for key in sorted(counts, key=lambda key: (-counts[key], key))}
 
 
 def decay_report(snapshot: Snapshot, collection: str, decay: Decay) -> DecayReport:

@@ -21,6 +21,7 @@ from ..conditions.condition import ABSENT, value_at
 from ..context_path import split
 from ..errors import StorageError
 from ..models import Kind
+from ..text.normal_form import label_key, text_key
 from . import revisions, vector_rows
 from .snapshot import Snapshot, Transaction, json_array
 
@@ -30,9 +31,9 @@ _KINDS = {kind.value: kind for kind in Kind}
 _PIECE = 8192
 """Memories that are read at once."""
 _COLUMNS = """
-    m.id, m.status = 'active', m.observed_at, m.x, m.y, m.z, m.confidence, m.text_key, m.content,
+    m.id, m.status = 'active', m.observed_at, m.x, m.y, m.z, m.confidence, m.content,
     o.confirmed, o.appeared, o.sure, m.created_at, m.represented_by IS NOT NULL,
-    m.type, m.collection, m.session_id, m.category, m.label_key, m.source, coalesce(m.perception_type, ''),
+    m.type, m.collection, m.session_id, m.category, m.source, coalesce(m.perception_type, ''),
     m.frame_id, m.map_id, m.tags, m.decay_rate, m.evidence_day,
     CASE WHEN instr(m.context, '"sim_or_real"') AND json_valid(m.context)
     THEN json_extract(m.context, '$.env.sim_or_real') IS 'real' ELSE 0 END,
@@ -184,10 +185,9 @@ def _read(snapshot: Snapshot, column: str, arguments: tuple[object, ...], ids: I
 
 def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
     (
-        ids, active, observed, x, y, z, confidence, text_key, contents, confirmed, appeared, sure, created, represented,
-        kinds, collections, sessions, categories, label_keys, sources, senses, frames, maps, tags, rates, days, real,
-        *texts,
-    ) = zip(*rows, strict=True) if rows else ((),) * 31  # fmt: skip
+        ids, active, observed, x, y, z, confidence, contents, confirmed, appeared, sure, created, represented,
+        kinds, collections, sessions, categories, sources, senses, frames, maps, tags, rates, days, real, *texts,
+    ) = zip(*rows, strict=True) if rows else ((),) * 29  # fmt: skip
     return Piece(
         np.array(ids, np.int64),
         {
@@ -197,7 +197,7 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
             "y": _numbers(y, np.float64),
             "z": _numbers(z, np.float64),
             "confidence": _numbers(confidence, np.float64),
-            "text_key": _numbers(text_key, np.uint32),
+            "text_key": np.array([*map(text_key, contents)], np.uint32),
             "content_key": np.array([*map(key, contents)], np.uint32),
             "confirmed": np.array([-1 if value is None else value for value in confirmed], np.int8),
             "appeared": _numbers([0 if value is None else value for value in appeared], np.int64),
@@ -211,7 +211,7 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
             "collection": collections,
             "session_id": sessions,
             "category": categories,
-            "label": label_keys,
+            "label": [*map(label_key, texts[-1])],
             "source": sources,
             "perception_type": senses,
             "space": [*zip(frames, maps, strict=True)],

@@ -249,7 +249,7 @@ def test_counting_reads_no_memory(database: Database) -> None:
 
 def test_what_is_indexed_is_written_by_the_one_path_alone() -> None:
     """An index would not follow."""
-    followed = {"status", *text_rows.COLUMNS, "id", "text_key", "label_key", "content_hash"}
+    followed = {"status", *text_rows.COLUMNS, "id", "content_hash"}
     for path in (ROOT / "robotmem_ros").rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         if path.name == "rows.py":

@@ -289,7 +289,7 @@ def near_facts(
 ) -> list[tuple[Candidate, float]]:
     """Return the similar facts among some memories, nearest first; none of more than one part, as they say more."""
     query = np.frombuffer(vector, np.float32)
-    rows = snapshot.rows(_NEAR, (json.dumps(list(ids)), codec.size(len(query)), collection))
+    rows = snapshot.rows(_NEAR, (json_array(ids), codec.size(len(query)), collection))
     similarities = 1.0 - codec.nearest([code for *_, code in rows], query)[1]
     close = [
         (Candidate(*row), similarity)

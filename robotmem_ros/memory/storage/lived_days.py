@@ -17,7 +17,6 @@ a day of a wall clock.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from typing import Any
 
 from ..clocks import DAY, FIRST_OF_WALL_CLOCKS, comparable_since, iso, start_of_machine
 from ..conditions.decay import LATEST_DAY
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
 
 _OF_DAYS = """
     SELECT j.value, coalesce((
@@ -89,7 +88,7 @@ def latest(snapshot: Snapshot) -> int:
 def numbers(snapshot: Snapshot, times: Iterable[int]) -> list[int]:
     """Return the numbers of the lived days to which times belong, in nanoseconds by the robot's clock."""
     days = [time // DAY for time in times]
-    day_numbers = dict(snapshot.rows(_OF_DAYS, (json.dumps(sorted({*days})),)))
+    day_numbers = dict(snapshot.rows(_OF_DAYS, (json_array({*days}),)))
     return [day_numbers[day] for day in days]
 
 

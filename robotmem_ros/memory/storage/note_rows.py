@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,7 +11,7 @@ from ..errors import MemoryNotFoundError, NoteError
 from ..models import NewMemory
 from . import rows
 from .rows import OF_OTHERS
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
 
 _NOTES = """
     SELECT m.id, json_extract(m.context, '$.note.path')
@@ -107,7 +106,7 @@ class FileState(NamedTuple):
 
 def check_no_notes(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
     """Check that none of some memories is a note, which changes with its file alone; raises NoteError."""
-    row = snapshot.row(_NOTES, (json.dumps(memory_ids),))
+    row = snapshot.row(_NOTES, (json_array(memory_ids),))
     if row is not None:
         memory_id, path = row
         raise NoteError(memory_id, str(path))
@@ -116,7 +115,7 @@ def check_no_notes(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
 def check_changeable(snapshot: Snapshot, memory_ids: Sequence[int]) -> None:
     """Check that none of some memories is a note, or of another robot; raises NoteError, MemoryNotFoundError."""
     check_no_notes(snapshot, memory_ids)
-    row = snapshot.row(_OF_ANOTHER, (json.dumps(memory_ids),))
+    row = snapshot.row(_OF_ANOTHER, (json_array(memory_ids),))
     if row is not None:
         raise MemoryNotFoundError(row[0], f"it is of another robot, in {row[1]!r}, and only read")
 

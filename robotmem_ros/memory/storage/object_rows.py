@@ -19,7 +19,7 @@ from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
 from ..validation import LATEST_NS
 from . import revisions, rows, sighting_rows, stay_rows
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
 
 _NUMBERS = (
     "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
@@ -99,7 +99,7 @@ def load(
     tracks = near(snapshot, positions, radius, space)
     if len(tracks) < 2:
         return tracks, {}
-    counts = snapshot.rows(_NEIGHBOURS, (json.dumps([track.memory_id for track in tracks]),))
+    counts = snapshot.rows(_NEIGHBOURS, (json_array(track.memory_id for track in tracks),))
     return tracks, {(lower, higher): Neighbourhood(together, alone) for lower, higher, together, alone in counts}
 
 

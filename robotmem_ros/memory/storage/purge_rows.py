@@ -26,7 +26,7 @@ from ..models import Kind
 from . import event_rows, note_rows, object_rows, recall_rows, revisions, rows, stay_rows, table_rows
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk import empty_log, file_size, free_bytes, give_back, is_full, to_give_back
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
 
 # A memory that a selected one superseded has the same text, so it is selected too.
 _SELECTION = """
@@ -142,7 +142,7 @@ class Selection:
 
     def _condition(self, of: str = "m") -> tuple[str, tuple[object, ...]]:
         condition, arguments = _join(
-            (None if self.ids is None else json.dumps(self.ids), f"m.id {_IN_IDS}"),
+            (None if self.ids is None else json_array(self.ids), f"m.id {_IN_IDS}"),
             (self.session_id, f"{of}.session_id = ? AND {of}.session_id <> ''"),
             (self.collection, "m.collection = ?"),
             (self.before, f"{of}.observed_at < ?"),
@@ -193,13 +193,13 @@ def preview(snapshot: Snapshot, selection: Selection, size: int) -> Purged:
     """
     unknown = snapshot.row(
         "SELECT min(value) FROM json_each(?) WHERE value NOT IN (SELECT id FROM memories)",
-        (json.dumps(selection.ids or ()),),
+        (json_array(selection.ids or ()),),
     )[0]
     if unknown is not None:
         raise MemoryNotFoundError(unknown)
     note_rows.check_no_notes(snapshot, selection.ids or ())
     ids = selection.ids_in(snapshot)
-    ids_json = json.dumps(ids)
+    ids_json = json_array(ids)
     shares = snapshot.rows(
         f"SELECT collection, type, count(*), min(observed_at), max(observed_at) FROM memories WHERE id {_IN_IDS} "
         "GROUP BY collection, type ORDER BY collection, type",

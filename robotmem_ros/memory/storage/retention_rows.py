@@ -29,7 +29,6 @@ stood back is as old as the lived days before it tell. No budget evicts or count
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -42,7 +41,7 @@ from ..models import Kind
 from . import lived_days, rows
 from .disk import pages_limit
 from .rows import OF_OTHERS
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
 
 _AGE_PROTECTED = 2
 """Protection from which age alone evicts no memory."""
@@ -137,7 +136,7 @@ def evict(transaction: Transaction, candidates: Sequence[EvictionCandidate], rea
     """Delete the candidates that have not changed since they were selected; count and return them."""
     records = transaction.rows(
         "SELECT id, updated_at, access_count FROM memories WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps([candidate.memory_id for candidate in candidates]),),
+        (json_array(candidate.memory_id for candidate in candidates),),
     )
     versions = {memory_id: tuple(version) for memory_id, *version in records}
     evictions = [candidate for candidate in candidates if versions.get(candidate.memory_id) == candidate.version]
@@ -177,7 +176,7 @@ def _scope(budget: Budget, excluded_ids: Collection[int]) -> tuple[str, dict[str
         arguments["kind"] = budget.kind.value
     if excluded_ids:
         conditions.append("m.id NOT IN (SELECT value FROM json_each(:gone))")
-        arguments["gone"] = json.dumps(list(excluded_ids))
+        arguments["gone"] = json_array(excluded_ids)
     return " AND ".join(conditions), arguments
 
 

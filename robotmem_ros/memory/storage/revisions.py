@@ -26,7 +26,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from ..batch import Cursor
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
 
 NEXT = "(SELECT next FROM temp.feed)"
 """The revision of the open transaction, as an SQL expression."""
@@ -99,8 +99,8 @@ def note_epoch(transaction: Transaction) -> bool:
 
 def touch(transaction: Transaction, memory_ids: Collection[int]) -> None:
     """Note that memories or their dependent rows have changed."""
-    ids = json.dumps(list(memory_ids))
-    transaction.execute(f"UPDATE memories SET {SET_REVISION} WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+    sql = f"UPDATE memories SET {SET_REVISION} WHERE id IN (SELECT value FROM json_each(?))"
+    transaction.execute(sql, (json_array(memory_ids),))
 
 
 def bury(transaction: Transaction, table: str, condition: str, arguments: tuple[object, ...]) -> int:

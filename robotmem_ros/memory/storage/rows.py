@@ -61,7 +61,7 @@ def read_traits(snapshot: Snapshot, ids: Collection[int]) -> Mapping[int, Traits
     values = ", ".join(column or "NULL" for column in columns)
     rows = snapshot.rows(
         f"SELECT m.id, {values} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
-        (json.dumps(list(ids)),),
+        (json_array(ids),),
     )
     return {row[0]: Traits(None, *row[1:]) for row in rows}
 
@@ -332,7 +332,7 @@ def read(
         f"SELECT {_MEMORY_COLUMNS.format(confidence=decay.confidence())} FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
-        (json.dumps(list(memory_ids)), include_inactive),
+        (json_array(memory_ids), include_inactive),
     )
     memories = {row[0]: _memory(row) for row in rows}
     objects = [memory.id for memory in memories.values() if memory.times_seen]
@@ -360,13 +360,13 @@ def statuses(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[int, tuple[s
     The status is `active`, `superseded` or `invalidated`. Ids of no memory are left out. What was replaced more than
     once names the last one.
     """
-    rows = snapshot.rows(_STATUSES, (json.dumps(list(memory_ids)),))
+    rows = snapshot.rows(_STATUSES, (json_array(memory_ids),))
     return {memory_id: (status, _inactive_reason(status, reason, by)) for memory_id, status, reason, by, _ in rows}
 
 
 def replacement(snapshot: Snapshot, memory_id: int) -> int | None:
     """Return what replaced a memory that was superseded; if that was replaced too, the last one. None for others."""
-    row = snapshot.row(_STATUSES, (json.dumps([memory_id]),))
+    row = snapshot.row(_STATUSES, (json_array([memory_id]),))
     return None if row is None or row[3] is None else int(row[3])
 
 
@@ -415,7 +415,7 @@ def all_perception_data(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[i
     rows = snapshot.rows(
         "SELECT id, perception_type, perception_data, perception_metadata FROM memories "
         "WHERE id IN (SELECT value FROM json_each(?)) AND coalesce(perception_metadata, perception_data) IS NOT NULL",
-        (json.dumps(list(memory_ids)),),
+        (json_array(memory_ids),),
     )
     return {
         memory_id: PerceptionData(memory_id, sense or "", bytes(data or b""), metadata or "{}")
@@ -425,7 +425,7 @@ def all_perception_data(snapshot: Snapshot, memory_ids: Sequence[int]) -> dict[i
 
 def check_active(snapshot: Snapshot, memory_id: int) -> None:
     """Check that an active memory has this id; raises MemoryNotFoundError, which names what replaced it."""
-    row = snapshot.row(_STATUSES, (json.dumps([memory_id]),))
+    row = snapshot.row(_STATUSES, (json_array([memory_id]),))
     if row is None:
         raise MemoryNotFoundError(memory_id)
     _, status, reason, by, _ = row

@@ -14,7 +14,7 @@ from ..text.normal_form import label_key
 from . import doubtful_times, fact_rows, revisions
 from .revisions import SET_REVISION
 from .rows import update
-from .snapshot import Snapshot, Transaction
+from .snapshot import Snapshot, Transaction, json_array
 
 _COLUMNS = """
     s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
@@ -286,7 +286,7 @@ def neighbors(snapshot: Snapshot, ids: Collection[int], reach: int) -> Iterable[
 
     There are at most `reach` ids on each side, the nearest first.
     """
-    arguments = (reach, reach, json.dumps(list(ids)))
+    arguments = (reach, reach, json_array(ids))
     return zip(*snapshot.columns(_PLACES, arguments, "id", "session", "before", "after"), strict=True)
 
 

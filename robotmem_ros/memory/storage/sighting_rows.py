@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -33,10 +32,7 @@ def halve(transaction: Transaction, memory_id: int) -> int:
 
 def drop(transaction: Transaction, memory_id: int, ids: Sequence[int]) -> None:
     """Remove sightings of an object; they stay counted."""
-    rows = transaction.execute(
-        "DELETE FROM sightings WHERE id IN (SELECT value FROM json_each(?)) RETURNING subsampled",
-        (json.dumps(list(ids)),),
-    ).fetchall()
+    rows = transaction.delete("sightings", "id", ids, returning="RETURNING subsampled")
     count = sum(subsampled + 1 for (subsampled,) in rows)
     first = transaction.row(
         "SELECT id, observed_at FROM sightings WHERE memory_id = ? ORDER BY observed_at, id LIMIT 1", (memory_id,)
@@ -106,7 +102,7 @@ def histories(snapshot: Snapshot, memory_ids: Sequence[int], n: int) -> dict[int
         "FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.id IN (SELECT id FROM sightings "
         "WHERE memory_id = j.value ORDER BY observed_at DESC, id DESC LIMIT ?) "
         "ORDER BY s.memory_id, s.observed_at DESC, s.id DESC",
-        (json.dumps(list(memory_ids)), n),
+        (json_array(memory_ids), n),
     ):
         sightings_by_object.setdefault(memory_id, []).append(Sighting(observed_at, (x, y, z), *rest))
     return {memory_id: tuple(sightings) for memory_id, sightings in sightings_by_object.items()}

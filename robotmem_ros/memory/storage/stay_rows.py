@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -162,7 +161,7 @@ def presences(snapshot: Snapshot, memory_ids: Iterable[int], now: int) -> dict[i
     departures: dict[str, tuple[int, float]] = {}
     found = {}
     for memory_id, label, existence, looked_at, stayed, is_there in snapshot.rows(
-        _LOOKED_AT, (json.dumps([*memory_ids]),)
+        _LOOKED_AT, (json_array(memory_ids),)
     ):
         if label not in departures:
             departures[label] = _departures(snapshot, label, LATEST_NS)

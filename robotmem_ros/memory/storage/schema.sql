@@ -133,7 +133,6 @@ CREATE TABLE tag_meta (
     revision INTEGER NOT NULL DEFAULT 0,
     origin BLOB
 );
-CREATE INDEX idx_tag_meta_revision ON tag_meta (revision);
 
 -- The last recalls: see recall_rows.py.
 CREATE TABLE recalls (
@@ -303,9 +302,8 @@ CREATE TABLE sessions (
     origin BLOB
 );
 CREATE INDEX idx_sessions_revision ON sessions (revision);
-CREATE INDEX idx_sessions_active ON sessions (collection) WHERE status = 'active';
--- Contexts are long: those that wait for consolidation are found without reading rows.
-CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at, superseded, status) WHERE status = 'ended';
+-- Contexts are long: sessions are found and counted without reading rows.
+CREATE INDEX idx_sessions_status ON sessions (status, collection, ended_at, superseded);
 
 -- What was recalled in a session. The share is 1 / the best rank at which the memory was returned: a robot acts on the
 -- first result.

@@ -150,7 +150,7 @@ def has_open(snapshot: Snapshot) -> bool:
 def unconsolidated(snapshot: Snapshot) -> list[tuple[str, str]]:
     """Return the sessions that ended and wait for consolidation, with their collections; the oldest first."""
     return snapshot.rows(
-        "SELECT external_id, collection FROM sessions INDEXED BY idx_sessions_ended "
+        "SELECT external_id, collection FROM sessions INDEXED BY idx_sessions_status "
         "WHERE status = 'ended' AND superseded IS NULL ORDER BY id"
     )
 

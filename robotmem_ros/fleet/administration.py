@@ -33,9 +33,11 @@ _PAGE = """
     FOR UPDATE
 """
 _DERIVE = """
-    UPDATE robotmem.memories SET (words, label_key, twin) = (%(words)s::tsvector, %(label_key)s, %(twin)s::uuid)
+    UPDATE robotmem.memories AS m SET (words, label_key, twin, stays) = (d.words, d.label_key, d.twin, d.stays)
+    FROM (SELECT %(words)s::tsvector AS words, %(label_key)s AS label_key, %(twin)s::uuid AS twin,
+        robotmem.stays_of(%(stays)s::jsonb) AS stays) AS d
     WHERE robot = %(robot)s AND uuid = %(uuid)s
-    AND (words, label_key, twin) IS DISTINCT FROM (%(words)s::tsvector, %(label_key)s, %(twin)s::uuid)
+    AND (m.words, m.label_key, m.twin, m.stays) IS DISTINCT FROM (d.words, d.label_key, d.twin, d.stays)
 """
 _COUNT_WORDS = """
     LOCK robotmem.memories IN SHARE ROW EXCLUSIVE MODE;

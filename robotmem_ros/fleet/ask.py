@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..memory.clocks import nanoseconds
@@ -13,11 +13,13 @@ from ..memory.errors import MALFORMED
 from ..memory.geometry import Covariance
 from ..memory.models import Kind, Memory, Pose, Vector
 from ..memory.validation import compact_json
+from . import past
 from .conditions import ACTIVE, Parents, Sql, all_of, join, sql
 from .connection import Connection
 
 ROBOTS = "JOIN robotmem.robots AS r ON r.id = m.robot "
-FROM = f" FROM robotmem.memories AS m {ROBOTS}"
+FROM = f" FROM known AS m {ROBOTS}"
+"""The memories that `ask` is told to ask."""
 NEWEST_FIRST = "m.observed_at DESC, m.memory_id DESC, m.uuid DESC"
 
 
@@ -39,6 +41,21 @@ class Asker:
     others: tuple[str, ...] | None = None
     """The collections of other robots in that file, if what it has is left out."""
 
+    known: Sql = past.NOW
+    """The memories that are asked, see `past.known`."""
+
+    def at(self, connection: Connection, conditions: Iterable[Condition]) -> Asker:
+        """Return who asks the memories of the time that is among some conditions.
+
+        Raises:
+            psycopg.Error: the fleet cannot be asked.
+        """
+        return replace(self, known=past.known(connection, conditions))
+
+    def ask(self, connection: Connection, *parts: Sql | str, prefix: str = "") -> list[Any]:
+        """Return the rows of a statement, as `ask` does."""
+        return ask(connection, *parts, known=self.known, prefix=prefix)
+
     def candidates(self, conditions: Iterable[Condition], *, include_inactive: bool = False) -> Sql:
         """Return what must hold of a memory under some conditions."""
         parts = [] if include_inactive else [ACTIVE]
@@ -59,23 +76,28 @@ _TEXTS = (
 """Fields of a body that are texts."""
 
 
-def ask(connection: Connection, *parts: Sql | str) -> list[Any]:
-    """Return the rows of a statement that is given in parts.
+def ask(connection: Connection, *parts: Sql | str, known: Sql = past.NOW, prefix: str = "") -> list[Any]:
+    """Return the rows of a statement that is given in parts; `known` are the memories that it asks as such.
 
     Raises:
         psycopg.Error: the fleet cannot be asked.
     """
-    statement = join(*parts)
+    statement = join(f"{prefix}WITH known AS NOT MATERIALIZED (", known, ") ", *parts)
     return connection.execute(statement.sql.encode(), statement.arguments).fetchall()
 
 
-def memory(memory_id: int, body: Mapping[str, Any], confidence_now: float, faded: bool) -> Memory | None:
-    """Return a memory of the fleet; which others it resembles or contradicts only its robot knows.
+def memory(
+    memory_id: int, body: Mapping[str, Any], then: Mapping[str, Any] | None, confidence_now: float, faded: bool
+) -> Memory | None:
+    """Return a memory of the fleet, as it was if its row has `past`.
+
+    Which others it resembles or contradicts only its robot knows.
 
     A row that no robot wrote may hold anything, and is none.
     """
     try:
-        return memory_of(memory_id, body, confidence_now, faded)
+        found = memory_of(memory_id, body, confidence_now, faded)
+        return found if then is None else past.as_it_was(found, body, then)
     except MALFORMED:
         return None
 

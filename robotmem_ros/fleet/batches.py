@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..memory.batch import Batch
@@ -24,7 +24,7 @@ from .connection import Connection
 Row = Mapping[str, Any]
 _STAGING = """
     CREATE TEMP TABLE IF NOT EXISTS staging (
-        unit text, uuid uuid, revision bigint, body jsonb, words tsvector, label_key text, twin uuid,
+        unit text, uuid uuid, revision bigint, body jsonb, words tsvector, label_key text, twin uuid, stays jsonb,
         evidence_day integer, data bytea
     ) ON COMMIT DELETE ROWS
 """
@@ -38,13 +38,14 @@ _IS_NEWER = "WHERE (old.epoch, old.revision) < (excluded.epoch, excluded.revisio
 _SAME_TEXT = "old.body ->> 'content' = excluded.body ->> 'content'"
 _STORE_MEMORIES = f"""
     INSERT INTO robotmem.memories AS old
-        (robot, uuid, epoch, revision, body, words, label_key, twin, evidence_day, data, stored)
+        (robot, uuid, epoch, revision, body, words, label_key, twin, stays, evidence_day, data, stored)
     {
     _NEWER.format(
-        columns="s.body, s.words, s.label_key, s.twin, s.evidence_day, s.data, %(stamp)s", condition="s.unit = 'memory'"
+        columns="s.body, s.words, s.label_key, s.twin, robotmem.stays_of(s.stays), s.evidence_day, s.data, %(stamp)s",
+        condition="s.unit = 'memory'",
     )
 },
-        words = excluded.words, label_key = excluded.label_key, twin = excluded.twin,
+        words = excluded.words, label_key = excluded.label_key, twin = excluded.twin, stays = excluded.stays,
         evidence_day = excluded.evidence_day, data = excluded.data, stored = excluded.stored,
         model = CASE WHEN {_SAME_TEXT} THEN old.model ELSE '' END,
         embedding = CASE WHEN {_SAME_TEXT} THEN old.embedding END,
@@ -102,7 +103,7 @@ def apply(connection: Connection, robot: int, batch: Batch, policy: str) -> int:
 def _staged(row: Row, lived_days: int) -> tuple[object, ...]:
     try:
         is_memory = row["unit"] == "memory"
-        columns = (*derived(row).values(), lived_days - row["evidence_age"]) if is_memory else ("", "", None, 0)
+        columns = (*derived(row).values(), lived_days - row["evidence_age"]) if is_memory else ("", "", None, None, 0)
         body = {name: value for name, value in row.items() if name not in ("id", "unit", "uuid", "perception_data")}
         data = base64.b64decode(row["perception_data"], validate=True) if row.get("perception_data") else None
         return row["unit"], row["uuid"], row["revision"], _json(body), *columns, data
@@ -111,7 +112,7 @@ def _staged(row: Row, lived_days: int) -> tuple[object, ...]:
         raise InvalidFieldError("row", row, reason) from cause
 
 
-def _json(body: Row) -> str:
+def _json(body: Row | Sequence[Row]) -> str:
     text = json.dumps(body)
     return json.dumps(_storable(body)) if _UNSTORABLE.search(text) else text
 
@@ -129,7 +130,11 @@ def _storable(value: Any) -> Any:
 
 def derived(row: Row) -> dict[str, str]:
     """Return what follows from the body of a memory, by the names of the columns."""
-    return {"words": words_of(row), "label_key": _storable(label_key(row["label"])), "twin": _twin(row)}
+    stays = [{**stay, "label_key": label_key(stay["label"])} for stay in row["stays"]]
+    return {
+        "words": words_of(row), "label_key": _storable(label_key(row["label"])), "twin": _twin(row),
+        "stays": _json(stays),
+    }  # fmt: skip
 
 
 def words_of(row: Row) -> str:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from ..memory.areas import Area
 from ..memory.conditions.attributes import (
+    AsOf,
+    ChangedSince,
     Collections,
     Confidence,
     ConfirmedObjects,
@@ -177,6 +179,17 @@ def _(condition: Ids, parents: Parents) -> Sql:
 def _(condition: Window, parents: Parents) -> Sql:
     bounds = [("m.observed_at >= %s", condition.after), ("m.observed_at < %s", condition.before)]
     return all_of(Sql(test, (bound,)) for test, bound in bounds if bound is not None)
+
+
+@sql.register
+def _(condition: AsOf, parents: Parents) -> Sql:
+    return Sql("m.observed_at <= %s", (condition.at,))
+
+
+@sql.register
+def _(condition: ChangedSince, parents: Parents) -> Sql:
+    # The view has nothing else: see past.py.
+    return Sql("true")
 
 
 @sql.register

@@ -37,7 +37,8 @@ _ROBOT = """
 """
 _ACKNOWLEDGE = """
     UPDATE robotmem.robots SET file = %(file)s, epoch = %(epoch)s, revision = %(revision)s, policy = %(policy)s,
-        latest_epoch = %(end_epoch)s, latest = %(end)s, lived_days = %(lived_days)s, contact = now() WHERE id = %(id)s
+        latest_epoch = %(end_epoch)s, latest = %(end)s, lived_days = %(lived_days)s,
+        days = %(days)s, contact = now() WHERE id = %(id)s
 """
 _LACKING = """
     SELECT uuid, model FROM robotmem.memories
@@ -61,7 +62,7 @@ class _File(NamedTuple):
     vector: int
     """Id of the newest vector."""
     model: str
-    lived_days: int
+    days: tuple[int | None, ...]
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> _File:
@@ -71,7 +72,7 @@ class _File(NamedTuple):
             revisions.latest(snapshot),
             vector_rows.newest(snapshot),
             model,
-            lived_days.latest(snapshot),
+            lived_days.in_order(snapshot),
         )
 
 
@@ -174,7 +175,8 @@ class Push:
                 "id": robot,
                 "file": file.robot,
                 "policy": policy,
-                "lived_days": file.lived_days,
+                "lived_days": len(file.days),
+                "days": [*file.days],
                 **(acknowledged if batch is None else batch.cursor)._asdict(),
             }
             try:

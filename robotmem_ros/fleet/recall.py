@@ -91,7 +91,7 @@ def recall(connection: Connection, query: Query, asker: Asker) -> RecallResult:
     Raises:
         psycopg.Error: the fleet cannot be asked.
     """
-    query = query.judged_by(profile_of(asker.model))
+    query, asker = query.judged_by(profile_of(asker.model)), asker.at(connection, query.conditions)
     result, faded = _Recall(connection, query, asker).result(), of_faded(query)
     if faded is None or result.relevant:
         return result
@@ -226,7 +226,9 @@ class _Recall:
         # long as to compare, and three times as many are left as is estimated, since few have faded.
         if not any(condition.is_evidence for condition in self.query.conditions):
             return False
-        (((plan,),),) = ask(self.connection, f"EXPLAIN (FORMAT JSON) SELECT{FROM}WHERE ", condition)
+        (((plan,),),) = self.asker.ask(
+            self.connection, f"SELECT{FROM}WHERE ", condition, prefix="EXPLAIN (FORMAT JSON) "
+        )
         rows: int = 3 * plan["Plan"]["Plan Rows"]
         return rows * rows <= 5 * self._depth * self._statistics.memories
 
@@ -269,11 +271,11 @@ class _Recall:
         vector = None if asker.vector is None else vector_text(asker.vector)
         cosine = Sql(f"CASE m.model WHEN %s THEN 1 - {searches.NEAREST} END, ", (asker.model, vector, vector))
         holds = Sql(", ".join(["m.words @@ %s::tsquery"] * len(words)), tuple(map(self._tsquery, words)))
-        rows = ask(
+        rows = asker.ask(
             self.connection, "SELECT m.uuid, f.by_words, f.by_meaning, f.square, ", cosine, "ARRAY[", holds,
             f"]::boolean[], {_TRAITS}", Sql("r.file IS DISTINCT FROM %s, m.robot, ", (asker.file,)),
             self._folding.columns, " FROM (", search,
-            f") AS f JOIN robotmem.memories AS m USING (robot, uuid) {ROBOTS}ORDER BY f.square, {NEWEST_FIRST}",
+            f") AS f JOIN known AS m USING (robot, uuid) {ROBOTS}ORDER BY f.square, {NEWEST_FIRST}",
         )  # fmt: skip
         cosines = [math.nan if row[4] is None else row[4] for row in rows]
         held_words = [tuple(compress(words, row[5])) for row in rows]
@@ -303,10 +305,10 @@ class _Recall:
             return ()
         decay, spellings, is_explained = self.query.decay, self._analysis.spellings, self.query.explain
         groups = self._folding.groups([head.twin for head in heads], condition)
-        rows = ask(
-            self.connection, "SELECT g.n, g.size, g.others, r.name, m.memory_id, m.body, ", confidence(decay), ", ",
-            has_faded(decay), " FROM (", groups, f") AS g JOIN robotmem.memories AS m USING (robot, uuid) {ROBOTS}"
-            "ORDER BY g.n",
+        rows = self.asker.ask(
+            self.connection, "SELECT g.n, g.size, g.others, r.name, m.memory_id, m.body, m.past, ",
+            confidence(decay), ", ", has_faded(decay), " FROM (", groups,
+            f") AS g JOIN known AS m USING (robot, uuid) {ROBOTS}ORDER BY g.n",
         )  # fmt: skip
         best = max(head.score for head in heads)
         return tuple(

@@ -37,6 +37,7 @@ CREATE TABLE robots (
     latest_epoch text COLLATE "C" NOT NULL DEFAULT '' CHECK (latest_epoch ~ '^([0-9a-f]{16})?$'),
     latest bigint NOT NULL DEFAULT 0,
     lived_days integer NOT NULL DEFAULT 0,  -- how many days it has lived: see memory/conditions/decay.py
+    days integer[] NOT NULL DEFAULT '{}',  -- those days since the epoch, in their order
     contact timestamptz  -- NULL for never
 );
 
@@ -105,6 +106,17 @@ CREATE FUNCTION share(number text) RETURNS double precision LANGUAGE sql IMMUTAB
     SELECT CASE WHEN number IS NOT NULL THEN least(greatest(number::double precision, 0), 1) END
 $$;
 
+-- From when until when an object was at a place: see `stays` in memory/storage/schema.sql.
+CREATE TYPE stay AS (
+    first_seen bigint, last_seen bigint, first_absent bigint, label text, label_key text, area text,
+    confidence double precision, x double precision, y double precision, z double precision
+);
+-- The stays of a list in JSON, the earliest first.
+CREATE FUNCTION stays_of(list jsonb) RETURNS stay[] LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(array_agg(s ORDER BY s.first_seen), '{}')
+    FROM jsonb_populate_recordset(NULL::robotmem.stay, list) AS s
+$$;
+
 CREATE TABLE memories (
     robot integer NOT NULL REFERENCES robots (id),
     uuid uuid NOT NULL,
@@ -126,6 +138,11 @@ CREATE TABLE memories (
     confidence double precision GENERATED ALWAYS AS (robotmem.share(body ->> 'confidence')) STORED,
     decay_rate double precision GENERATED ALWAYS AS (robotmem.share(body ->> 'decay_rate')) STORED,
     confirmed boolean GENERATED ALWAYS AS (body #>> '{object,0,confirmed}' = '1') STORED,  -- NULL for what is no object
+    appeared bigint GENERATED ALWAYS AS ((body #>> '{object,0,appeared}')::bigint) STORED,
+    sure double precision GENERATED ALWAYS AS (robotmem.share(body #>> '{object,0,sure}')) STORED,
+    is_repeated boolean GENERATED ALWAYS AS (body #> '{contributions,0}' IS NOT NULL) STORED,  -- a fact learned again
+    is_changed boolean GENERATED ALWAYS AS (body #> '{history,0}' IS NOT NULL) STORED,
+    stays stay[] NOT NULL DEFAULT '{}',  -- those that have ended, the earliest first
     -- What weighs in a recall: see memory/storage/rows.py
     is_real boolean GENERATED ALWAYS AS (body #>> '{context,env,sim_or_real}' = 'real') STORED,
     outcome double precision GENERATED ALWAYS AS (
@@ -322,7 +339,7 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 REVOKE ALL ON FUNCTION add_model, index_models, count_words, is_of_another FROM PUBLIC;
 GRANT USAGE ON SCHEMA robotmem TO robotmem_robots, robotmem_operators;
 GRANT SELECT ON ALL TABLES IN SCHEMA robotmem TO robotmem_robots, robotmem_operators;
-GRANT UPDATE (file, epoch, revision, stored, policy, latest_epoch, latest, lived_days, contact) ON robots TO robotmem_robots;
+GRANT UPDATE (file, epoch, revision, stored, policy, latest_epoch, latest, lived_days, days, contact) ON robots TO robotmem_robots;
 GRANT INSERT, UPDATE, DELETE ON memories, units TO robotmem_robots;
 GRANT INSERT ON deleted TO robotmem_robots;
 GRANT EXECUTE ON FUNCTION add_model, index_models, is_of_another TO robotmem_robots;

@@ -5,9 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from ..memory.models import Memory
-from ..memory.search.timeline import SNIPPET, TimelineEntry, TimelineQuery
-from ..memory.text.letters import beginning
-from .ask import FROM, NEWEST_FIRST, Asker, ask, memory
+from ..memory.search.timeline import TimelineEntry, TimelineQuery
+from ..memory.text.letters import SNIPPET, beginning
+from .ask import FROM, NEWEST_FIRST, Asker, memory
 from .conditions import Sql, all_of, confidence
 from .connection import Connection
 
@@ -18,6 +18,7 @@ def timeline(connection: Connection, query: TimelineQuery, asker: Asker) -> list
     Raises:
         psycopg.Error: the fleet cannot be asked.
     """
+    asker = asker.at(connection, query.conditions)
     entries: list[tuple[TimelineEntry, bytes]] = []
     candidates, behind = asker.candidates(query.conditions, include_inactive=query.include_forgotten), query.behind
     sign, order = (">", NEWEST_FIRST.replace("DESC", "ASC")) if query.oldest_first else ("<", NEWEST_FIRST)
@@ -25,9 +26,9 @@ def timeline(connection: Connection, query: TimelineQuery, asker: Asker) -> list
     while True:
         page = Sql(f" ORDER BY {order} LIMIT %s", (query.n + 1,))
         rest = Sql("true") if after is None else Sql(f"(m.observed_at, m.memory_id, m.uuid) {sign} (%s, %s, %s)", after)
-        rows = ask(
+        rows = asker.ask(
             connection,
-            "SELECT m.observed_at, m.uuid, r.name, m.status, m.memory_id, m.body, ", confidence(query.decay),
+            "SELECT m.observed_at, m.uuid, r.name, m.status, m.memory_id, m.body, m.past, ", confidence(query.decay),
             ", false", FROM, "WHERE ", all_of((candidates, rest)), page,
         )  # fmt: skip
         for observed_at, uuid, name, status, *values in rows:
@@ -43,5 +44,5 @@ def _entry(robot: str, status: str, memory: Memory) -> TimelineEntry:
     return TimelineEntry(
         memory.id, memory.observed_at, memory.kind, memory.category, memory.label, memory.tags,
         beginning(memory.content, SNIPPET), memory.collection, memory.session_id, memory.confidence, status,
-        memory.frame_id, memory.map_id, memory.pose, robot=robot,
+        memory.frame_id, memory.map_id, memory.pose, memory.change, robot,
     )  # fmt: skip

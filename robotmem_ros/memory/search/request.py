@@ -124,12 +124,12 @@ class _Conditions(Scoped):
     as_of: Time | None = argument(
         None, "what was known at this time, from nothing later", '"yesterday 14:00"', condition=reading.as_of,
         see="recall.md#as-it-was",
-        more="An object is where it was believed to be. The fleet does not know it: it is asked of the robot alone.",
+        more="An object is where it was believed to be.",
     )  # fmt: skip
     changed_since: Time | None = argument(
         None, "objects that appeared, left or moved since this time", '"yesterday"', condition=reading.changed_since,
         see="recall.md#what-changed",
-        more="Of each, `change` says which, and `moved_from` where it was. The fleet does not know it either.",
+        more="Of each, `change` says which, and `moved_from` where it was.",
     )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ _AFTER = "memories observed at or after this time, as in 2026-01-31T12:00"
 _BEFORE = "memories observed before this time"
 _WINDOW = (
     "The window `[after, before)` is half-open. An object is in it if it stayed somewhere at a time of it, and is "
-    "returned as it was last in it. In a fleet it counts when it was seen last."
+    "returned as it was last in it."
 )
 _COLLECTION = "memories of this collection; `*` is all"
 

@@ -29,14 +29,12 @@ from ..storage.rows import timeline_entries
 from ..table.column import Mask
 from ..table.past import as_then, view_of
 from ..table.view import Chosen, View, in_order, select
-from ..text.letters import beginning
+from ..text.letters import SNIPPET, beginning
 from .query import Reader, including
 from .reasons import check_names, unknown
 from .request import MAX_ENTRIES, TimelineRequest
 
 DEFAULT_N = 50
-SNIPPET = 100
-"""Greatest number of code points of a content in an entry."""
 _READ = SNIPPET + 100
 _MAX_NAMES = 3
 """Unknown names that are told at most."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..clocks import iso
@@ -199,10 +199,6 @@ _ACTIVITY = """
     ) UNION ALL
     SELECT id, 'superseded' FROM memories WHERE status = 'superseded' AND superseded_at > ?1
 """
-_LATER = """
-    SELECT memory_id, before FROM memory_history WHERE memory_id IN (SELECT value FROM json_each(?)) AND changed_at > ?
-    ORDER BY id DESC
-"""
 _AS_IT_IS = {"content", "human_summary", "category", "perception_type", "label", "source"}
 
 
@@ -213,10 +209,16 @@ def activity(snapshot: Snapshot, at: str) -> dict[int, bool]:
 
 def before(snapshot: Snapshot, memory_ids: Sequence[int], at: str) -> dict[int, dict[str, Any]]:
     """Return the fields of some memories that were corrected after a time in ISO 8601, as they were at it."""
-    found: dict[int, dict[str, Any]] = {}
-    for memory_id, old in snapshot.rows(_LATER, (json.dumps([*memory_ids]), at)):
-        found.setdefault(memory_id, {}).update(_fields(json.loads(old)))
-    return found
+    return {memory_id: fields_before(some, at) for memory_id, some in histories(snapshot, memory_ids).items()}
+
+
+def fields_before(newest_first: Iterable[Change], at: str) -> dict[str, Any]:
+    """Return the fields of a memory that were corrected after a time in ISO 8601, as they were at it."""
+    fields: dict[str, Any] = {}
+    for change in newest_first:
+        if change.changed_at > at:
+            fields |= _fields(change.before)
+    return fields
 
 
 def _fields(columns: Mapping[str, Any]) -> dict[str, Any]:

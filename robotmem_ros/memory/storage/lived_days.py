@@ -85,6 +85,12 @@ def latest(snapshot: Snapshot) -> int:
     return int(snapshot.row(f"SELECT {LATEST_DAY}")[0])
 
 
+def in_order(snapshot: Snapshot) -> tuple[int | None, ...]:
+    """Return the lived days since the epoch by their numbers, which begin with 1; None for one that was merged."""
+    days = dict(snapshot.rows("SELECT n, day FROM lived_days"))
+    return tuple(days.get(n) for n in range(1, max(days, default=0) + 1))
+
+
 def numbers(snapshot: Snapshot, times: Iterable[int]) -> list[int]:
     """Return the numbers of the lived days to which times belong, in nanoseconds by the robot's clock."""
     days = [time // DAY for time in times]

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields, replace
 
 from ..clocks import nanoseconds
+from ..text.letters import SNIPPET
 from . import revisions
 from .revisions import Purge
 from .snapshot import Snapshot, Transaction
 
 _LONGEST = 200
 """Characters that are kept of a text."""
-_SNIPPET = 100
-"""Characters that are shown of a content."""
 _USED = """
     SELECT id, collection, substr(content, 1, ?1), access_count, return_count, last_accessed FROM memories
     WHERE access_count > 0 AND status = 'active' ORDER BY access_count DESC, id DESC LIMIT ?2
@@ -97,7 +96,7 @@ def delete_texts(transaction: Transaction) -> None:
 
 def most_used(snapshot: Snapshot, n: int) -> tuple[UsedMemory, ...]:
     """Return the `n` active memories that were recalled most often, the most often recalled first."""
-    rows = snapshot.rows(_USED, (_SNIPPET, n))
+    rows = snapshot.rows(_USED, (SNIPPET, n))
     return tuple(
         UsedMemory(memory_id, collection, snippet, accesses, returns, nanoseconds(at))
         for memory_id, collection, snippet, accesses, returns, at in rows

@@ -24,6 +24,7 @@ from ..geometry import Point
 from ..models import Kind, Memory
 from ..storage import changes, fact_rows, lived_days, sighting_rows, stay_rows
 from ..storage.stay_rows import EndedStay
+from ..text.letters import SNIPPET, beginning
 from ..text.normal_form import label_key
 from ..validation import LATEST_NS, compact_json
 from .column import Array, Column, Floats, Mask
@@ -286,11 +287,50 @@ class Move(NamedTuple):
     """Where it was, in metres in the frame of its memory; None unless it moved."""
 
 
+class Thing(NamedTuple):
+    """An object that left its place, or appeared."""
+
+    key: Any
+    """By which it is known; ascending."""
+    kind: tuple[object, ...]
+    """What it has in common with what may be the same one: label, frame, map and collection."""
+    position: Point
+    time: int
+    """When it was seen last at its place; of what appeared, the first look that showed it."""
+
+
+def moves(gone: Iterable[Thing], new: Iterable[Thing]) -> dict[Any, Move]:
+    """Return how things changed, by their keys.
+
+    What left has moved if a thing of its kind appeared since it was seen last: that is told of the thing which
+    appeared. Of several, the nearest ones are paired first.
+    """
+    left, appeared = ({thing.key: thing for thing in things} for things in (gone, new))
+    of_kind: dict[tuple[object, ...], list[Thing]] = {}
+    for thing in left.values():
+        of_kind.setdefault(thing.kind, []).append(thing)
+    pairs = sorted(
+        (math.dist(thing.position, come.position), thing.key, come.key)
+        for come in appeared.values()
+        for thing in of_kind.get(come.kind, ())
+        if come.time >= thing.time
+    )
+    found = {key: Move("appeared") for key in appeared}
+    for _, key, come_key in pairs:
+        if key in left and found[come_key].change == "appeared":
+            found[come_key] = Move("moved", left.pop(key).position)
+    return found | {key: Move("left") for key in left}
+
+
+def carried(key: Any, before: Point, now: Point) -> dict[Any, Move]:
+    """Return how an object changed that is there and was there, elsewhere or not."""
+    return {key: Move("moved", before)} if math.dist(before, now) > _MOVED else {}
+
+
 class _ChangedSince(_Past):
     """The objects that appeared, left or moved since a time, as what was believed then and now tell; nothing else.
 
-    What left is as it was last. It moved if a thing of its label appeared since it was seen last, in the same frame and
-    collection: that is told of the thing which appeared. Of several, the nearest ones are paired first.
+    What left is as it was last.
     """
 
     def __init__(self, now: View, since: int) -> None:
@@ -306,18 +346,16 @@ class _ChangedSince(_Past):
         rows = rows[now.is_active[rows] & ~was_there[rows]]
         gone = rows[~is_there[rows]]
         super().__init__(now, is_there, _latest(now, now.ids[gone].tolist()))
-        self._before = before
-        self._moves = {row: Move("left") for row in gone.tolist()}
-        carried = rows[is_there[rows]]
-        for row in carried.tolist():
-            origin = before[int(self.ids[row])].position
-            if math.dist(origin, self._position(row)) > _MOVED:
-                self._moves[row] = Move("moved", origin)
+        stayed = rows[is_there[rows]]
         appeared = is_there & ~was_there
-        appeared[carried] = False
-        new = np.flatnonzero(appeared).tolist()
-        self._moves |= {row: Move("appeared") for row in new}
-        self._pair(gone.tolist(), new)
+        appeared[stayed] = False
+        since_then = self.number("appeared")
+        self._moves = moves(
+            (self._thing(row, self._stays[int(self.ids[row])].last_seen) for row in gone.tolist()),
+            (self._thing(row, int(since_then[row])) for row in np.flatnonzero(appeared).tolist()),
+        )
+        for row in stayed.tolist():
+            self._moves |= carried(row, before[int(self.ids[row])].position, self._position(row))
 
     @cached_property
     def is_active(self) -> Mask:
@@ -350,24 +388,10 @@ class _ChangedSince(_Past):
         x, y, z = (float(axis[row]) for axis in self.pose)
         return x, y, z
 
-    def _pair(self, gone: Sequence[int], new: Sequence[int]) -> None:
-        # What left and what appeared is one thing that moved.
-        keys = {row: self._kind(row) for row in (*gone, *new)}
-        since = self.number("appeared")
-        pairs = sorted(
-            (math.dist(self._position(left), self._position(come)), left, come)
-            for left in gone
-            for come in new
-            if keys[left] == keys[come] and since[come] >= self._stays[int(self.ids[left])].last_seen
-        )
-        for _, left, come in pairs:
-            if left in self._moves and self._moves[come].change == "appeared":
-                self._moves[come] = Move("moved", self._position(left))
-                del self._moves[left]
-
-    def _kind(self, row: int) -> tuple[object, ...]:
+    def _thing(self, row: int, time: int) -> Thing:
         names = self.table.names
-        return self.name("label").value(row), names["space"].value(row), names["collection"].value(row)
+        kind = self.name("label").value(row), names["space"].value(row), names["collection"].value(row)
+        return Thing(row, kind, self._position(row), time)
 
 
 def _latest(now: View, ids: Iterable[int]) -> dict[int, EndedStay]:
@@ -379,12 +403,15 @@ def as_then(view: View, entries: Iterable[Entry], decay: Decay) -> list[Entry]:
     """Return memories, or entries of a timeline, as they are in a view."""
     entries = [*entries]
     then = view.fields_then([entry.id for entry in entries], decay)
-    return [_as_then(entry, then[entry.id]) if entry.id in then else entry for entry in entries]
+    return [as_it_was(entry, then[entry.id]) if entry.id in then else entry for entry in entries]
 
 
-def _as_then(entry: Entry, then: Mapping[str, Any]) -> Entry:
+def as_it_was(entry: Entry, then: Mapping[str, Any]) -> Entry:
+    """Return a memory, or an entry of a timeline, with some of its fields as they were."""
     names = {field.name for field in fields(entry)}
     values = {name: value for name, value in then.items() if name in names}
+    if "snippet" in names and "content" in then:
+        values["snippet"] = beginning(then["content"], SNIPPET)
     pose = values.get("pose", entry.pose)
     if pose is not None and "position" in then:
         x, y, z = then["position"]

@@ -161,6 +161,10 @@ def clusters(text: str) -> Iterator[tuple[int, int]]:
             yield start, min(start + _LONGEST_CLUSTER, match.end())
 
 
+SNIPPET = 100
+"""Greatest number of code points of a content in a list of memories."""
+
+
 def beginning(text: str, length: int) -> str:
     """Return the first `length` code points of a text, fewer if a character would be parted, and "…" if there is more.
 

@@ -1,19 +1,21 @@
-"""Change a memory: update, forget, restore, consolidate, retention, purge."""
+"""Change a memory: learn, save, update, forget, restore, consolidate, retention, purge."""
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
-from ..memory.models import MemoryUpdate
+from ..memory.learning.learning import Learned
+from ..memory.models import MemoryUpdate, NewFact, NewPerception, Stored
 from ..memory.retention import Report
 from ..memory.robot_memory import RobotMemory
-from ..memory.sessions.consolidation import Group
+from ..memory.sessions.consolidation import Consolidation, Group
 from ..memory.storage.purge_rows import Purged
 from ..memory.verbs.requests import ConsolidateRequest, ForgetRequest, LookRequest, PurgeRequest, RestoreRequest
 from ..replay import load_config
@@ -25,6 +27,7 @@ from .command import (
     Shown,
     confirm,
     on_memory,
+    on_verb,
     open_memory,
     options_of,
     values_of,
@@ -32,11 +35,37 @@ from .command import (
 )
 from .listing import JSON, CommandError, option, show, table
 
+_WITHOUT_MODEL = option("--no-model", action="store_true", help="compare no meanings, and store no vector yet")
+
+
+@on_verb(
+    "learn", NewFact, "learn", "store a fact",
+    "Learn a fact: store it, or reinforce the one with the same text. Rules find what is left open. A file that is not "
+    "there is made.", _WITHOUT_MODEL, fills=True, insight="text",
+)  # fmt: skip
+def _learn(learned: Learned, arguments: argparse.Namespace) -> Shown:
+    tags = f", tags {', '.join(learned.tags)}" if learned.tags else ""
+    text = f"{learned.status}: {learned.memory_id} ({learned.category}, confidence {learned.confidence:.2f}{tags})\n"
+    for name, ids in {"similar to": learned.similar_ids, "contradicts": learned.contradicts}.items():
+        text += f"{name}: {', '.join(map(str, ids))}\n" if ids else ""
+    return Shown({**vars(learned), "status": learned.status}, text)
+
+
+@on_verb(
+    "save_perception", NewPerception, "save", "store a perception",
+    "Store what was perceived: with a label and a pose, a sighting of an object. A file that is not there is made.",
+    fills=True, description="text",
+)  # fmt: skip
+def _save(stored: Stored, arguments: argparse.Namespace) -> Shown:
+    seen = f", seen {stored.times_seen} times" if stored.times_seen > 1 else ""
+    reason = f" ({stored.reason})" if stored.reason else ""
+    return Shown(stored, f"saved: {stored.memory_id}{seen}{reason}\n")
+
 
 @on_memory(
     "update", "correct a memory",
     "Correct a memory; fields that are not given stay. `robotmem history` shows what it was before.",
-    *options_of(MemoryUpdate, memory_id="ID"), writes=True,
+    *options_of(MemoryUpdate, memory_id="ID"), verb="update", writes=True,
 )  # fmt: skip
 def _update(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     changes = values_of(arguments, MemoryUpdate)
@@ -45,34 +74,30 @@ def _update(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     return Shown({"updated": arguments.memory_id}, f"updated: {arguments.memory_id}\n")
 
 
-@on_memory(
-    "forget", "withdraw memories, which can be restored",
+@on_verb(
+    "forget", ForgetRequest, "forget", "withdraw memories, which can be restored",
     "Withdraw memories, all or none: no recall finds them any more. The rows stay, with the reason; `robotmem purge` "
-    "deletes.",
-    *options_of(ForgetRequest, memory_id="ID"), writes=True,
+    "deletes.", writes=True, memory_id="ID",
 )  # fmt: skip
-def _forget(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    memory.forget(**values_of(arguments, ForgetRequest))
+def _forget(_: None, arguments: argparse.Namespace) -> Shown:
     return _done("forgotten", arguments.memory_id)
 
 
-@on_memory(
-    "restore", "bring back what was forgotten", "Bring back forgotten or superseded memories, all or none.",
-    *options_of(RestoreRequest, memory_id="ID"), writes=True,
+@on_verb(
+    "restore", RestoreRequest, "restore", "bring back what was forgotten",
+    "Bring back forgotten or superseded memories, all or none.", writes=True, memory_id="ID",
 )  # fmt: skip
-def _restore(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    memory.restore(**values_of(arguments, RestoreRequest))
+def _restore(_: None, arguments: argparse.Namespace) -> Shown:
     return _done("restored", arguments.memory_id)
 
 
-@on_memory(
-    "look", "tell that something is not there",
+@on_verb(
+    "look", LookRequest, "look", "tell that something is not there",
     "Tell that somebody looked and something is not there: objects at the place count as missed. They are not "
-    "forgotten, and come back when they are detected again.",
-    *options_of(LookRequest), writes=True,
+    "forgotten, and come back when they are detected again.", writes=True,
 )  # fmt: skip
-def _look(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    ids = [*memory.look(**values_of(arguments, LookRequest))]
+def _look(gone: Sequence[int], arguments: argparse.Namespace) -> Shown:
+    ids = [*gone]
     return _done("gone", ids) if ids else Shown({"gone": ids}, "nothing was believed to be there\n")
 
 
@@ -80,14 +105,12 @@ def _done(done: str, ids: list[int]) -> Shown:
     return Shown({done: ids}, "".join(f"{done}: {memory_id}\n" for memory_id in ids))
 
 
-@on_memory(
-    "consolidate", "group the similar facts of a session",
+@on_verb(
+    "sessions.consolidate", ConsolidateRequest, "consolidate", "group the similar facts of a session",
     "Group the similar facts of a session. All stay active; a recall may ask for the representatives only. Only facts "
-    "of the same text are superseded.",
-    *options_of(ConsolidateRequest, session_id="session"), writes=True,
+    "of the same text are superseded.", writes=True, session_id="session",
 )  # fmt: skip
-def _consolidate(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    report = memory.sessions.consolidate(**values_of(arguments, ConsolidateRequest))
+def _consolidate(report: Consolidation, arguments: argparse.Namespace) -> Shown:
     text = "".join(_group_text(group) for group in report.groups)
     would = "would be" if report.dry_run else "were"
     text += (
@@ -221,6 +244,8 @@ def _places(part: Purged) -> str:
 
 
 COMMANDS = (
+    _learn,
+    _save,
     _update,
     _forget,
     _look,

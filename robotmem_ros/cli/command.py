@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field
 from datetime import timezone
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -52,11 +53,23 @@ class Command(NamedTuple):
     run: Run
     options: tuple[Option | tuple[Option, ...], ...]
     """Options; a tuple holds options that exclude each other."""
+    work: Work | None = None
+    """What is done with a memory, of a file or of a node; None for what needs more than its verbs."""
+    verb: str = ""
+    """Path of the verb that `work` calls, such as `tags.add`."""
+    lists: str | Callable[[argparse.Namespace], str] = ""
+    """What of the result `--csv` and `--columns` show."""
+
+    def show(self, arguments: argparse.Namespace, shown: Shown) -> int:
+        """Print what the command found, and return its exit code."""
+        listed = self.lists(arguments) if callable(self.lists) else self.lists
+        show(arguments, shown.result, shown.text, listed)
+        return shown.exit_code
 
     def add_to(self, commands: Any) -> None:
         """Add a parser for the command."""
         parser = commands.add_parser(self.name.rpartition(" ")[2], help=self.summary, description=self.description)
-        parser.set_defaults(run=self.run)
+        parser.set_defaults(run=self.run, called=self)
         for entry in self.options:
             group = parser if isinstance(entry, Option) else parser.add_mutually_exclusive_group()
             for names, settings in [entry] if isinstance(entry, Option) else entry:
@@ -69,36 +82,63 @@ _URL_VARIABLE = "ROBOTMEM_FLEET_URL"
 FLEET_URL = option(
     "--fleet-url", default="", metavar="URL", help=f"fleet, a libpq URI or service; default: ${_URL_VARIABLE}"
 )
+AREAS_FILE = option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file")
 DRY_RUN = option("--dry-run", action="store_true", help="only show what would be done")
 YES = option("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def on_memory(
     name: str, summary: str, description: str, *options: Option | tuple[Option, ...],
-    lists: str | Callable[[argparse.Namespace], str] = "", writes: bool = False,
+    verb: str = "", lists: str | Callable[[argparse.Namespace], str] = "", writes: bool = False, fills: bool = False,
 ) -> Callable[[Work], Command]:  # fmt: skip
     """Make a command of what is done with a memory: one that only reads it, unless the command `writes`.
 
-    `lists` is what of the result `--csv` and `--columns` show.
+    What `fills` a memory makes the file if there is none, and waits for its model.
     """
 
     def command(work: Work) -> Command:
         def run(arguments: argparse.Namespace) -> int:
-            with opened(arguments, read_only=not writes or getattr(arguments, "dry_run", False)) as memory:
+            read_only = not (writes or fills) or getattr(arguments, "dry_run", False)
+            with opened(arguments, read_only=read_only, creates=fills) as memory:
+                if fills:
+                    memory.wait_for_model()
                 shown = work(memory, arguments)
-            show(arguments, shown.result, shown.text, lists(arguments) if callable(lists) else lists)
-            return shown.exit_code
+            return made.show(arguments, shown)
 
-        return Command(name, summary, description, run, (*options, DATABASE, *(LISTING if lists else (JSON,))))
+        every_option = (*options, DATABASE, *(LISTING if lists else (JSON,)))
+        made = Command(name, summary, description, run, every_option, work, verb, lists)
+        return made
 
     return command
 
 
-def opened(arguments: argparse.Namespace, *, read_only: bool = True, **parameters: object) -> RobotMemory:
+def on_verb(
+    verb: str, request: type, name: str, summary: str, description: str, /, *options: Option | tuple[Option, ...],
+    lists: str | Callable[[argparse.Namespace], str] = "", writes: bool = False, fills: bool = False,
+    defaults: Mapping[str, object] = MappingProxyType({}), **names: str,
+) -> Callable[[Callable[[Any, argparse.Namespace], Shown]], Command]:  # fmt: skip
+    """Make a command of a verb, whose arguments are the options: the function shows the result.
+
+    `names` are those of options, see `options_of`.
+    """
+
+    def command(shown: Callable[[Any, argparse.Namespace], Shown]) -> Command:
+        def work(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+            return shown(attrgetter(verb)(memory)(**values_of(arguments, request)), arguments)
+
+        entries = (*options_of(request, defaults=defaults, **names), *options)
+        return on_memory(name, summary, description, *entries, verb=verb, lists=lists, writes=writes, fills=fills)(work)
+
+    return command
+
+
+def opened(
+    arguments: argparse.Namespace, *, read_only: bool = True, creates: bool = False, **parameters: object
+) -> RobotMemory:
     """Open the memory that the options name: with its model if it is not left out, and with its fleet for a scope.
 
     Raises:
-        DatabaseUnusableError: the file does not exist or cannot be opened.
+        DatabaseUnusableError: the file does not exist, unless this `creates` it, or cannot be opened.
         CommandError: nothing names the fleet.
     """
     with_model = not getattr(arguments, "no_model", True)
@@ -108,20 +148,22 @@ def opened(arguments: argparse.Namespace, *, read_only: bool = True, **parameter
         parameters["fleet_url"] = fleet_url(arguments)
     if "areas_file" in arguments:
         parameters["areas_file"] = arguments.areas_file
-    return open_memory(arguments.db, read_only=read_only, with_model=with_model, **parameters)
+    return open_memory(arguments.db, read_only=read_only, with_model=with_model, creates=creates, **parameters)
 
 
-def open_memory(path: str, *, read_only: bool = False, with_model: bool = False, **parameters: object) -> RobotMemory:
-    """Open an existing database without maintenance, and without a model or `with_model` by that of its vectors.
+def open_memory(
+    path: str, *, read_only: bool = False, with_model: bool = False, creates: bool = False, **parameters: object
+) -> RobotMemory:
+    """Open a database without maintenance, and without a model or `with_model` by that of its vectors.
 
     Raises:
-        DatabaseUnusableError: the file does not exist or cannot be opened.
+        DatabaseUnusableError: the file does not exist, unless this `creates` it, or cannot be opened.
         InvalidFieldError: a parameter is invalid.
     """
     options: dict[str, Any] = {"session_maintenance": False, **parameters}
     if not with_model:
         options["embedding_model"] = ""
-    return scope.open_memory(existing_path(path), read_only=read_only, **options)
+    return scope.open_memory(path if creates else existing_path(path), read_only=read_only, **options)
 
 
 def named_fleet(arguments: argparse.Namespace) -> str:
@@ -188,7 +230,8 @@ def options_of(
 def _option_of(entry: Field[Any], name: str, default: object) -> Option:
     about, is_required = entry.metadata["about"], default is MISSING
     if default is True:
-        return option(f"--no-{entry.name}", dest=entry.name, action="store_false", help=f"not: {about}")
+        negated = f"--no-{entry.name.replace('_', '-')}"
+        return option(negated, dest=entry.name, action="store_false", help=f"not: {about}")
     if default is False:
         return option(name, dest=entry.name, action="store_true", help=about)
     settings = _settings(entry, is_condition=entry.metadata["condition"] is not None)

@@ -13,9 +13,10 @@ from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
 from ..memory.maps import MAX_POINTS, PathPoint
+from ..memory.maps.approach import Approach
 from ..memory.maps.map_files import load_map, read_map_file, write_map
 from ..memory.verbs.requests import ApproachRequest, PathRequest
-from .command import DATABASE, Command, Shown, on_memory, options_of, values_of
+from .command import DATABASE, Command, Shown, on_memory, on_verb
 from .listing import JSON, CommandError, option, show, table
 from .output import write_notice
 
@@ -60,13 +61,12 @@ def _export(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     return Shown({"files": [str(arguments.file), str(image)]}, f"written: {arguments.file} and {image}\n")
 
 
-@on_memory(
-    "path", "show where the robot drove",
+@on_verb(
+    "maps.path", PathRequest, "path", "show where the robot drove",
     "Show how far the robot drove on a map, and where it is now. With --json all points are listed.",
-    *options_of(PathRequest, defaults={"n": MAX_POINTS}), lists="points",
+    lists="points", defaults={"n": MAX_POINTS},
 )  # fmt: skip
-def _path(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    points = memory.maps.path(**values_of(arguments, PathRequest))
+def _path(points: Sequence[PathPoint], arguments: argparse.Namespace) -> Shown:
     text = "no path\n"
     if points:
         segments = len({point.segment for point in points})
@@ -79,13 +79,12 @@ def _path(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     return Shown({"length": length(points), "points": points}, text)
 
 
-@on_memory(
-    "approach", "find where to stand to look at a thing",
+@on_verb(
+    "maps.approach", ApproachRequest, "approach", "find where to stand to look at a thing",
     "Find where the robot can stand to look at a thing: free by the map, in sight of it, best first.",
-    *options_of(ApproachRequest, memory_id="ID"), lists="poses",
+    lists="poses", memory_id="ID",
 )  # fmt: skip
-def _approach(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    found = memory.maps.approach(**values_of(arguments, ApproachRequest))
+def _approach(found: Approach, arguments: argparse.Namespace) -> Shown:
     rows = [
         (f"{pose.x:.2f}", f"{pose.y:.2f}", f"{math.degrees(2 * math.atan2(pose.qz, pose.qw)):.0f}")
         for pose in found.poses

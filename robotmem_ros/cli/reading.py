@@ -15,13 +15,35 @@ from ..memory.display import json_values, place_text, position_text, time_text
 from ..memory.doctor import Finding, Severity, unopened, worst
 from ..memory.errors import DatabaseUnusableError, MemoryNotFoundError, StorageError
 from ..memory.intake_report import PERCEPTIONS, Intake, TopicReport
-from ..memory.models import Session
+from ..memory.models import SeenObject, Session
 from ..memory.new_file import new_file
+from ..memory.notes.lines import NoteLines
 from ..memory.robot_memory import RobotMemory
+from ..memory.search.counts import Counts
+from ..memory.search.details import MemoriesInFull
 from ..memory.search.request import CountsRequest, RecallRequest, TimelineRequest
+from ..memory.search.usage import RecallLog
 from ..memory.times import ago
-from ..memory.verbs.requests import GetMemoriesRequest, NoteLinesRequest, RecallsRequest, SessionsRequest
-from .command import DATABASE, FLEET_URL, NO_MODEL, Command, Shown, on_memory, opened, options_of, values_of
+from ..memory.verbs.requests import (
+    GetMemoriesRequest,
+    NoteLinesRequest,
+    RecallsRequest,
+    SeenObjectsRequest,
+    SessionsRequest,
+)
+from .command import (
+    AREAS_FILE,
+    DATABASE,
+    FLEET_URL,
+    NO_MODEL,
+    Command,
+    Shown,
+    on_memory,
+    on_verb,
+    opened,
+    options_of,
+    values_of,
+)
 from .listing import LISTING, CommandError, option, show, table
 from .output import write_notice
 
@@ -62,7 +84,14 @@ def recalled(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
 
 
 _recall = on_memory(
-    "recall", "query a memory", "Find memories, best first.", _QUERY, *RECALL, FLEET_URL, lists="memories"
+    "recall",
+    "query a memory",
+    "Find memories, best first.",
+    _QUERY,
+    *RECALL,
+    FLEET_URL,
+    verb="recall",
+    lists="memories",
 )(recalled)
 
 
@@ -154,11 +183,11 @@ def _topic_row(topic: TopicReport, now: int) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-@on_memory(
-    "sessions", "list sessions", "List sessions, the latest first.", *options_of(SessionsRequest), lists="sessions"
-)
-def _sessions(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    sessions = memory.sessions.latest(**values_of(arguments, SessionsRequest))
+@on_verb(
+    "sessions.latest", SessionsRequest, "sessions", "list sessions", "List sessions, the latest first.",
+    lists="sessions",
+)  # fmt: skip
+def _sessions(sessions: Sequence[Session], arguments: argparse.Namespace) -> Shown:
     text = table(_SESSION_HEAD, [_session_row(session) for session in sessions]) or "no sessions\n"
     return Shown({"sessions": sessions}, text)
 
@@ -237,6 +266,7 @@ def _explanation_lines(explanation: Explanation) -> Iterator[str]:
     "Show the metadata of a perception; with --out, write its raw data or thumbnail.",
     _ID,
     option("--out", type=Path, metavar="FILE", help="new file to write the data to"),
+    verb="data",
 )
 def _data(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     record = memory.data(arguments.id)
@@ -259,7 +289,7 @@ def _data(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
 
 @on_memory(
     "timeline", "list memories by time", "List memories in brief, page by page, newest first.",
-    *options_of(TimelineRequest), FLEET_URL, lists="entries",
+    *options_of(TimelineRequest), FLEET_URL, verb="timeline", lists="entries",
 )  # fmt: skip
 def _timeline(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     page = memory.timeline(**values_of(arguments, TimelineRequest))
@@ -282,12 +312,11 @@ def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
     return time_text(entry.observed_at), str(entry.id), entry.kind.value, description, f"{entry.snippet}{tags}{status}"
 
 
-@on_memory(
-    "get", "show memories in full", "Show memories in full, with sightings and history.",
-    *options_of(GetMemoriesRequest, ids="ID"), lists="memories",
+@on_verb(
+    "get_memories", GetMemoriesRequest, "get", "show memories in full",
+    "Show memories in full, with sightings and history.", lists="memories", ids="ID",
 )  # fmt: skip
-def _get(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    memories = memory.get_memories(**values_of(arguments, GetMemoriesRequest))
+def _get(memories: MemoriesInFull, arguments: argparse.Namespace) -> Shown:
     lines = [line for details in memories for line in _lines(details)]
     if memories.reason:
         write_notice(f"robotmem: not found: {memories.reason}\n")
@@ -333,25 +362,22 @@ def _detail_lines(details: MemoryDetails) -> Iterator[str]:
         yield f"{len(data.data):,} bytes of {data.data_format or 'unknown format'}, metadata {data.metadata_json}"
 
 
-@on_memory(
-    "list", "count the memories of each value", "List the values of a field with the number of their memories.",
-    *options_of(CountsRequest, field="field"),
-    option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
-    FLEET_URL, lists=lambda arguments: str(arguments.field),
+@on_verb(
+    "counts", CountsRequest, "list", "count the memories of each value",
+    "List the values of a field with the number of their memories.", AREAS_FILE, FLEET_URL,
+    lists=lambda arguments: str(arguments.field), field="field",
 )  # fmt: skip
-def _list(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    counts = memory.counts(**values_of(arguments, CountsRequest))
+def _list(counts: Counts, arguments: argparse.Namespace) -> Shown:
     if counts.reason:
         write_notice(f"robotmem: {counts.reason}\n")
     return Shown({arguments.field: counts}, table((), counts) or "none\n")
 
 
-@on_memory(
-    "note", "print lines of a note", "Print lines of a note, as the memory read it last.",
-    *options_of(NoteLinesRequest, path="path", first_line="--from"),
+@on_verb(
+    "notes.lines", NoteLinesRequest, "note", "print lines of a note",
+    "Print lines of a note, as the memory read it last.", path="path", first_line="--from",
 )  # fmt: skip
-def _note(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    note = memory.notes.lines(**values_of(arguments, NoteLinesRequest))
+def _note(note: NoteLines, arguments: argparse.Namespace) -> Shown:
     return Shown(note, f"{note.text}\n" if note.text else "")
 
 
@@ -375,32 +401,52 @@ def _notes(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     return Shown(dataclasses.asdict(state), text)
 
 
-def _doctor(arguments: argparse.Namespace) -> int:
-    findings = _examine(arguments)
+@on_verb(
+    "objects", SeenObjectsRequest, "objects", "list objects",
+    "List the objects of the present map in all collections, those seen last first.", lists="objects",
+)  # fmt: skip
+def _objects(objects: Sequence[SeenObject], arguments: argparse.Namespace) -> Shown:
+    rows = [
+        (
+            seen.memory_id, seen.label, f"{position_text(seen.position)} in {seen.frame_id}", f"{seen.confidence:.2f}",
+            "" if math.isnan(seen.presence) else f"{seen.presence:.2f}", seen.times_seen, time_text(seen.last_seen),
+            seen.collection,
+        )
+        for seen in objects
+    ]  # fmt: skip
+    head = ("id", "label", "place", "confidence", "presence", "seen", "last seen", "collection")
+    return Shown({"objects": [seen._asdict() for seen in objects]}, table(head, rows) or "no objects\n")
+
+
+def _examined(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    return _shown_findings(memory.doctor(fix=arguments.fix))
+
+
+def _shown_findings(findings: Sequence[Finding]) -> Shown:
     severity = worst(findings)
     rows = [
         (finding.severity.value, finding.name, f"{finding.seen}{f' [{finding.remedy}]' if finding.remedy else ''}")
         for finding in findings
     ]
-    show(arguments, {"severity": severity, "findings": findings}, table((), rows), "findings")
-    return _EXIT_CODES[severity]
+    return Shown({"severity": severity, "findings": findings}, table((), rows), _EXIT_CODES[severity])
 
 
-def _examine(arguments: argparse.Namespace) -> Sequence[Finding]:
+def _doctor(arguments: argparse.Namespace) -> int:
     try:
         with opened(arguments, read_only=not arguments.fix) as memory:
-            return memory.doctor(fix=arguments.fix)
+            shown = _examined(memory, arguments)
     except (DatabaseUnusableError, StorageError) as error:
-        return [unopened(error)]
+        shown = _shown_findings([unopened(error)])
+    show(arguments, shown.result, shown.text, "findings")
+    return shown.exit_code
 
 
-@on_memory(
-    "recalls", "list the last recalls, and the memories that are recalled most",
+@on_verb(
+    "recalls", RecallsRequest, "recalls", "list the last recalls, and the memories that are recalled most",
     "List the last recalls of all programs that write to the file, and the memories that are recalled most often.",
-    *options_of(RecallsRequest, defaults={"n": 20}), lists="recalls",
+    lists="recalls", defaults={"n": 20},
 )  # fmt: skip
-def _recalls(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    log = memory.recalls(**values_of(arguments, RecallsRequest))
+def _recalls(log: RecallLog, arguments: argparse.Namespace) -> Shown:
     recalls = [
         (
             time_text(entry.recalled_at), entry.caller, entry.mode, entry.hits,
@@ -420,7 +466,7 @@ def _recalls(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
 
 
 COMMANDS = (
-    _recall, _status, _sessions, _history, _explain, _data, _timeline, _get, _list, _note, _notes,
+    _recall, _status, _sessions, _history, _explain, _data, _timeline, _get, _list, _objects, _note, _notes,
     Command(
         "doctor", "examine a memory, and mend it",
         "Examine a memory: its file, indexes, model, disk, clock and recalls. The exit code is 0 if all is well, 1 if "
@@ -429,6 +475,7 @@ COMMANDS = (
             option("--fix", action="store_true", help="mend what can be mended without a loss"),
             DATABASE, NO_MODEL, *LISTING,
         ),
+        _examined, "doctor", "findings",
     ),
     _recalls,
 )  # fmt: skip

@@ -106,7 +106,8 @@ def _import_export(arguments: argparse.Namespace) -> int:
                     total = Applied(*map(add, total, _store_part(memory, own_part)))
     except InvalidFieldError as error:
         before = f"what came before it was imported ({total.stored} memories)"
-        hint = "" if total.stored else "; what other memories wrote is imported with --from"
+        is_foreign = error.field.startswith("line 1 of")
+        hint = "; what other memories wrote is imported with --from" if is_foreign else ""
         raise InvalidFieldError(error.field, error.value, f"{error.expected}{hint}; {before}") from error
     exceptions = {"were there before": total.known, "stay deleted": total.refused}
     write_result(

@@ -63,7 +63,7 @@ from .storage.disk import Activity, read_activity
 from .storage.feed import changes_since
 from .storage.purge_rows import Purged
 from .storage.recall_rows import latest, most_used
-from .storage.rows import Sighted, read_sighted
+from .storage.sighting_rows import Sighted, read_sighted
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports

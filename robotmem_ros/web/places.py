@@ -16,7 +16,7 @@ from ..memory.errors import FrameMismatchError
 from ..memory.maps import OccupancyGrid, PathPoint
 from ..memory.models import SeenObject
 from ..memory.search.request import CountField
-from ..memory.storage.rows import Sighted
+from ..memory.storage.sighting_rows import Sighted
 from ..memory.verbs.requests import ApproachRequest, PathRequest, SeenObjectsRequest
 from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, lacks

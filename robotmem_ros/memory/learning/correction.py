@@ -15,7 +15,7 @@ from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import CALLER, OF_THE_ROBOT, Decision, Kind, Memory, MemoryUpdate, NewMemory, Pose
 from ..new_memory import check_tags, new_values
-from ..storage import changes, fact_rows, object_rows, rows, stay_rows
+from ..storage import changes, fact_rows, object_rows, rows, sighting_rows
 from ..storage.fact_rows import Contribution
 from ..storage.snapshot import Transaction
 from .classification import Classifier, tags_given
@@ -68,7 +68,7 @@ def correct(transaction: Transaction, classifier: Classifier, areas: Areas, corr
         # A memory that was never classified keeps what was given.
         new_columns = _with_area(areas, memory, correction.columns)
         if "x" in new_columns:
-            stay_rows.leave(transaction, memory_id, correction.corrected_at)
+            sighting_rows.leave_place(transaction, memory_id, correction.corrected_at)
         changes.update(transaction, memory_id, new_columns, correction.tags, reason=correction.reason)
         fact_rows.delete_contributions_of(transaction, memory_id)
         if "label" in correction.columns:

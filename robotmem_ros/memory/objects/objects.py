@@ -22,7 +22,7 @@ from ..free_space import FreeSpace
 from ..geometry import Covariance, Point, checked_covariance
 from ..models import Kind, NewMemory, SeenObject, Sighting, Stored
 from ..new_memory import Progress
-from ..storage import Database, imports, lived_days, map_rows, object_rows, rows, sighting_rows, stay_rows
+from ..storage import Database, imports, lived_days, map_rows, object_rows, rows, sighting_rows
 from ..storage.snapshot import Transaction
 from ..tracks import Track
 from .editor import Retag
@@ -52,7 +52,7 @@ class _LeaveRates:
             self._rates.clear()
         if track.memory_id not in self._rates:
             stayed = track.last_seen - track.appeared if track.confirmed else 0
-            self._rates[track.memory_id] = stay_rows.leave_rate(transaction, track.label, stayed=stayed)
+            self._rates[track.memory_id] = sighting_rows.leave_rate(transaction, track.label, stayed=stayed)
         return self._rates[track.memory_id]
 
 

@@ -18,7 +18,7 @@ from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
 from ..validation import LATEST_NS
-from . import revisions, rows, sighting_rows, stay_rows
+from . import revisions, rows, sighting_rows
 from .snapshot import Snapshot, Transaction, json_array
 
 _NUMBERS = (
@@ -118,7 +118,7 @@ def save(transaction: Transaction, changes: Changes, *, max_sightings: int) -> N
             sighting_rows.halve(transaction, sighting.memory_id)
     transaction.executemany(_UPDATE, [(*_values(track), memory_id) for memory_id, track in changes.tracks.items()])
     for stay in changes.stays:
-        stay_rows.save(transaction, ids.get(stay.memory_id, stay.memory_id), stay)
+        sighting_rows.save_stay(transaction, ids.get(stay.memory_id, stay.memory_id), stay)
     now = iso(time.time_ns()) if changes.columns else ""
     for memory_id, columns in changes.columns.items():
         rows.update(transaction, memory_id, {**columns, "updated_at": now})
@@ -153,9 +153,9 @@ def confirm(transaction: Transaction, memory_id: int, threshold: float, *, at: i
         return
     is_there = row[0] >= threshold
     if is_there:
-        stay_rows.go_on(transaction, memory_id)
+        sighting_rows.continue_stay(transaction, memory_id)
     else:
-        stay_rows.end(transaction, memory_id, at)
+        sighting_rows.end_stay(transaction, memory_id, at)
     transaction.execute(
         "UPDATE objects SET (confirmed, sure, appeared) = (?2, ?3, min(appeared, max(?4, last_seen))) "
         "WHERE memory_id = ?1",
@@ -185,7 +185,7 @@ def supersede(transaction: Transaction, memory_id: int, by: int) -> None:
     reason = {"status": "superseded", "status_reason": "the same object", "superseded_by": by}
     rows.update(transaction, memory_id, {**reason, "updated_at": iso(time.time_ns())})
     transaction.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
-    stay_rows.transfer(transaction, memory_id, by)
+    sighting_rows.transfer_stays(transaction, memory_id, by)
     transaction.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
     links = transaction.execute(
         "DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id) "
@@ -214,7 +214,7 @@ def seen_last(
         "AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
         (map_id, not include_unconfirmed, limit),
     )
-    presences = stay_rows.presences(snapshot, [record[0] for record in records], decay.now)
+    presences = sighting_rows.presences(snapshot, [record[0] for record in records], decay.now)
     return tuple(
         SeenObject(
             memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(is_sure), math.sqrt(variance),

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError, PurgeUnfinishedError, StorageError
 from ..models import Kind
-from . import event_rows, note_rows, object_rows, recall_rows, revisions, rows, stay_rows, table_rows
+from . import event_rows, note_rows, object_rows, recall_rows, revisions, rows, sighting_rows, table_rows
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk import empty_log, file_size, free_bytes, give_back, is_full, to_give_back
 from .snapshot import Snapshot, Transaction, json_array
@@ -312,7 +312,7 @@ def reduce_object(transaction: Transaction, memory_id: int, label: str, context:
         "UPDATE objects SET votes = ?, sources = '{}' WHERE memory_id = ?",
         (json.dumps(votes, ensure_ascii=False, sort_keys=True), memory_id),
     )
-    stay_rows.reduce(transaction, memory_id)
+    sighting_rows.reduce_stays(transaction, memory_id)
     rows.update(transaction, memory_id, {"label": label, "context": context})
     transaction.execute(
         "UPDATE memories SET session_id = '' WHERE id = ?1 "

@@ -15,7 +15,7 @@ from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..geometry import Covariance
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest
-from . import fact_rows, lived_days, revisions, stay_rows, text_rows, vector_rows
+from . import fact_rows, lived_days, revisions, sighting_rows, text_rows, vector_rows
 from .snapshot import Snapshot, Transaction, json_array
 
 OF_OTHERS = "{column} >= '@' AND {column} < 'A'"
@@ -72,37 +72,10 @@ def _columns(snapshot: Snapshot) -> list[str]:
     return [column if has_any else "" for has_any, (_, column) in zip(is_present, _SQL, strict=True)]
 
 
-_SIGHTED = """
-    SELECT m.id, m.label, max(s.observed_at), s.x, s.y, s.z, s.confidence FROM objects AS o
-    CROSS JOIN memories AS m ON m.id = o.memory_id
-    CROSS JOIN sightings AS s INDEXED BY idx_sightings_memory ON s.memory_id = o.memory_id
-    AND s.observed_at >= ?1 AND s.observed_at < ?2
-    WHERE o.last_seen >= ?1 AND o.first_seen < ?2 AND m.status = 'active'
-    GROUP BY m.id ORDER BY max(s.observed_at) DESC, m.id LIMIT ?3
-"""
 _ENTRY = f"""
     m.id, m.observed_at, m.type, m.category, m.label, m.tags, substr(m.content, 1, {{length}}), m.collection,
     m.session_id, {{confidence}}, m.status, m.frame_id, m.map_id, {", ".join(f"m.{axis}" for axis in Pose._fields)}
 """
-
-
-class Sighted(NamedTuple):
-    """An object sighted in a window of time, as it was at the last sighting there."""
-
-    memory_id: int
-    label: str
-    observed_at: int
-    """Nanoseconds since the epoch, by the robot's clock."""
-    position: tuple[float, float, float]
-    """Metres, in the frame of the object."""
-    confidence: float
-    """Confidence of the sighting."""
-
-
-def read_sighted(snapshot: Snapshot, after: int, before: int, n: int) -> tuple[Sighted, ...]:
-    """Return the objects that were sighted in `[after, before)`, those sighted last first."""
-    rows = snapshot.rows(_SIGHTED, (after, before, n))
-    return tuple(Sighted(key, label, at, (x, y, z), confidence) for key, label, at, x, y, z, confidence in rows)
 
 
 def timeline_entries(snapshot: Snapshot, ids: Sequence[int], decay: Decay, *, length: int) -> list[tuple[Any, ...]]:
@@ -336,7 +309,7 @@ def read(
     )
     memories = {row[0]: _memory(row) for row in rows}
     objects = [memory.id for memory in memories.values() if memory.times_seen]
-    presences = stay_rows.presences(snapshot, objects, decay.now) if objects else {}
+    presences = sighting_rows.presences(snapshot, objects, decay.now) if objects else {}
     for memory_id, presence in presences.items():
         memories[memory_id] = replace(memories[memory_id], presence=presence)
     return memories

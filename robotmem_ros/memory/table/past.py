@@ -22,8 +22,8 @@ from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..conditions.places import AREA_PATH
 from ..geometry import Point
 from ..models import Kind, Memory
-from ..storage import changes, fact_rows, lived_days, sighting_rows, stay_rows
-from ..storage.stay_rows import EndedStay
+from ..storage import changes, fact_rows, lived_days, sighting_rows
+from ..storage.sighting_rows import EndedStay
 from ..text.letters import SNIPPET, beginning
 from ..text.normal_form import label_key
 from ..validation import LATEST_NS, compact_json
@@ -156,7 +156,7 @@ class _During(_Past):
         self._beyond: Mask = is_there & (now.observed_at >= before)
         """Objects that were there in the window, and were seen after it."""
         self._learned = fact_rows.learned_last(now.snapshot, after, before)
-        super().__init__(now, is_there, stay_rows.during(now.snapshot, after, before))
+        super().__init__(now, is_there, sighting_rows.stays_during(now.snapshot, after, before))
 
     @property
     def differs(self) -> bool:
@@ -193,7 +193,7 @@ class _AsOf(_Past):
         """Whether it can be compared with the times at which memories were stored and withdrawn."""
         self._learned = fact_rows.learned_last(now.snapshot, 0, at + 1)
         goes_on = (now.confirmed == 1) & (now.number("appeared") <= at)
-        super().__init__(now, goes_on, stay_rows.during(now.snapshot, 0, at + 1))
+        super().__init__(now, goes_on, sighting_rows.stays_during(now.snapshot, 0, at + 1))
 
     @cached_property
     def lived_days(self) -> int:
@@ -249,8 +249,8 @@ class _AsOf(_Past):
         if stay is not None and not self._was_there(stay):
             return fields | {"first_absent": stay.first_absent, "presence": 0.0}
         since = stay.first_seen if stay else int(self.number("appeared")[row])
-        rate = stay_rows.leave_rate(self.snapshot, label, until=self._at, stayed=last_seen - since)
-        left = stay_rows.still_there(then["confidence"], rate, self._at - last_seen)
+        rate = sighting_rows.leave_rate(self.snapshot, label, until=self._at, stayed=last_seen - since)
+        left = sighting_rows.still_there(then["confidence"], rate, self._at - last_seen)
         return fields | {"first_absent": None, "presence": left}
 
     @cached_property
@@ -338,7 +338,7 @@ class _ChangedSince(_Past):
         was_there = is_there & (now.number("appeared") <= since)
         before = {
             memory_id: stay
-            for memory_id, stay in stay_rows.during(now.snapshot, 0, since + 1).items()
+            for memory_id, stay in sighting_rows.stays_during(now.snapshot, 0, since + 1).items()
             if since < stay.first_absent
         }
         ids = np.array(sorted(before), np.int64)
@@ -395,7 +395,7 @@ class _ChangedSince(_Past):
 
 
 def _latest(now: View, ids: Iterable[int]) -> dict[int, EndedStay]:
-    stays = stay_rows.during(now.snapshot, 0, LATEST_NS)
+    stays = sighting_rows.stays_during(now.snapshot, 0, LATEST_NS)
     return {memory_id: stays[memory_id] for memory_id in ids}
 
 

@@ -21,7 +21,7 @@ from ..conditions.places import POSITION, Field, Place
 from ..conditions.spatial import NEVER, Circle, SinceLastVisit
 from ..fellow_robots import is_of_another
 from ..models import Kind
-from ..storage import lived_days, sighting_rows, stay_rows, table_rows, tag_rows
+from ..storage import lived_days, sighting_rows, table_rows, tag_rows
 from ..storage.snapshot import Snapshot
 from .column import Array, Column, Floats, Mask, Rows, bound
 from .table import Ids, Table
@@ -87,7 +87,7 @@ class View:
 
     def first_absent(self, ids: Ids) -> dict[int, int]:
         """Return by id the times of the looks that found some objects gone, of those that are not confirmed."""
-        return stay_rows.first_absent(self.snapshot, ids)
+        return sighting_rows.first_absent(self.snapshot, ids)
 
     def fields_then(self, ids: Iterable[int], decay: Decay) -> Mapping[int, dict[str, Any]]:
         """Return what of some memories is otherwise in this view than in their rows, see `past.as_then`."""

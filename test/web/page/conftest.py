@@ -19,6 +19,7 @@ from ...support.page.console import console
 from ...support.page.world import fill
 
 OpenPage = Callable[..., Page]
+Visit = Callable[..., Page]
 READY = "html[data-ready]"
 PATIENCE = 120_000
 """Milliseconds for what a page does, on a machine that does much else."""
@@ -31,11 +32,18 @@ _GONE = (
     "ERR_SOCKET_NOT_CONNECTED",
 )
 """What a browser says of a console that the test has ended."""
+_GO = """path => {
+  document.activeElement.blur();
+  document.querySelector(".toggle[aria-expanded=true]")?.click();
+  document.activeElement.blur();
+  history.pushState(null, "", path);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A browser for the tests of one file: no other test could call `asyncio.run` while playwright runs."""
+    """A browser for the tests of this folder: no other test could call `asyncio.run` while playwright runs."""
     with chromium() as started:
         yield started
 
@@ -70,9 +78,9 @@ def own_console(own_db: Path, tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def visitor(browser: Browser) -> BrowserContext:
-    """Return what most pages of a file are opened in: a browser made anew costs each half a second more."""
+    """Return what most pages are opened in: a browser made anew costs each half a second more."""
     return _visitor(browser)
 
 
@@ -89,19 +97,11 @@ def open_page(browser: Browser, visitor: BrowserContext) -> Iterator[OpenPage]:
         page = (contexts[-1] if options else visitor).new_page()
         pages.append(page)
 
-        def told(message: ConsoleMessage) -> None:
-            is_expected = message.text.endswith(_GONE) or bool(expected and expected in message.text)
-            if message.type in {"error", "warning"} and not is_expected:
-                complaints.append(message.text)
+        def complain(told: str) -> None:
+            if not (expected and expected in told):
+                complaints.append(told)
 
-        def asked(request: Request) -> None:
-            here, there = urlsplit(address), urlsplit(request.url)
-            if there.scheme not in {"data", "blob"} and there.netloc != here.netloc:
-                complaints.append(f"asked {request.url}")
-
-        page.on("console", told)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", asked)
+        _listen(page, address, complain)
         page.goto(address.rstrip("/") + path)
         if ready:
             page.wait_for_selector(READY, state="attached")
@@ -114,7 +114,53 @@ def open_page(browser: Browser, visitor: BrowserContext) -> Iterator[OpenPage]:
     visitor.clear_cookies()
     for context in contexts:
         context.close()
-    assert [one for one in complaints if "404" not in one] == []
+    assert complaints == []
+
+
+@pytest.fixture(scope="package")
+def _shared_page(browser: Browser, shared_console: str) -> tuple[Page, list[str]]:
+    complaints: list[str] = []
+    page = _visitor(browser).new_page()
+    _listen(page, shared_console, complaints.append)
+    page.goto(shared_console)
+    page.wait_for_selector(READY, state="attached")
+    return page, complaints
+
+
+@pytest.fixture
+def visit(_shared_page: tuple[Page, list[str]]) -> Iterator[Visit]:
+    """Takes one page of the shared console to a path, as its history does: loading it costs most of what a test does.
+
+    For tests that leave behind what the address holds, and the conditions open, but nothing else. None may complain.
+    """
+    page, complaints = _shared_page
+    complaints.clear()
+    expected = ""
+
+    def go(path: str = "/", *, expecting: str = "") -> Page:
+        nonlocal expected
+        expected = expecting
+        page.evaluate(_GO, path)
+        page.wait_for_selector(".list[aria-busy=false]")
+        return page
+
+    yield go
+    assert [one for one in complaints if not (expected and expected in one)] == []
+
+
+def _listen(page: Page, address: str, complain: Callable[[str], None]) -> None:
+    def told(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"} and not message.text.endswith(_GONE) and "404" not in message.text:
+            complain(message.text)
+
+    def asked(request: Request) -> None:
+        here, there = urlsplit(address), urlsplit(request.url)
+        if there.scheme not in {"data", "blob"} and there.netloc != here.netloc:
+            complain(f"asked {request.url}")
+
+    page.on("console", told)
+    page.on("pageerror", lambda error: complain(str(error)))
+    page.on("request", asked)
 
 
 def _visitor(browser: Browser, **options: Any) -> BrowserContext:

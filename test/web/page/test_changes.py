@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
 from robotmem_ros.memory import RobotMemory
 
-from ...support.page.console import console
 from .conftest import OpenPage
 
 
@@ -94,12 +92,3 @@ def test_a_value_that_cannot_be_used_is_told_and_nothing_is_lost(open_page: Open
     expect(dialog.get_by_label("confidence")).to_have_value("7")
     dialog.get_by_role("button", name="Cancel").click()
     expect(page.locator(".history")).to_have_count(0)
-
-
-def test_a_console_that_only_reads_offers_no_changes(open_page: OpenPage, own_db: Path) -> None:
-    with console(own_db, "--read-only") as address:
-        page = open_page(address, "/?q=kettle")
-        page.get_by_role("option").first.click()
-        expect(page.locator("#panel")).to_contain_text("read-only")
-        expect(page.get_by_role("button", name=re.compile("Forget|Correct"))).to_have_count(0)
-        expect(page.get_by_role("button", name="Draw and name an area")).to_be_disabled()

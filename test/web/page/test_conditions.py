@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from ...support.web import console
-from .conftest import OpenPage
+from .conftest import OpenPage, Visit
 from .test_search import conditions
 
 _WITH_MORE = """
@@ -83,8 +83,8 @@ def test_conditions_that_the_server_describes_appear_by_themselves(open_page: Op
             expect(page.locator("#summary")).not_to_contain_text("Nothing found.")
 
 
-def test_how_a_search_answers_is_no_condition(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_how_a_search_answers_is_no_condition(visit: Visit) -> None:
+    page = visit()
     page.get_by_role("button", name="Conditions").click()
     flags = page.locator("fieldset.flags label").all_text_contents()
     assert flags == [

@@ -22,7 +22,7 @@ from ...fleet.conftest import Fleet, push
 from ...support.page.accessible import assert_accessible
 from ...support.page.console import console
 from ...support.postgres import server
-from .conftest import OpenPage
+from .conftest import OpenPage, Visit
 from .test_looks import LOOKS, PHONE
 
 ROBOTS = {"hall1": "house", "kitchen1": "house", "lab1": "lab"}
@@ -204,8 +204,8 @@ def test_a_fleet_without_robots_says_so(open_page: OpenPage, world_of_robots: Wo
         assert_accessible(page)
 
 
-def test_without_a_fleet_nothing_of_one_is_shown(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_without_a_fleet_nothing_of_one_is_shown(visit: Visit) -> None:
+    page = visit()
     expect(page.get_by_role("button", name="Fleet")).to_be_hidden()
     expect(page.get_by_role("group", name="Whose memories")).to_have_count(0)
     expect(page.locator(".robot")).to_have_count(0)

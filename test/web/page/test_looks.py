@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ...support.page.accessible import assert_accessible
-from .conftest import OpenPage
+from .conftest import OpenPage, Visit
 
 LOOKS = [
     ("en-GB", "light"),
@@ -34,8 +34,8 @@ def test_the_language_is_that_of_the_browser_and_a_choice_is_kept(open_page: Ope
     assert page.locator("html").get_attribute("lang") == "en"
 
 
-def test_both_languages_have_all_words(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_both_languages_have_all_words(visit: Visit) -> None:
+    page = visit()
     english, chinese = page.evaluate(
         "Promise.all([import('/static/text/en.js'), import('/static/text/zh.js')])"
         ".then(([en, zh]) => [Object.keys(en.english), Object.keys(zh.chinese)])"
@@ -123,6 +123,6 @@ def test_all_is_within_reach_on_a_phone(open_page: OpenPage, shared_console: str
 
 
 def test_nothing_moves_by_itself_where_that_is_not_wanted(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console, reduced_motion="reduce")
+    page = open_page(shared_console)  # by a browser that says so
     page.get_by_role("button", name="Zoom in", exact=True).click()
     assert page.locator(".leaflet-zoom-anim").count() == 0

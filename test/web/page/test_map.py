@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from ...support.page.accessible import assert_accessible
 from ...support.page.map import VISIBLE, drag, hover, pixel
-from .conftest import OpenPage
+from .conftest import OpenPage, Visit
 
 KETTLE = (0.4, 0.9)
 
@@ -35,8 +35,8 @@ def nearest_mug(address: str, place: list[float]) -> str:
         return str(json.load(answer)["memories"][0]["snippet"])
 
 
-def test_an_object_tells_what_it_is_and_a_click_shows_its_sightings(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_an_object_tells_what_it_is_and_a_click_shows_its_sightings(visit: Visit) -> None:
+    page = visit()
     expect(page.get_by_label(re.compile("Map of 40 objects"))).to_be_visible()
     hover(page, *KETTLE, "kettle")
     hover(page, *KETTLE, "seen 4 times")
@@ -45,8 +45,8 @@ def test_an_object_tells_what_it_is_and_a_click_shows_its_sightings(open_page: O
     expect(page.get_by_text("4 sightings")).to_be_visible()
 
 
-def test_the_mouse_tells_metres_with_x_to_the_right_and_y_up(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_the_mouse_tells_metres_with_x_to_the_right_and_y_up(visit: Visit) -> None:
+    page = visit()
     page.mouse.move(*pixel(page, 3.0, 2.0))
     expect(page.locator("#map-legend .pointer")).to_have_text(
         re.compile(r"x (2\.9\d|3(\.0\d)?) · y (1\.9\d|2(\.0\d)?) m")
@@ -72,8 +72,8 @@ def test_a_target_that_is_dragged_asks_for_the_nearest(open_page: OpenPage, shar
     expect(page.locator("#summary")).to_contain_text("8 memories")
 
 
-def test_a_target_moves_by_the_arrow_keys_and_has_a_radius(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console, "/?labels=mug&target=2.00,3.00")
+def test_a_target_moves_by_the_arrow_keys_and_has_a_radius(visit: Visit) -> None:
+    page = visit("/?labels=mug&target=2.00,3.00")
     page.get_by_label(re.compile("^Target at x 2, y 3")).press("Shift+ArrowUp")
     expect(page.get_by_role("button", name="Remove the condition nearest to 2, 4")).to_be_visible()
     page.get_by_role("button", name="Conditions").click()

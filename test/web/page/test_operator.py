@@ -13,7 +13,7 @@ from robotmem_ros.memory import RobotMemory
 
 from ...support.page.accessible import assert_accessible
 from ...support.page.console import console
-from .conftest import OpenPage
+from .conftest import OpenPage, Visit
 from .test_login import TOKEN
 
 
@@ -31,12 +31,13 @@ def test_when_the_file_was_last_written_and_who_has_it_open_is_told(
         expect(page.locator("#panel")).to_contain_text(f"({os.getpid()})")
 
 
-def test_now_is_now_and_not_the_time_of_the_newest_memory(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_now_is_now_and_not_the_time_of_the_newest_memory(visit: Visit) -> None:
+    page = visit()
     expect(page.locator(".moment output")).to_have_text(re.compile(r"^Now is [\d,]+ days later →$"))
     for _ in range(24):
         page.get_by_role("button", name="Longer time").click()
     expect(page.locator(".moment output")).to_have_text("Now")
+    page.get_by_role("button", name="All times").click()
 
 
 def test_a_console_that_only_reads_offers_no_change(open_page: OpenPage, own_db: Path) -> None:
@@ -47,8 +48,8 @@ def test_a_console_that_only_reads_offers_no_change(open_page: OpenPage, own_db:
         expect(page.get_by_role("button", name="Draw and name an area")).to_be_disabled()
 
 
-def test_the_number_of_a_memory_stands_apart(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console, "/?panel=memory&memory=29101")
+def test_the_number_of_a_memory_stands_apart(visit: Visit) -> None:
+    page = visit("/?panel=memory&memory=29101")
     expect(page.get_by_role("heading", name="Memory 29101", exact=True)).to_be_visible()
 
 
@@ -69,8 +70,8 @@ def test_an_empty_memory_says_so(open_page: OpenPage, tmp_path: Path) -> None:
             expect(page.get_by_text("Nothing with a position yet.")).to_have_count(0)
 
 
-def test_no_condition_is_cut_off(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_no_condition_is_cut_off(visit: Visit) -> None:
+    page = visit()
     page.get_by_role("button", name="Conditions").click()
     edge = page.locator(".conditions").bounding_box()
     assert edge is not None
@@ -96,5 +97,5 @@ def test_logging_out_leads_back_to_the_login(open_page: OpenPage, own_db: Path, 
         expect(page.get_by_role("option")).to_have_count(0)
 
 
-def test_there_is_nothing_to_log_out_from_without_a_token(open_page: OpenPage, shared_console: str) -> None:
-    expect(open_page(shared_console).get_by_role("button", name="Log out")).to_have_count(0)
+def test_there_is_nothing_to_log_out_from_without_a_token(visit: Visit) -> None:
+    expect(visit().get_by_role("button", name="Log out")).to_have_count(0)

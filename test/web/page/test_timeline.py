@@ -14,7 +14,7 @@ from ...support.clock import NOW, Clock
 from ...support.page.console import console
 from ...support.page.map import drag
 from ...support.page.world import fill
-from .conftest import OpenPage
+from .conftest import OpenPage, Visit
 
 
 def across(page: Page, share: float) -> tuple[float, float]:
@@ -24,8 +24,8 @@ def across(page: Page, share: float) -> tuple[float, float]:
     return box["x"] + share * box["width"], box["y"] + box["height"] / 2
 
 
-def test_dragging_along_the_strip_tells_what_the_robot_knew_and_saw(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_dragging_along_the_strip_tells_what_the_robot_knew_and_saw(visit: Visit) -> None:
+    page = visit()
     drag(page, across(page, 0.9), across(page, 0.1))
     expect(page.get_by_role("heading", name=re.compile("^At "))).to_be_visible()
     panel = page.locator("#panel")
@@ -41,8 +41,8 @@ def test_dragging_along_the_strip_tells_what_the_robot_knew_and_saw(open_page: O
     assert at > NOW
 
 
-def test_what_was_seen_in_the_minute_before_is_listed_and_opens(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console, f"/?panel=moment&at={NOW + 60 * 10**9}")
+def test_what_was_seen_in_the_minute_before_is_listed_and_opens(visit: Visit) -> None:
+    page = visit(f"/?panel=moment&at={NOW + 60 * 10**9}")
     seen = page.locator("#panel .memory-link")
     expect(seen.first).to_be_visible()
     expect(page.locator("#panel")).to_contain_text("kettle")
@@ -50,8 +50,8 @@ def test_what_was_seen_in_the_minute_before_is_listed_and_opens(open_page: OpenP
     expect(page.get_by_role("heading", name=re.compile("^Memory"))).to_be_visible()
 
 
-def test_the_strip_zooms_and_its_window_becomes_a_condition(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_the_strip_zooms_and_its_window_becomes_a_condition(visit: Visit) -> None:
+    page = visit()
     page.mouse.move(*across(page, 0.05))
     page.mouse.wheel(0, -1200)
     expect(page.locator("#timeline .note")).to_contain_text("min")
@@ -62,8 +62,8 @@ def test_the_strip_zooms_and_its_window_becomes_a_condition(open_page: OpenPage,
     page.get_by_role("button", name="All times").click()
 
 
-def test_sessions_tell_their_outcome_by_a_sign_and_a_word(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_sessions_tell_their_outcome_by_a_sign_and_a_word(visit: Visit) -> None:
+    page = visit()
     signs = [bar.inner_text()[:1] for bar in page.locator(".session").all()]
     assert signs == ["✓", "✗", "–", "▶"]
     page.get_by_role("button", name="Sessions").click()
@@ -77,8 +77,8 @@ def test_sessions_tell_their_outcome_by_a_sign_and_a_word(open_page: OpenPage, s
     expect(page.locator("#panel")).to_contain_text("<script>")
 
 
-def test_the_moment_moves_by_keys_and_tells_the_time_in_words(open_page: OpenPage, shared_console: str) -> None:
-    page = open_page(shared_console)
+def test_the_moment_moves_by_keys_and_tells_the_time_in_words(visit: Visit) -> None:
+    page = visit()
     moment = page.get_by_role("slider", name="Moment")
     expect(moment).to_have_attribute("aria-valuetext", "Now")
     moment.press("Home")

@@ -219,6 +219,8 @@ class _Best:
     vector_ranks: Mapping[int, int] = field(default_factory=dict)
     nearest: float = 0.0
     """The greatest cosine of all chosen rows."""
+    blended: Floats | None = None
+    """Their blended scores, if these are known."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,8 @@ class Ranking:
             measures = self._with_neighbors(found, scores, measures)
             places = read_places(self.view.snapshot, measures.ids.tolist())
             near = self._measure_in_session(measures, places)
-            best = replace(best, nearest=max(best.nearest, float(np.fmax.reduce(near.cosine, initial=0.0))))
+            nearest = max(best.nearest, float(np.fmax.reduce(near.cosine, initial=0.0)))
+            best = replace(best, nearest=nearest, blended=None)
             scores = self._fuse(replace(best, measures=near))
             gains = gains_in_session(scores, places, self.parameters)
         self.lap("fusion")
@@ -357,7 +360,7 @@ class Ranking:
         nearest = float(np.fmax.reduce(measures.cosine, initial=0.0))
         scores = blend(measures, self._weights, self._max_score if found.has_words else 0.0, nearest)
         best = np.sort(np.lexsort((-measures.ids, -scores))[:depth])
-        return _Best(measures.rows(best), text_ranks, vector_ranks, nearest)
+        return _Best(measures.rows(best), text_ranks, vector_ranks, nearest, scores[best])
 
     def _may_be_best(self, found: _Found, depth: int) -> Rows:
         # Where in the chosen rows those stand that may be among the best, or the nearest, by similarities that are not
@@ -375,9 +378,9 @@ class Ranking:
             return np.flatnonzero(found.is_hit)
         of_meaning = (1.0 - share) / found.nearest
         slack += 3 * error * of_meaning
-        meaning_parts = np.maximum(found.similarities, np.float32(0.0))
-        meaning_parts *= np.float32(of_meaning)
-        scores = meaning_parts + scores
+        blended = found.similarities * np.float32(of_meaning)
+        np.maximum(blended, np.float32(0.0), out=blended)
+        scores = np.add(blended, scores, out=blended)
         may_be = scores >= -bound(-scores, depth) - slack
         may_be |= found.similarities >= found.nearest - 2 * error
         return np.flatnonzero(may_be if found.all_have_vectors else may_be & found.is_hit)
@@ -409,6 +412,8 @@ class Ranking:
         if self._is_rrf:
             return reciprocal_rank_fusion(best.text_ranks, best.vector_ranks, self._weights, self.parameters.rrf_k)
         measures = best.measures
+        if best.blended is not None:
+            return measures.by_id(best.blended)
         max_score = self._max_score if bool(measures.bm25.any()) else 0.0
         return measures.by_id(blend(measures, self._weights, max_score, best.nearest))
 

@@ -123,7 +123,10 @@ def distances(table: Table, place: Place) -> Floats:
     steps = [part - target for part, target in zip(table.points(place.field), place.target, strict=False)]
     if len(steps) > 2 and np.isnan(steps[2]).any():
         steps[2] = np.nan_to_num(steps[2], nan=0.0)
-    metres: Floats = np.sqrt(sum((step * step for step in steps[1:]), steps[0] * steps[0]))
+    squares = steps[0] * steps[0]
+    for step in steps[1:]:
+        squares += np.multiply(step, step, out=step)
+    metres: Floats = np.sqrt(squares, out=squares)
     return metres
 
 

@@ -49,6 +49,7 @@ class Folding:
 
     def __init__(self, chosen: Chosen, rules: LabelRules, compared: str) -> None:
         self._view, self._rules, self._compared = chosen.view, rules, compared
+        self._rows, self._keys = chosen.rows, chosen.of(chosen.view.number("text_key"))
         self._left = chosen.mask.copy()
         """The rows that no group covers."""
         self._texts: dict[int, tuple[str, str]] = {}
@@ -73,8 +74,7 @@ class Folding:
 
     def _same_as(self, row: int) -> Rows:
         table, alone = self._view.table, np.array([row])
-        keys = table.numbers["text_key"].all
-        rows = np.flatnonzero(keys == keys[row])
+        rows = self._rows[np.flatnonzero(self._keys == self._view.number("text_key")[row])]
         rows = rows[self._left[rows]]
         if len(rows) < 2 or (self._compared and self._view.confirmed[row] >= 0):
             return alone

@@ -50,6 +50,8 @@ def without_position(query: Query, texts: TextSearch, candidates: Chosen, field:
     """Say how many candidates match but have no position in the space of a spatial sort."""
     view = candidates.view
     mask = candidates.mask & np.isnan(view.points(field)[0])
+    if not mask.any():
+        return
     if query.text:
         mask &= texts.holding(analyse(query.text).subject)
     elsewhere = [

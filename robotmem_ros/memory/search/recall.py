@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -221,7 +222,7 @@ class _Recall:
 
     def _by_distance(self, place: Place, candidates: Chosen) -> RecallResult:
         metres = distances(self.view, place)
-        matches = near = candidates.and_((metres <= place.max_distance) & (metres < math.inf))
+        matches = near = candidates.and_(metres <= min(place.max_distance, sys.float_info.max))
         match_ranking = None
         if self.query.text:
             matches, match_ranking = self._matching(near)

@@ -215,7 +215,7 @@ class Chosen:
     @cached_property
     def rows(self) -> Rows:
         """Return the rows, ascending."""
-        return np.flatnonzero(self.mask)
+        return np.flatnonzero(self.mask) if self.count < len(self.mask) else np.arange(self.count)
 
     @cached_property
     def count(self) -> int:

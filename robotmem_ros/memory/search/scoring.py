@@ -39,8 +39,6 @@ class Measures(NamedTuple):
     """0 if a memory contains no word of the query."""
     cosine: Floats
     """Similarity to the query; NaN without a vector."""
-    words: npt.NDArray[np.bool_]
-    """Whether a memory, by row, contains a word of the query, by column; no columns if no text was searched."""
 
     @classmethod
     def of(
@@ -48,30 +46,26 @@ class Measures(NamedTuple):
         ids: Sequence[int] | npt.NDArray[np.int64],
         bm25: Floats | None = None,
         cosine: Floats | None = None,
-        words: npt.NDArray[np.bool_] | None = None,
     ) -> Measures:
         """Return memories with what was measured of them."""
         return cls(
             np.asarray(ids, np.int64),
             np.zeros(len(ids)) if bm25 is None else bm25,
             np.full(len(ids), math.nan) if cosine is None else cosine,
-            np.zeros((len(ids), 0), bool) if words is None else words,
         )
 
     def rows(self, positions: npt.NDArray[np.intp] | slice) -> Measures:
         """Return those that stand at some positions."""
-        return Measures(self.ids[positions], self.bm25[positions], self.cosine[positions], self.words[positions])
+        return Measures(self.ids[positions], self.bm25[positions], self.cosine[positions])
 
     def join(self, addition: Measures) -> Measures:
         """Return these memories and others, and of those in both what either of them knows."""
         ids = np.union1d(self.ids, addition.ids)
-        columns = max(self.words.shape[1], addition.words.shape[1])
-        measures = Measures.of(ids, words=np.zeros((len(ids), columns), bool))
+        measures = Measures.of(ids)
         for part in (self, addition):
             rows = np.searchsorted(ids, part.ids)
             measures.bm25[rows] = np.maximum(measures.bm25[rows], part.bm25)
             measures.cosine[rows] = np.fmax(measures.cosine[rows], part.cosine)
-            measures.words[rows, : part.words.shape[1]] |= part.words
         return measures
 
     def by_id(self, values: Floats) -> Scores:

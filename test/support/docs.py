@@ -17,6 +17,8 @@ TEXT = "".join(PAGES.values())
 NEEDS = {
     "ROS": "test/node/test_docs_on_a_graph.py runs it",
     "rclcpp": "test/node/test_docs_on_a_graph.py builds it and runs it where rclcpp is there",
+    "behaviortree_cpp": "test/node/test_trees_in_cpp.py builds it and runs it where BehaviorTree.CPP is there, too",
+    "a plugin of behaviortree_cpp": "test/node/test_trees_in_cpp.py loads it there",
     "a machine to set up": "test_docs.py runs what does not take minutes, in copies of the repository",
     "Ctrl-C": "it runs until it is stopped: test/cli/test_web.py starts it",
     "the console": "test_docs.py starts one",
@@ -59,7 +61,7 @@ BLOCKS = [
     Block(page, *(match[name] or "" for name in ("needs", "kind", "text", "output")))
     for page, text in PAGES.items()
     for match in _BLOCK.finditer(text)
-    if match["kind"] in {"python", "sh", "console", "cpp", "cmake"}
+    if match["kind"] in {"python", "sh", "console", "cpp", "cmake", "xml"}
 ]
 
 

@@ -149,8 +149,8 @@ class BackgroundEmbedder:
         self._settled = Event()
         self._on_settled = settled
         self._condition = Condition()
-        """Notified when calls have ended, which may begin a pause, and when the embedder is closed."""
-        self._calls = Calls(self._condition)
+        """Notified when a pause begins, and when the embedder is closed."""
+        self._calls = Calls()
         self._is_closed = self._has_warned = False
         self._cache: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
@@ -356,6 +356,8 @@ class BackgroundEmbedder:
                 yield model
             except ServiceFailedError as error:
                 self._cooldown.fail(str(error), error.retry_after)
+                with self._condition:
+                    self._condition.notify_all()
                 raise
 
     def _wait_for_load(self) -> None:

@@ -68,11 +68,13 @@ class Recipe:
 
 def is_latin(text: str) -> bool:
     """Tell whether half of the letters of a text or more are Latin, if it has any."""
-    return text.isascii() or _are_half(text, ("latin", _SYMBOL))
+    return _are_half(text, ("latin", _SYMBOL))
 
 
 def _are_half(text: str, scripts: Collection[str]) -> bool:
     # Whether half of the letters or more are of some scripts; of a text without letters, half of the symbols.
+    if text.isascii() and "latin" in scripts:
+        return True
     counts = Counter(map(_script, text))
     del counts[""]
     signs = {script: count for script, count in counts.items() if script != _SYMBOL} or counts

@@ -69,7 +69,7 @@ def verbs_of(owner: type) -> Iterator[tuple[str, Callable[..., object], Any]]:
     """Give the verbs of a class that take a request: name, method and request."""
     for name, method in vars(owner).items():
         if inspect.isfunction(method) and list(inspect.signature(method).parameters) == ["self", "request"]:
-            request = vars(sys.modules[owner.__module__])[method.__annotations__["request"]]
+            request = vars(sys.modules[owner.__module__]).get(method.__annotations__["request"])
             if is_dataclass(request):
                 yield name.removeprefix("_"), method, request
 

@@ -54,6 +54,7 @@ from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.query import parse_query
 from .search.request import MAX_DEADLINE, MAX_ENTRIES, CountsRequest, RecallRequest, Scope, Scoped, TimelineRequest
 from .search.result import RecallResult
+from .search.seen import seen_as_of
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
 from .status import Status, status
@@ -63,7 +64,7 @@ from .storage.disk import Activity, read_activity
 from .storage.feed import changes_since
 from .storage.purge_rows import Purged
 from .storage.recall_rows import latest, most_used
-from .storage.sighting_rows import Sighted, read_sighted
+from .storage.sighting_rows import Sighted, Stayed, read_sighted, stays_of
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports
@@ -356,7 +357,12 @@ class RobotMemory(MemoryVerbs):
 
     def _objects(self, request: SeenObjectsRequest) -> tuple[SeenObject, ...]:
         """Return the confirmed objects of the current map, or all, in all collections, those seen last first."""
-        return self.parts.objects.seen_last(request.limit, self.decay(), request.include_unconfirmed)
+        if request.as_of is None:
+            return self.parts.objects.seen_last(request.limit, self.decay(), request.include_unconfirmed)
+        at, limit = self.moment("as_of", request.as_of), validation.whole("limit", request.limit)
+        is_all = validation.flag("include_unconfirmed", request.include_unconfirmed)
+        map_id, decay = self.parameters.map_id, self.decay()
+        return self._access.ask(seen_as_of, at, map_id, limit, decay, is_all=is_all)
 
     def _recall(self, request: RecallRequest) -> RecallResult:
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
@@ -423,6 +429,14 @@ class RobotMemory(MemoryVerbs):
         """
         values = {name: getattr(request, name) for name in request.__slots__}
         return self._access.ask(read_density, self._access.clock(), **values)
+
+    def stays(self, memory_id: int) -> tuple[Stayed, ...]:
+        """Return the stays of an object that are kept, the earliest first; the last one may go on.
+
+        Raises:
+            InvalidFieldError: the id is no whole number.
+        """
+        return self._access.query(stays_of, validation.whole("memory_id", memory_id, low=1))
 
     def sighted(self, after: Time, before: Time, n: int = 1000) -> tuple[Sighted, ...]:
         """Return at most `n` objects that were sighted in `[after, before)`, those sighted last there first.

@@ -16,7 +16,7 @@ from ..memory.errors import FrameMismatchError
 from ..memory.maps import OccupancyGrid, PathPoint
 from ..memory.models import SeenObject
 from ..memory.search.request import CountField
-from ..memory.storage.sighting_rows import Sighted
+from ..memory.storage.sighting_rows import Sighted, Stayed
 from ..memory.verbs.requests import ApproachRequest, PathRequest, SeenObjectsRequest
 from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, lacks
@@ -77,11 +77,17 @@ class Objects(Value):
     objects: list[ObjectOut]
 
 
+@filled_from(Stayed)
+class StayOut(Value):
+    """From when until when an object was at a place."""
+
+
 class ObjectDetails(ObjectOut):
-    """An object with the last of its sightings that were kept, newest first."""
+    """An object with the last of its sightings that were kept, newest first, and its stays, the earliest first."""
 
     description: str
     sightings: list[SightingOut]
+    stays: list[StayOut]
 
 
 class PathPointOut(Value):
@@ -199,7 +205,9 @@ def place_routes(memory: RobotMemory) -> APIRouter:
             raise lacks(memory, memory_id, "is the id of no object")
         values = {name: getattr(item, name) for name in ObjectDetails.model_fields if hasattr(item, name)}
         about = {"id": item.id, "position": list(item.pose[:3]), "description": item.content}
-        return ObjectDetails.model_validate({**values, **about, "sightings": full.sightings[:_SIGHTINGS]})
+        return ObjectDetails.model_validate(
+            {**values, **about, "sightings": full.sightings[:_SIGHTINGS], "stays": memory.stays(item.id)}
+        )
 
     return router
 

@@ -207,12 +207,24 @@ def seen_last(
     snapshot: Snapshot, map_id: str, limit: int, *, decay: Decay, include_unconfirmed: bool
 ) -> tuple[SeenObject, ...]:
     """Return the active objects of a map, those seen last first, with decayed confidence."""
+    sql = (
+        "JOIN memories AS m ON m.id = o.memory_id WHERE m.status = 'active' AND m.map_id = ? AND o.confirmed >= ? "
+        "ORDER BY o.last_seen DESC, m.id LIMIT ?"
+    )
+    return _seen(snapshot, decay, sql, (map_id, not include_unconfirmed, limit))
+
+
+def seen(snapshot: Snapshot, memory_ids: Iterable[int], decay: Decay) -> dict[int, SeenObject]:
+    """Return the objects among memories, withdrawn or not, by id."""
+    sql = "JOIN json_each(?) AS j ON j.value = o.memory_id JOIN memories AS m ON m.id = o.memory_id"
+    return {found.memory_id: found for found in _seen(snapshot, decay, sql, (json.dumps([*memory_ids]),))}
+
+
+def _seen(snapshot: Snapshot, decay: Decay, joined: str, arguments: tuple[object, ...]) -> tuple[SeenObject, ...]:
     records = snapshot.rows(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {decay.confidence()}, m.frame_id, o.first_seen, o.last_seen, "
-        "o.times_seen, o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id FROM objects AS o "
-        "JOIN memories AS m ON m.id = o.memory_id WHERE m.status = 'active' AND m.map_id = ? "
-        "AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
-        (map_id, not include_unconfirmed, limit),
+        f"o.times_seen, o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id FROM objects AS o {joined}",
+        arguments,
     )
     presences = sighting_rows.presences(snapshot, [record[0] for record in records], decay.now)
     return tuple(

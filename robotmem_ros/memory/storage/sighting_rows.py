@@ -221,6 +221,33 @@ class EndedStay(NamedTuple):
     """Empty without one."""
 
 
+class Stayed(NamedTuple):
+    """From when until when an object was at a place, in nanoseconds by the robot's clock."""
+
+    first_seen: int
+    last_seen: int
+    first_absent: int | None
+    """The look that found it gone; None of the stay that goes on."""
+    label: str
+    position: Point
+    """Metres, in the frame of its memory."""
+    area: str
+    """Empty without one."""
+
+
+def stays_of(snapshot: Snapshot, memory_id: int) -> tuple[Stayed, ...]:
+    """Return the stays of an object, the earliest first, with the one that goes on."""
+    sql = f"""
+        SELECT first_seen, last_seen, first_absent, label, x, y, z, area FROM stays WHERE memory_id = ?1
+        UNION ALL SELECT o.appeared, max(o.last_seen, o.appeared), NULL, m.label, m.x, m.y, m.z, {_AREA}
+        FROM objects AS o JOIN memories AS m ON m.id = o.memory_id WHERE o.memory_id = ?1 AND o.confirmed ORDER BY 1
+    """
+    return tuple(
+        Stayed(first, last, absent, label, (x, y, z), area)
+        for first, last, absent, label, x, y, z, area in snapshot.rows(sql, (memory_id,))
+    )
+
+
 def save_stay(transaction: Transaction, memory_id: int, stay: Stay) -> None:
     """Save that a stay of an object ended; one that began, or goes on, is a part of its object."""
     if stay.end is None:

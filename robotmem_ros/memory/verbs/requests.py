@@ -244,6 +244,7 @@ class SeenObjectsRequest:
     limit: int = argument(2000, "largest number of objects", "100", within=(1, 10_000))
     _: KW_ONLY
     include_unconfirmed: bool = argument(False, "also objects that are not confirmed", "True")
+    as_of: Time | None = argument(None, "as they were believed to be at this time", '"yesterday 14:00"')
 
 
 @dataclass(slots=True, kw_only=True)

@@ -192,15 +192,21 @@ class MemoryVerbs(Verbs):
     def _object_history(self, request: ObjectHistoryRequest) -> tuple[Sighting, ...]:
         raise NotImplementedError
 
-    def objects(self, limit: int = 2000, *, include_unconfirmed: bool = False) -> tuple[SeenObject, ...]:
+    def objects(
+        self, limit: int = 2000, *, include_unconfirmed: bool = False, as_of: Time | None = None,
+    ) -> tuple[SeenObject, ...]:  # fmt: skip
         """Return the confirmed objects of the current map, or all, in all collections, those seen last first.
 
         Args:
             limit: largest number of objects. Example: limit=100
             include_unconfirmed: also objects that are not confirmed. Example: include_unconfirmed=True
+            as_of: as they were believed to be at this time (nanoseconds since the epoch, a datetime, a text, or a
+                timedelta before now). Example: as_of="yesterday 14:00"
 
         """
-        return self._objects(SeenObjectsRequest(limit=limit, include_unconfirmed=include_unconfirmed))
+        return self._objects(SeenObjectsRequest(
+            limit=limit, include_unconfirmed=include_unconfirmed, as_of=self._time("as_of", as_of),
+        ))  # fmt: skip
 
     def _objects(self, request: SeenObjectsRequest) -> tuple[SeenObject, ...]:
         raise NotImplementedError

@@ -1,6 +1,6 @@
 // The map: metres, x to the right and y up, drawn on a canvas by Leaflet.
 /* global L */
-import { get } from "./api.js";
+import { get, isAbort, latest } from "./api.js";
 import { farOff } from "./bulk.js";
 import { on, tell } from "./bus.js";
 import { byId, calm, debounced, eachFrame, h, replace } from "./dom.js";
@@ -22,6 +22,7 @@ let marks = null;
 let own = []; // objects of the file
 let objects = []; // these, and those of other robots on this map
 let path = [];
+let then = null; // the objects of the file as they were believed to be at the moment that is chosen
 let far = { objects: [], path: [] }; // what lies far from all else
 let grid = null;
 
@@ -52,7 +53,11 @@ export function startMap() {
   });
   on("results", ({ memories, searched }) => marks.showResults(memories, searched));
   on("hover", (memory) => marks.hover(memory));
-  on("moment", (moment) => marks.showMoment(moment));
+  on("moment", (moment) => {
+    marks.showMoment(moment);
+    if (moment) askThen();
+    else if (then) showThen(null);
+  });
   on("sightings", (sightings) => marks.showSightings(sightings));
   on("theme", () => marks.redraw());
   on("fleet-objects", showLoaded);
@@ -78,13 +83,32 @@ function showLoaded() {
   objects = [...own, ...fleetObjects()];
   const isFar = farOff([...objects, ...path].map(({ position }) => position));
   far = { objects: objects.filter((one, nth) => isFar[nth]), path: path.filter((one, nth) => isFar[objects.length + nth]) };
-  marks.showWorld(objects, path);
+  drawWorld();
   label();
   tellFar();
   legend();
   if (!fitted) fit();
   else if (isFirst && viewText() === settled) showAll();
 }
+
+const drawWorld = () => marks.showWorld(then ? [...then, ...fleetObjects()] : objects, path);
+
+function showThen(found) {
+  then = found;
+  drawWorld();
+}
+
+const askLatest = latest();
+const askThen = debounced(120, async () => {
+  const { at } = state();
+  if (!at) return;
+  try {
+    const { objects: found } = await askLatest("/api/objects", { limit: OBJECTS, as_of: at });
+    if (state().at === at) showThen(found);
+  } catch (error) {
+    if (!isAbort(error)) toast(error.message, { bad: true });
+  }
+});
 
 let isFirst = true;
 let fitted = false;

@@ -89,6 +89,7 @@ export class MapMarks {
     this.points = path.map((one) => ({ ...one, ms: toMs(one.observed_at) }));
     this.showMoment(this.moment);
     this.showResults(this.listed, this.found.size > 0); // what was listed before may be an object
+    if (this.group.getTooltip().isOpen()) this.group.getTooltip().update();
   }
 
   /** Shows the memories of a list: objects are ringed if they were searched for, others get a mark of their own. */

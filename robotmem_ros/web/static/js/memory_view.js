@@ -42,10 +42,12 @@ async function draw(body) {
     for (const element of body.querySelectorAll("details")) if (opened.includes(element.dataset.part)) element.open = true;
     if (focused) body.querySelector(`[data-act=${focused}]`)?.focus();
     tell("sightings", details.sightings);
+    tell("stays", details.memory);
     if (isNew) reveal(details.memory.position);
   } catch (error) {
     shown = null;
     tell("sightings", null);
+    tell("stays", null);
     replace(body, h("p.problem", { role: "alert" }, error.message));
   }
 }

@@ -5,6 +5,7 @@ import { on, tell } from "./bus.js";
 import { byId, debounced, eachFrame, h, replace } from "./dom.js";
 import { icon } from "./icons.js";
 import { sessionBars } from "./session_bars.js";
+import { stayBars } from "./stay_bars.js";
 import { change, onChange, state } from "./state.js";
 import { clock, duration, full, isSim, now, tick, toMs, toNs, zoneAt } from "./time.js";
 import { named, number, onLanguage, t } from "./words.js";
@@ -20,6 +21,7 @@ let last = 0;
 let main = null; // ms: start and end of the times in which nearly all was observed; null for an empty memory
 let counts = { starts: [], width: 1 };
 let sessions = [];
+let stays = []; // of the object that is open
 let moment = null; // ms, or null for now
 let span = null; // ms: the first and the last moment that the strip shows
 const askLatest = latest();
@@ -35,6 +37,7 @@ const present = () => (isSim(last) ? last : now());
 export async function startTimeline() {
   build();
   on("health", arrange);
+  on("stays", showStays);
   on("theme", () => (plot?.destroy(), (plot = null), main && draw(shownWindow())));
   onLanguage(() => {
     build();
@@ -42,7 +45,10 @@ export async function startTimeline() {
     plot = null;
     if (main) draw(shownWindow());
   });
-  onChange((now, changed) => changed.has("at") && move(now.at ? toMs(now.at) : null));
+  onChange((now, changed) => {
+    if (changed.has("at")) move(now.at ? toMs(now.at) : null);
+    if (changed.has("memory") && !now.memory) showStays(null);
+  });
   moment = state().at ? toMs(state().at) : null;
   new ResizeObserver(eachFrame(resize)).observe(byId("timeline"));
   await loadTimeline();
@@ -102,12 +108,13 @@ function build() {
   const button = (name, sign, run) => h("button.tool", { type: "button", title: t(name), "aria-label": t(name), onclick: run }, icon(sign));
   parts.chart = h("div.chart");
   parts.lanes = h("div.lanes", { "aria-hidden": "true" });
+  parts.stays = h("div.stays", { role: "img" });
   const slider = { role: "slider", tabindex: 0, "aria-label": t("moment"), "aria-orientation": "horizontal", "aria-valuenow": 0 };
   parts.thumb = h("div.moment", slider, h("output")); // its time comes with the first memories
   parts.thumb.addEventListener("keydown", key);
   parts.note = h("span.note");
   parts.far = h("span.far");
-  parts.track = h("div.track", {}, parts.chart, parts.lanes, parts.thumb);
+  parts.track = h("div.track", {}, parts.chart, parts.stays, parts.lanes, parts.thumb);
   replace(
     byId("timeline"),
     h(
@@ -284,6 +291,23 @@ function arrange() {
   parts.thumb.setAttribute("aria-valuenow", Math.round(at / 1000));
   parts.thumb.setAttribute("aria-valuetext", moment === null ? nowText() : full(toNs(moment)));
   replace(parts.lanes, sessionBars(sessions, { pixelAt, last, width }));
+  replace(parts.stays, stayBars(stays, { pixelAt, last: Math.max(last, present()), width }));
+  parts.stays.setAttribute("aria-label", stays.length ? t("stays_n", { n: stays.length }) : "");
+  parts.stays.hidden = !stays.length;
+}
+
+const askStays = latest();
+
+/** Draws from when until when an object was at its place; that of another robot only its own file knows. */
+async function showStays(memory) {
+  const isOwn = memory?.first_seen && !memory.fleet_robot;
+  try {
+    stays = isOwn ? (await askStays(`/api/objects/${memory.id}`)).stays : [];
+  } catch (error) {
+    if (isAbort(error)) return;
+    stays = [];
+  }
+  arrange();
 }
 
 /** Returns what the handle says where no moment is chosen; `isBeyond` tells that it points out of the strip. */

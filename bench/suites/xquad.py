@@ -87,6 +87,7 @@ def opened(questions: Questions, embedder: Embedder | None, text_weight: float =
             embedder=embedder,
             embedding_model="",
             text_weight=text_weight,
+            time_words=False,  # what happened "in 2015" was stored just now
             content_limit=max(map(len, questions.sentences)),  # Thai ends no sentence
         ) as memory,
     ):

@@ -19,7 +19,9 @@ class Window(NamedTuple):
     before: int | None
 
     def has_begun(self, now: int) -> bool:
-        """Tell whether any of it lies before now, all in nanoseconds since the epoch."""
+        """Tell whether it reaches back no further than the epoch, and any of it lies before now, in nanoseconds."""
+        if min(self.after or 0, self.before or 0) < 0:
+            return False  # what a text says of 1961, no robot has seen
         return self.after is None or (self.after < now and (self.before is None or self.after < self.before))
 
 

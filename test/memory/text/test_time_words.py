@@ -60,6 +60,11 @@ def test_two_times_are_none(query: str) -> None:
     assert read(query) is None
 
 
+@pytest.mark.parametrize("query", ["who ruled in 1961", "the news since 1965", "1961年的新闻", "on 1969-12-30"])
+def test_years_before_any_clock_began_stay_words(query: str) -> None:
+    assert read(query) is None
+
+
 @pytest.mark.parametrize("query", ["the parcel on 2026-13-45", "who came on 31 February", "who came on 2027-01-01"])
 def test_dates_that_never_were_stay_words(query: str) -> None:
     assert read(query) is None

@@ -16,7 +16,7 @@ setup(
     license="Apache-2.0",
     packages=find_packages(include=["robotmem_ros", "robotmem_ros.*"]),
     package_data={
-        "": ["py.typed", "*.yaml", "*.txt", "*.sql"],
+        "": ["py.typed", "*.yaml", "*.txt", "*.sql", "*.npy"],
         "robotmem_ros.web": [str(file.relative_to(WEB)) for file in (WEB / "static").rglob("*") if file.is_file()],
     },
     python_requires=">=3.10",

@@ -186,14 +186,14 @@ def load_model(model: str) -> Embedder:
 def query_vector(embedder: Embedder, query: str) -> Vector:
     """Return the vector of a query as a memory computes it."""
     profile = profile_of(embedder.name)
-    vector: Vector = profile.centred(embedder.embed_one(profile.query_prefix + query)[np.newaxis], [query])[0]
+    vector: Vector = profile.comparable(embedder.embed_one(profile.query_prefix + query)[np.newaxis], [query])[0]
     return vector
 
 
 def passage_vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Return the vectors of texts as a memory computes them."""
     profile = profile_of(embedder.name)
-    return profile.centred(embedder.embed_batch([profile.passage_prefix + text for text in texts]), texts)
+    return profile.comparable(embedder.embed_batch([profile.passage_prefix + text for text in texts]), texts)
 
 
 def find_model(name: str) -> str:

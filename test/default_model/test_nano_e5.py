@@ -153,7 +153,7 @@ def test_the_multilingual_model_knows_one_thing_in_two_languages() -> None:
         pytest.skip("`robotmem model fetch multilingual-e5-small` fetches it")
     profile, model = profile_of(folder.name), FastEmbedEmbedder(str(folder))
     texts = ["the red mug is on the shelf", "dock B is blocked", "红色的杯子在架子上", "二号充电桩坏了"]
-    vectors = profile.centred(model.embed_batch([profile.passage_prefix + text for text in texts]), texts)
+    vectors = profile.comparable(model.embed_batch([profile.passage_prefix + text for text in texts]), texts)
     across = vectors[:2] @ vectors[2:].T
     assert across.argmax(axis=0).tolist() == across.argmax(axis=1).tolist() == [0, 1]
     many = model.embed_batch(["word " * 2000, texts[0]])

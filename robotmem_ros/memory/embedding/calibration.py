@@ -51,7 +51,7 @@ def calibrate(embedder: Embedder, texts: Sequence[str]) -> Profile:
     raw_vectors = unit(embedder.embed_batch([known.passage_prefix + text for text in read]))
     mean = raw_vectors.mean(axis=0)
     centred = replace(known, mean=mean if float(np.linalg.norm(mean)) >= _CONE else None, latin_mean=None)
-    vectors = centred.centred(raw_vectors, read)
+    vectors = centred.comparable(raw_vectors, read)
     cosines = (vectors @ vectors.T)[np.triu_indices(len(read), 1)]
     stretch, middle = UNRELATED_SPREAD / float(cosines.std()), float(cosines.mean())
     reference = Profile()
@@ -91,6 +91,7 @@ def _content(profile: Profile) -> dict[str, Any]:
         **{name: [*values] for name in ("languages", "scripts") if (values := getattr(profile, name))},
         "dimension": profile.dimension,
         **{name: prefix.strip() for name in ("query_prefix", "passage_prefix") if (prefix := getattr(profile, name))},
+        **({"projection": profile.projection} if profile.projection else {}),
         **({} if profile.mean is None else {"mean": " ".join(f"{number:.5f}" for number in profile.mean)}),
         "curve": {name: round(value, 4) for name, value in vars(profile.curve).items()},
         "similar_cosine": round(profile.similar_cosine, 4),

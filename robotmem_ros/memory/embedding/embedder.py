@@ -337,7 +337,7 @@ class BackgroundEmbedder:
                 rows = usable_vectors(embed(model, [prefix + text for text in new]), len(new), model.dim)
                 if profile.mean is not None and profile.mean.shape != rows.shape[1:]:
                     raise UnusableVectorError(f"vectors of {rows.shape[1]} numbers instead of {len(profile.mean)}")
-                new_vectors = dict(zip(new, profile.centred(rows, new), strict=True))
+                new_vectors = dict(zip(new, profile.comparable(rows, new), strict=True))
             self._cooldown.succeed()
             self._remember({prefix + text: vector for text, vector in new_vectors.items()})
             vectors |= new_vectors

@@ -132,6 +132,9 @@ class Profile:
     """What the vectors of all texts have in common, of shape (dimension,), which is subtracted; None if nothing is."""
     latin_mean: Vector | None = field(default=None, compare=False)
     """That of texts in Latin script, if it is another one: `mean` is that of all other texts then."""
+    projection: str = ""
+    """File beside the profiles of the package: a matrix, of shape (dimension, dimension), by which what is left of a
+    vector is multiplied from the right; `scripts/fit_projection.py` fits it."""
     recipe: Recipe | None = field(default=None, compare=False)
 
     @property
@@ -147,17 +150,23 @@ class Profile:
         """
         return not self.scripts or _are_half(text, self.scripts)
 
-    def centred(self, vectors: Vectors, texts: Sequence[str]) -> Vectors:
-        """Return what the model gave for texts, of shape (n, dimension), less the mean, as vectors are compared.
+    def comparable(self, vectors: Vectors, texts: Sequence[str]) -> Vectors:
+        """Return what the model gave for texts, of shape (n, dimension), as vectors are compared: centred, projected.
 
         The vectors of some models lie in a narrow cone: all their cosines are nearly 1, until what all texts have in
         common is taken from them. Those of one script have more in common, so that texts in another language would be
         far, whatever they say. Queries and passages lose the same: what is common to queries alone moves no passage.
         """
-        if self.mean is None:
-            return vectors
-        means = [self.mean if self.latin_mean is None or not is_latin(text) else self.latin_mean for text in texts]
-        return unit(unit(vectors) - np.stack(means)) if means else vectors
+        if self.mean is not None and texts:
+            means = [self.mean if self.latin_mean is None or not is_latin(text) else self.latin_mean for text in texts]
+            vectors = unit(unit(vectors) - np.stack(means))
+        return unit(vectors @ _matrix(self.projection)) if self.projection else vectors
+
+
+@cache
+def _matrix(name: str) -> Vectors:
+    matrix: Vectors = np.load(_FOLDER / name).astype(np.float32)
+    return matrix
 
 
 @cache
@@ -198,6 +207,8 @@ def read_profile(file: Path) -> Profile:
     for name in _MEANS:
         if name in entries and getattr(profile, name).shape != (profile.dimension,):
             raise entries[name].wrong(f"must be {profile.dimension} numbers, as the dimension says")
+    if profile.projection and _matrix(profile.projection).shape != (profile.dimension, profile.dimension):
+        raise entries["projection"].wrong(f"must be a square of {profile.dimension} numbers, as the dimension says")
     return profile
 
 
@@ -221,6 +232,13 @@ def _mean(entry: Entry) -> Vector:
         return np.array(entry.text().split(), np.float32)
     except ValueError as cause:
         raise entry.wrong(f"must be numbers: {cause}") from None
+
+
+def _projection(entry: Entry) -> str:
+    name = entry.text()
+    if Path(name).name != name or Path(name).suffix != ".npy" or not (_FOLDER / name).is_file():
+        raise entry.wrong(f"must be a file in {_FOLDER} that numpy wrote")
+    return name
 
 
 def _pooling(entry: Entry) -> str:
@@ -257,6 +275,7 @@ _READERS: Mapping[str, Callable[[Entry], Any]] = {
     "passage_prefix": _prefix,
     "mean": _mean,
     "latin_mean": _mean,
+    "projection": _projection,
     "curve": _curve,
     "similar_cosine": lambda entry: entry.number(0.0, 1.0),
     "min_relevance": lambda entry: entry.number(0.0, 1.0),

@@ -38,7 +38,7 @@ class NarrowCone(WordVectors):
 
 def relevance_of_chance(model: WordVectors, profile: Profile) -> float:
     """Return how relevant texts are to each other that have nothing to do with each other."""
-    vectors = profile.centred(model.embed_batch(TEXTS), TEXTS)
+    vectors = profile.comparable(model.embed_batch(TEXTS), TEXTS)
     cosine = float((vectors @ vectors.T)[np.triu_indices(len(TEXTS), 1)].mean())
     return 1 / (1 + math.exp(-(profile.curve.cosine * cosine + profile.curve.bias)))
 
@@ -83,6 +83,13 @@ def test_a_measured_profile_is_kept_under_a_name_of_its_own(tmp_path: Path, monk
     (choice,) = choices(Parameters().changed(embedding_model=name))
     assert choice.name == name
     assert profile_of("ollama:narrow").mean is None
+
+
+def test_a_measured_model_is_projected_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    known = profile_of("multilingual-e5-small")
+    measured = calibrate(WordVectors(dim=384, name=known.folder), TEXTS)
+    assert profile_of(calibration.save(measured, known.folder)).projection == known.projection != ""
 
 
 def test_a_model_is_measured_and_used_by_the_command_line(

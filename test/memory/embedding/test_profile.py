@@ -10,6 +10,7 @@ import pytest
 from robotmem_ros.memory import InvalidFieldError
 from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding import ModelUnavailableError
+from robotmem_ros.memory.embedding import profile as profile_module
 from robotmem_ros.memory.embedding.profile import Profile, profile_of, profiles, read_profile
 
 from ...support.embedders import WordVectors
@@ -44,12 +45,12 @@ def test_each_profile_says_how_its_model_reads_a_text() -> None:
 def test_vectors_are_kept_less_their_mean_with_length_one() -> None:
     mean = np.array([0.0, 0.6, 0.6], np.float32)
     given = np.array([[2.0, 2.0, 1.0], [0.0, 1.0, 1.0]], np.float32)
-    (first, second) = Profile(mean=mean).centred(given, ["a", "杯"])
+    (first, second) = Profile(mean=mean).comparable(given, ["a", "杯"])
     assert first == pytest.approx(
         np.array([2 / 3, 2 / 3 - 0.6, 1 / 3 - 0.6]) / np.linalg.norm([0.6667, 0.0667, 0.2667]), abs=1e-3
     )
     assert np.linalg.norm([first, second], axis=1) == pytest.approx([1.0, 1.0])
-    assert Profile().centred(given, ["a", "杯"]) is given
+    assert Profile().comparable(given, ["a", "杯"]) is given
 
 
 def test_the_bound_of_relevance_is_that_of_the_model_unless_the_parameter_gives_one(open_memory: OpenMemory) -> None:
@@ -66,10 +67,21 @@ def test_texts_in_latin_script_and_others_lose_the_mean_of_their_own() -> None:
     given = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]], np.float32) / np.sqrt(2)
     others, latins = given[0] * np.array([[0, 1, 0], [1, 0, 0]], np.float32)
     profile = Profile(mean=others, latin_mean=latins)
-    latin, chinese = profile.centred(given, ["die grüne Tasse", "绿色的杯子"])
+    latin, chinese = profile.comparable(given, ["die grüne Tasse", "绿色的杯子"])
     assert latin == pytest.approx([0.0, 1.0, 0.0])
     assert chinese == pytest.approx([1.0, 0.0, 0.0])
-    assert profile.centred(given[:0], []).shape == (0, 3)
+    assert profile.comparable(given[:0], []).shape == (0, 3)
+
+
+def test_what_is_left_of_a_vector_is_projected_and_has_length_one() -> None:
+    file = Path(profile_module.__file__).parent / "profiles" / "multilingual-e5-small.npy"
+    given = np.random.default_rng(1).normal(size=(2, 384)).astype(np.float32)
+    projected = Profile(projection=file.name).comparable(given, ["a", "杯"])
+    expected = given @ np.load(file).astype(np.float32)
+    assert projected == pytest.approx(expected / np.linalg.norm(expected, axis=1, keepdims=True), abs=1e-5)
+    mean = np.full(384, 0.5 / np.sqrt(384), np.float32)
+    both, centred = (Profile(mean=mean, projection=name).comparable(given, ["a", "杯"]) for name in (file.name, ""))
+    assert both == pytest.approx(Profile(projection=file.name).comparable(centred, ["a", "杯"]), abs=1e-5)
 
 
 def test_a_model_of_another_dimension_than_its_profile_says_is_told(open_memory: OpenMemory) -> None:
@@ -87,6 +99,9 @@ def test_a_model_of_another_dimension_than_its_profile_says_is_told(open_memory:
         ("curve: {cosine: x, share: 2, bias: 1, unknown_discount: 0}", "curve.cosine: 'x' must be a number"),
         ("mean: one two", "mean: 'one two' must be numbers"),
         ("dimension: 3\nlatin_mean: 1 2", "latin_mean: '1 2' must be 3 numbers"),
+        ("projection: ../profile.py", "'../profile.py' must be a file in "),
+        ("projection: all-MiniLM-L6-v2.yaml", "must be a file in .* that numpy wrote"),
+        ("dimension: 3\nprojection: multilingual-e5-small.npy", "must be a square of 3 numbers"),
         ("pooling: max", "must be one of mean, cls"),
         ("min_relevance: 2", "min_relevance: 2 must lie in 0 to 1"),
         ("speed: 3", "speed: 3 is unknown here"),
@@ -110,8 +125,8 @@ def test_a_query_and_a_memory_are_embedded_in_their_roles(open_memory: OpenMemor
     assert "passage: the red mug is on the shelf" in model.embedded
     assert "query: red mug" in model.embedded
     assert "red mug" not in model.embedded
-    query = profile.centred(model.embed_batch(["query: red mug"]), ["red mug"])[0]
-    passage = profile.centred(model.embed_batch(["passage: the red mug is on the shelf"]), ["the red mug"])[0]
+    query = profile.comparable(model.embed_batch(["query: red mug"]), ["red mug"])[0]
+    passage = profile.comparable(model.embed_batch(["passage: the red mug is on the shelf"]), ["the red mug"])[0]
     assert hit.similarity == pytest.approx(float(query @ passage), abs=0.01)
     assert memory.min_relevance == profile.min_relevance != Profile().min_relevance
 

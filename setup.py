@@ -28,6 +28,7 @@ setup(
             *("fastapi>=0.135", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "httpx"),
             "psycopg[binary]",
         ],
+        "completion": ["argcomplete"],
         "fleet": ["psycopg[binary]"],
         "maps": ["pillow"],
         "mcp": ["jsonschema", "mcp"],
@@ -38,7 +39,7 @@ setup(
         "vectors": ["fastembed", "numkong", "onnx", "sentencepiece"],
         "web": ["fastapi>=0.135", "uvicorn"],
     },
-    entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},
+    entry_points=(HERE / "scripts" / "entry_points.txt").read_text(),
     # build/ is colcon's.
     options={"build": {"build_base": ".build/pip"}},
 )

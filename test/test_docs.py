@@ -47,6 +47,7 @@ NOT_RUN = {
     "robotmem replay BAG": "needs a recording: test/replay/test_take.py imports one so",
     "robotmem model use": "needs a model of 91 MB: test/cli/test_models.py changes to the default one",
     "robotmem model calibrate": "needs a hundred texts: test/memory/embedding/test_calibration.py has them",
+    "ros2 memory": "needs ros2cli: test/node/test_ros2_memory.py calls it where that is found",
     "robotmem fleet": "needs PostgreSQL: test/fleet runs them",
     "robotmem web": "runs until it is stopped, at a port of its own: test/cli/test_web.py starts it",
     "ros2 bag ": "the wheels have no rosbag2",

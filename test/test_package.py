@@ -18,6 +18,7 @@ MODULES = {"python3-numpy": "numpy", "python3-tabulate": "tabulate", "python3-ya
 OPTIONAL = {
     "PIL",
     "anyio",
+    "argcomplete",
     "fastapi",
     "fastembed",
     "httpx",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from .. import __version__
 from ..memory.errors import RobotMemoryError, did_you_mean
 from . import changing, fleet, maps, models, reading, replaying, serving, tags, transfer
+from .command import Command, Run
 from .output import prepare_streams, printable, write_notice
 from .parser import Parser
 
@@ -30,17 +34,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="robotmem", description="A memory that lasts, for robots.")
     parser.add_argument("--version", action="version", version=f"robotmem {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    groups = {name: _group(commands, name, about) for name, about in _GROUPS.items()}
-    for command in COMMANDS:
-        command.add_to(groups.get(command.name.partition(" ")[0], commands))
+    add_commands(commands, COMMANDS)
+    _complete(parser)
     words = sys.argv[1:] if arguments is None else arguments
     name = next((word for word in words if not word.startswith("-")), "")
     if name and name not in commands.choices:
         guess = did_you_mean(name, commands.choices)
         parser.error(f"{name!r} is no command{guess}; a command comes first, then its options")
+    options = parser.parse_args(words)
+    return reported(options, options.run)
+
+
+def add_commands(parsers: Any, commands: Iterable[Command]) -> None:
+    """Add the parsers of commands, those of a group below that of the group."""
+    groups: dict[str, Any] = {}
+    for command in commands:
+        group = command.name.rpartition(" ")[0]
+        if group and group not in groups:
+            groups[group] = _group(parsers, group, _GROUPS[group])
+        command.add_to(groups.get(group, parsers))
+
+
+def reported(arguments: argparse.Namespace, run: Run) -> int:
+    """Run a command, report its errors, and return the exit code."""
     try:
-        options = parser.parse_args(words)
-        return int(options.run(options) or 0)
+        return int(run(arguments) or 0)
     except RobotMemoryError as error:
         write_notice(f"robotmem: {printable(str(error))}\n")
         return 1
@@ -49,6 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         write_notice("robotmem: interrupted\n")
         return _INTERRUPTED
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Tell a shell how its line goes on, if it is a shell that asks: argcomplete then ends the program."""
+    if "_ARGCOMPLETE" in os.environ:
+        with suppress(ImportError):
+            import argcomplete
+
+            argcomplete.autocomplete(parser, exclude=["-h", "--help"])
 
 
 def _group(commands: Any, name: str, about: str) -> Any:

@@ -288,6 +288,12 @@ def test_what_breaks_reading_is_named_and_set_aside(
     check_file(db)
 
 
+def test_a_stamp_of_another_zone_keeps_no_recall_from_its_result(open_memory: OpenMemory, db: Path) -> None:
+    alter(db, "UPDATE memories SET created_at = '2026-11-28T10:48:08-05:00' WHERE id = 5")
+    with closing(open_memory(db)) as memory:
+        assert memory.recall("hold mug red", n=100, collection="*", include_unconfirmed=True)
+
+
 def test_a_word_that_the_text_index_cuts_is_no_error(open_memory: OpenMemory) -> None:
     memory = open_memory(content_limit=1_000_000)
     memory.learn("x" * 100_000)

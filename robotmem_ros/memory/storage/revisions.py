@@ -125,11 +125,12 @@ def end_of_epoch(snapshot: Snapshot, revision: int) -> int | None:
 
 def has_history(snapshot: Snapshot, cursor: Cursor) -> bool:
     """Return whether this file continues the one that a cursor is of, so that a follower can go on from it."""
-    newest = latest(snapshot)
-    return all(
-        revision == 0 or (revision <= newest and epoch == epoch_of(snapshot, revision))
-        for epoch, revision in (cursor[:2], cursor[2:])
-    )
+    return continues(snapshot, cursor.revision, cursor.epoch) and continues(snapshot, cursor.end, cursor.end_epoch)
+
+
+def continues(snapshot: Snapshot, revision: int, epoch: str) -> bool:
+    """Return whether this file continues one that had a revision of an epoch, 0 for none."""
+    return revision == 0 or (revision <= snapshot.read_once(latest) and epoch == epoch_of(snapshot, revision))
 
 
 class Purge(NamedTuple):

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..clocks import nanoseconds
 from ..conditions.condition import ABSENT, value_at
 from ..context_path import split
-from ..errors import StorageError
+from ..errors import MALFORMED, StorageError
 from ..models import Kind
 from ..text.normal_form import label_key, text_key
 from . import revisions, vector_rows
@@ -101,14 +102,6 @@ def is_older(snapshot: Snapshot, than: Version) -> bool:
     here = version(snapshot)
     return (here.revision, *here[3:]) < (than.revision, *than[3:]) and (
         here.revision < than.revision or here.model == than.model
-    )
-
-
-def continues(snapshot: Snapshot, before: Version) -> bool:
-    """Tell whether the file is the one that had a version before, and has not gone back."""
-    return before.revision == 0 or (
-        before.revision <= snapshot.read_once(revisions.latest)
-        and before.epoch == revisions.epoch_of(snapshot, before.revision)
     )
 
 
@@ -202,7 +195,7 @@ def _piece(rows: Sequence[Sequence[Any]]) -> Piece:
             "confirmed": np.array([-1 if value is None else value for value in confirmed], np.int8),
             "appeared": _numbers([0 if value is None else value for value in appeared], np.int64),
             "sure": _numbers([0 if value is None else value for value in sure], np.float64),
-            "created_at": _times(created),
+            "created_at": _numbers([*map(_time, created)], np.int64),
             "is_represented": np.array(represented, bool),
             "is_real": np.array(real, bool),
         },
@@ -230,12 +223,11 @@ def _numbers(values: Sequence[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         return np.array([_numbers([value], dtype)[0] if len(values) > 1 else 0 for value in values], dtype)
 
 
-def _times(stamps: Sequence[Any]) -> npt.NDArray[np.int64]:
-    # Of what `clocks.iso` writes: in UTC, to the microsecond, or without its zeros.
+def _time(stamp: Any) -> int:
     try:
-        return np.array([stamp.partition("+")[0] for stamp in stamps], "datetime64[us]").astype(np.int64) * 1000
-    except (TypeError, ValueError, AttributeError):
-        return np.array([_times([stamp])[0] if len(stamps) > 1 else 0 for stamp in stamps], np.int64)
+        return nanoseconds(stamp)
+    except MALFORMED:
+        return 0
 
 
 def _tags(text: str) -> tuple[str, ...]:

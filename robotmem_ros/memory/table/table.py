@@ -126,7 +126,7 @@ class Table:
         version = self._goal(snapshot, in_pieces=in_pieces)
         if version == self.version:
             return self
-        if isinstance(self.vectors_error, StorageError) or not table_rows.continues(snapshot, self.version):
+        if isinstance(self.vectors_error, StorageError) or not revisions.continues(snapshot, *self.version[:2]):
             return Table._anew(snapshot, in_pieces=in_pieces)
         try:
             table = self._with_changes(snapshot, version, shared=shared)
@@ -158,7 +158,7 @@ class Table:
     def lags(self, snapshot: Snapshot) -> float:
         """Count the revisions that it is behind a snapshot; infinite if it must follow to have the terms of facts."""
         known = self.version
-        is_usable = known.revision and not len(self.facts.unread) and table_rows.continues(snapshot, known)
+        is_usable = known.revision and not len(self.facts.unread) and revisions.continues(snapshot, *known[:2])
         return snapshot.read_once(revisions.latest) - known.revision if is_usable else math.inf
 
     def rows_of(self, ids: Ids) -> Rows:

@@ -74,7 +74,7 @@ def _csv_items(text: str, path: Path) -> Items:
     csv.field_size_limit(_LONGEST_CELL)
     head_line = text.lstrip("\n").partition("\n")[0]
     delimiter = max(_DELIMITERS, key=head_line.count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     head: list[str] = []
     line = 1
     try:
@@ -83,14 +83,21 @@ def _csv_items(text: str, path: Path) -> Items:
             if not any(cell.strip() for cell in row):
                 continue
             if not head:
-                head = [cell.strip() for cell in row]
+                head = _distinct([cell.strip() for cell in row])
             elif any(cell.strip() for cell in row[len(head) :]):
                 problem = f"has {len(row)} cells, and the head has {len(head)}; quote what holds a {delimiter!r}"
                 yield InvalidFieldError(place, delimiter.join(row), problem)
             else:
                 yield Item(place, dict(zip(head, row, strict=False)), is_text=True)
     except csv.Error as cause:
-        yield InvalidFieldError(f"line {line} of {path}", text.split("\n")[line - 1], f"is no CSV ({cause})")
+        yield InvalidFieldError(
+            f"line {line} of {path}", text.split("\n")[line - 1], f"is no CSV ({cause}); nothing from here on was read"
+        )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return names of columns with a number for each that stands there again, so that none hides another."""
+    return [name if name not in names[:index] else f"{name} ({index + 1})" for index, name in enumerate(names)]
 
 
 def _graph_items(text: str, path: Path) -> Items:

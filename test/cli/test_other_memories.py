@@ -218,6 +218,17 @@ def test_a_row_with_more_cells_than_the_head_and_a_broken_quote_are_named(
     assert imported(db, file, "csv") == 1
     assert f"line 3 of {file}: 'two, and more,hall,1' has 4 cells, and the head has 2" in capsys.readouterr().err
     assert [memory.content for memory in memories(db)] == ["one", "three"]
+    file.write_text('text,room\nfour,hall\n"five,hall\nsix,hall\n')
+    assert imported(db, file, "csv") == 1
+    assert f"line 3 of {file}: '\"five,hall' is no CSV (unexpected end of data)" in capsys.readouterr().err
+    assert [memory.content for memory in memories(db)] == ["one", "three", "four"]
+
+
+def test_columns_of_the_same_name_do_not_hide_each_other(db: Path, tmp_path: Path) -> None:
+    (tmp_path / "facts.csv").write_text("text,room,room,text\na,hall,kitchen,b\n")
+    assert imported(db, tmp_path / "facts.csv", "csv") == 0
+    (fact,) = memories(db)
+    assert (fact.content, fact.context) == ("a", {"room": "hall", "room (3)": "kitchen", "text (4)": "b"})
 
 
 @pytest.mark.parametrize(

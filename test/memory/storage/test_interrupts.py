@@ -14,6 +14,7 @@ from ...support.forks import output_of
 
 PROGRAM = """
 import signal, sys, threading, time
+from contextlib import suppress
 from robotmem_ros.memory import RobotMemory
 
 def interrupt(*_):
@@ -25,13 +26,14 @@ priority = database.query_priority
 signal.signal(signal.SIGALRM, interrupt)
 count, end = 0, time.monotonic() + 60
 while count < {times} and time.monotonic() < end:
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.0007, 0.5)  # again, since a finalizer swallows what is raised in it
-        while True:
-            {work}
-    except KeyboardInterrupt:
-        count += 1
-signal.setitimer(signal.ITIMER_REAL, 0)
+    with suppress(KeyboardInterrupt):  # a second one, on a busy machine
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.0007, 0.5)  # again, since a finalizer swallows what is raised in it
+            while True:
+                {work}
+        except KeyboardInterrupt:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            count += 1
 assert count > 50, f"interrupted {{count}} times only"
 assert not priority._queries and not maintenance._flushes
 memory.save_perception("a red mug")

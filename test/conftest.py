@@ -7,6 +7,7 @@ ask whether there are vectors, not how good they are.
 
 from __future__ import annotations
 
+import gc
 import os
 import zlib
 from collections.abc import Sequence
@@ -44,6 +45,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = {item for item in items if item.get_closest_marker("rare") and not _runs(item.nodeid, which)}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = _dealt([item for item in items if item not in left_out])
+
+
+def pytest_collection_finish() -> None:
+    # A tenth of what tests cost in one process was looking for garbage in all that is imported and collected.
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

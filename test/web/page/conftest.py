@@ -41,9 +41,9 @@ _GO = """path => {
 }"""
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser for the tests of this folder: no other test could call `asyncio.run` while playwright runs."""
+    """A browser for the tests of one file: no other test could call `asyncio.run` while playwright runs."""
     with chromium() as started:
         yield started
 
@@ -78,9 +78,9 @@ def own_console(own_db: Path, tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def visitor(browser: Browser) -> BrowserContext:
-    """Return what most pages are opened in: a browser made anew costs each half a second more."""
+    """Return what most pages of a file are opened in: a browser made anew costs each half a second more."""
     return _visitor(browser)
 
 
@@ -117,7 +117,7 @@ def open_page(browser: Browser, visitor: BrowserContext) -> Iterator[OpenPage]:
     assert complaints == []
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def _shared_page(browser: Browser, shared_console: str) -> tuple[Page, list[str]]:
     complaints: list[str] = []
     page = _visitor(browser).new_page()
@@ -129,7 +129,7 @@ def _shared_page(browser: Browser, shared_console: str) -> tuple[Page, list[str]
 
 @pytest.fixture
 def visit(_shared_page: tuple[Page, list[str]]) -> Iterator[Visit]:
-    """Takes one page of the shared console to a path, as its history does: loading it costs most of what a test does.
+    """Takes one page of a file to a path, as its history does: loading it costs most of what a test does.
 
     For tests that leave behind what the address holds, and the conditions open, but nothing else. None may complain.
     """

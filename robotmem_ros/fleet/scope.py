@@ -15,7 +15,7 @@ from ..memory import robot_memory, validation
 from ..memory.conditions.condition import Condition
 from ..memory.conditions.spatial import SinceLastVisit
 from ..memory.embedding import ModelUnavailableError
-from ..memory.errors import RobotMemoryError
+from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.robot_memory import RobotMemory
 from ..memory.search.counts import Count, CountQuery, Counts, parse_counts
 from ..memory.search.query import Query, parse_query
@@ -164,6 +164,8 @@ class FleetMemory(RobotMemory):
 
     def _choose(self, request: R, own: Callable[[R], T], beyond: Callable[[FleetMemory, _Call[R, T]], T]) -> T:
         scope = Scope.of(request.scope)
+        if scope is not Scope.ROBOT and (habit := getattr(request, "usually_at", None)):
+            raise InvalidFieldError("usually_at", habit, f"is asked of the robot alone, not of {scope.value!r}")
         deadline = validation.number("deadline", request.deadline, low=0.0, high=MAX_DEADLINE)
         call = _Call(request, own, scope, deadline)
         return call.ask_robot() if scope is Scope.ROBOT else beyond(self, call)

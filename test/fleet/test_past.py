@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from robotmem_ros.fleet.scope import open_memory
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import InvalidFieldError, RobotMemory
 
 from ..memory.objects.test_as_of import PLACES, look
 from ..support.clock import DAY, NOW, Clock
@@ -149,6 +149,11 @@ def test_facts_are_as_they_were_told_and_not_yet_withdrawn(fleet: Fleet) -> None
         world.check(as_of=told)
         found = memory.recall(kinds="fact", as_of=told, scope="fleet", deadline=60).memories
         assert sorted(one.content for one in found) == sorted(FACTS[:2])
+
+
+def test_habits_are_asked_of_the_robot_alone(world: World) -> None:
+    with pytest.raises(InvalidFieldError, match="usually_at: '09:00' is asked of the robot alone"):
+        world.memory.recall(labels="mug", usually_at="09:00", scope="both")
 
 
 def test_pages_of_a_timeline_of_the_past_follow_each_other(world: World) -> None:

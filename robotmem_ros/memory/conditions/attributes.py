@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta, timezone
 
 import numpy as np
 
+from ..clocks import DAY, FIRST_OF_WALL_CLOCKS
 from ..fellow_robots import with_others
 from ..models import Kind
 from ..text.normal_form import label_key
@@ -192,6 +194,54 @@ class ChangedSince(Condition):
     def mask(self, table: Table) -> Mask:
         """Tell that it holds for all rows: the view has nothing else."""
         return np.ones(len(table.ids), bool)
+
+
+_DAYS, _DAYS_OF_WEEKDAY = 28, 84
+"""Days of which habits are; so far back a weekday is looked for."""
+_ENOUGH = 3
+"""Days of a weekday that tell of it."""
+
+
+@dataclass(frozen=True)
+class UsuallyAt(Condition):
+    """Objects where they usually are at a time of day, in local time: a query asks another view, as by AsOf."""
+
+    text: str
+    """As the caller wrote it."""
+    time: time
+    weekday: int | None
+    """0 is Monday; None for each day."""
+    now: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+
+    def matches(self, row: Row) -> bool:
+        """Tell that it holds: the view has nothing else."""
+        return True
+
+    def mask(self, table: Table) -> Mask:
+        """Tell that it holds for all rows: the view has nothing else."""
+        return np.ones(len(table.ids), bool)
+
+    @property
+    def since(self) -> int:
+        """Return the time before which nothing is asked, in nanoseconds since the epoch."""
+        return max(self.now - _DAYS_OF_WEEKDAY * DAY, 0)
+
+    def moments(self, since: int) -> list[int]:
+        """Return when it was that time in the last four weeks, not before a time, the latest first, in nanoseconds.
+
+        With a weekday, those of the last twelve weeks, if they are three at least.
+        """
+        every_day = self._moments(since, _DAYS, range(7))
+        on_weekday = [] if self.weekday is None else self._moments(since, _DAYS_OF_WEEKDAY, (self.weekday,))
+        return on_weekday if len(on_weekday) >= _ENOUGH else every_day
+
+    def _moments(self, since: int, days: int, weekdays: Container[int]) -> list[int]:
+        zone = timezone.utc if self.now < FIRST_OF_WALL_CLOCKS else None  # a simulation has no zone
+        today = datetime.fromtimestamp(self.now / 1e9, zone).date()
+        dates = (today - timedelta(days=nth) for nth in range(days) if today.toordinal() > nth)
+        times = (datetime.combine(date, self.time, zone).timestamp() for date in dates if date.weekday() in weekdays)
+        return [at for at in (round(time) * 10**9 for time in times) if since <= at <= self.now]
 
 
 @dataclass(frozen=True)

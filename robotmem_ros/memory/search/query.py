@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import time
 from functools import cache, cached_property
 from types import NoneType
 from typing import Any, ClassVar, Protocol
@@ -26,6 +27,7 @@ from ..conditions.attributes import (
     Ids,
     Kinds,
     Since,
+    UsuallyAt,
     Window,
 )
 from ..conditions.comparison import Compare, parse_filter
@@ -157,7 +159,7 @@ def parse_query(
     return query
 
 
-_TIMES = ("after", "before", "max_age", "as_of", "changed_since", "since_last_visit")
+_TIMES = ("after", "before", "max_age", "as_of", "changed_since", "since_last_visit", "usually_at")
 """The fields of a request that say when."""
 
 
@@ -388,6 +390,24 @@ def changed_since(reader: Reader, field: str) -> Condition | None:
         if reader.value(other) is not None:
             raise InvalidFieldError(field, value, f"goes without `{other}`: it compares a time with now")
     return ChangedSince(validation.time_ns(field, value))
+
+
+_TIME_OF_DAY = re.compile(r"(?:(mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s+)?(\d{1,2}):(\d{2})", re.IGNORECASE)
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def usually_at(reader: Reader, field: str) -> Condition | None:
+    """Read the time of day, and the weekday, at which things are usually somewhere."""
+    if not (value := validation.name(field, reader.value(field))):
+        return None
+    for other in ("as_of", "changed_since", "after", "before"):
+        if reader.value(other) is not None:
+            raise InvalidFieldError(field, value, f"goes without `{other}`: it asks of all days")
+    match = _TIME_OF_DAY.fullmatch(value)
+    if match is None or int(match[2]) > 23 or int(match[3]) > 59:
+        raise InvalidFieldError(field, value, "must be a time of day, such as '09:00' or 'Monday 09:00'")
+    weekday = _WEEKDAYS.index(match[1].lower()) if match[1] else None
+    return UsuallyAt(value, time(int(match[2]), int(match[3])), weekday, reader.decay.now)
 
 
 def context_filter(reader: Reader, field: str) -> Condition | None:

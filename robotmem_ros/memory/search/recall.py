@@ -168,7 +168,7 @@ class _Recall:
         check_names(self.view, (*self.query.conditions, *([Circle(place)] if place else ())))
         result, reasons = self._fresh_or_faded()
         reasons = [self.query.cut, result.reason, *reasons]
-        reasons += notes(self.view, self.query.conditions)
+        reasons += [*notes(self.view, self.query.conditions), *self.view.notes(hit.id for hit in result)]
         if self.view.has_unconfirmed:
             reasons += self._sentences(unconfirmed(self.view, self.query, self.texts))
         if not result and self.view.has_unconfirmed:
@@ -279,7 +279,7 @@ class _Recall:
         return self._read(groups, _unranked([group.best for group in groups]))
 
     def _most_recent(self, candidates: Chosen) -> list[Group]:
-        groups = self._fold(in_order(candidates, self.query.n), candidates)
+        groups = self._fold(in_order(candidates, self.query.n, self.view.order), candidates)
         self.times.lap("time")
         return groups
 

@@ -216,6 +216,12 @@ class RecallRequest(_Conditions):
         "`visit_gap`, the next observation is another visit. The visit that still goes on does not count. "
         "If there was none before, the time is not limited, and `reason` says so.",
     )  # fmt: skip
+    usually_at: str | None = argument(
+        None, "objects where they usually are at a time of day, such as 09:00 or Monday 09:00", '"09:00"',
+        condition=reading.usually_at, see="recall.md#habits",
+        more="The most usual place comes first, `presence` is the share of days on which the object was there, and "
+        "`reason` has the days.",
+    )  # fmt: skip
     representatives_only: bool = argument(
         False, "of similar facts, only the representative", "True", condition=reading.if_set(Representatives()),
         more="The facts that another one of their group represents are left out, see Consolidate.srv.",

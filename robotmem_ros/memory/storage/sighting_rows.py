@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -296,10 +296,29 @@ def reduce_stays(transaction: Transaction, memory_id: int) -> None:
 
 def stays_during(snapshot: Snapshot, after: int, before: int) -> dict[int, EndedStay]:
     """Return by id the last stay of each object in `[after, before)`, of those that have ended since."""
+    return _by_object(snapshot.rows(_BEGUN, (before, after)))
+
+
+def _by_object(records: Iterable[tuple[Any, ...]]) -> dict[int, EndedStay]:
     return {
         memory_id: EndedStay(first, last, absent, label, confidence, (x, y, z), area)
-        for memory_id, first, last, absent, label, confidence, x, y, z, area in snapshot.rows(_BEGUN, (before, after))
+        for memory_id, first, last, absent, label, confidence, x, y, z, area in records
     }
+
+
+def stays_since(snapshot: Snapshot, time: int) -> npt.NDArray[np.int64]:
+    """Return of each stay that ended after a time its id, its object, its first look and when the thing left, in rows.
+
+    It left between the last look that saw it and the one that found it gone.
+    """
+    sql = "SELECT id, memory_id, first_seen, (last_seen + first_absent) / 2 FROM stays WHERE first_absent > ?"
+    return np.array(snapshot.rows(sql, (time,)), np.int64).reshape(-1, 4)
+
+
+def stays_by_ids(snapshot: Snapshot, ids: Ids) -> dict[int, EndedStay]:
+    """Return some stays, each of another object, by the id of that."""
+    sql = f"SELECT {_STAY} FROM json_each(?) AS j CROSS JOIN stays ON stays.id = j.value"
+    return _by_object(snapshot.rows(sql, (json_array(ids),)))
 
 
 def first_absent(snapshot: Snapshot, memory_ids: Ids) -> dict[int, int]:

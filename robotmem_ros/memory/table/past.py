@@ -7,7 +7,7 @@ where its stays tell, with the place, label, area and confidence of the stay; wi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..clocks import FIRST_OF_WALL_CLOCKS, iso
-from ..conditions.attributes import AsOf, ChangedSince, Window
+from ..conditions.attributes import AsOf, ChangedSince, UsuallyAt, Window
 from ..conditions.condition import ABSENT, Condition, Points
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..conditions.places import AREA_PATH
@@ -46,6 +46,8 @@ def view_of(now: View, conditions: Iterable[Condition]) -> View:
         return _AsOf(now, as_of.at)
     if isinstance(since := of_class.get(ChangedSince), ChangedSince):
         return _ChangedSince(now, since.time)
+    if isinstance(habit := of_class.get(UsuallyAt), UsuallyAt):
+        return _Usually(now, habit)
     if isinstance(window := of_class.get(Window), Window):
         view = _During(now, window.after or 0, LATEST_NS if window.before is None else window.before)
         return view if view.differs else now
@@ -276,6 +278,76 @@ class _AsOf(_Past):
 
     def _was_there(self, stay: EndedStay) -> bool:
         return self._at < stay.first_absent
+
+
+class _Usually(_Past):
+    """Objects where they were at a time of day on some days, until now; nothing else.
+
+    Each is as it was on the last of these days, and its presence is the share of days on which it was there.
+    """
+
+    def __init__(self, now: View, habit: UsuallyAt) -> None:
+        self._habit = habit
+        is_there = np.asarray((now.confirmed == 1) & now.is_active)
+        since = np.where(is_there, now.number("appeared"), LATEST_NS)
+        stays = sighting_rows.stays_since(now.snapshot, habit.since)
+        first = min(int(since.min(initial=LATEST_NS)), int(stays[:, 2].min(initial=LATEST_NS)))
+        self._moments = habit.moments(first)
+        rows = now.table.rows_of(np.unique(stays[:, 1]))
+        row_of = dict(zip(now.ids[rows].tolist(), rows.tolist(), strict=True))
+        self._days = np.zeros(len(now.ids), np.int64)
+        self._latest = np.zeros(len(now.ids), np.int64)
+        then: dict[int, int] = {}  # by row the stay of the last of the days
+        for moment in reversed(self._moments):
+            covers = stays[(stays[:, 2] <= moment) & (moment <= stays[:, 3])]
+            found = {row_of[memory_id]: stay for stay, memory_id in covers[:, :2].tolist() if memory_id in row_of}
+            goes_on = np.flatnonzero(since <= moment)
+            then |= found | dict.fromkeys(goes_on.tolist(), 0)
+            there = np.array([*{*found, *goes_on.tolist()}], np.int64)
+            self._days[there] += 1
+            self._latest[there] = moment
+        ended = np.array(sorted(stay for stay in then.values() if stay), np.int64)
+        last = np.zeros(len(now.ids), bool)
+        last[[row for row, stay in then.items() if not stay]] = True
+        super().__init__(now, last, sighting_rows.stays_by_ids(now.snapshot, ended))
+
+    @cached_property
+    def is_active(self) -> Mask:
+        """Tell which rows have an object that was there on a day."""
+        return np.asarray(super().is_active & (self._days > 0))
+
+    @cached_property
+    def observed_at(self) -> Ids:
+        """Return when each was there last at that time of day."""
+        return np.where(self._days > 0, self._latest, super().observed_at)
+
+    @property
+    def order(self) -> Floats:
+        """Return the most usual first."""
+        return -self._days.astype(np.float64)
+
+    def confidence(self, rate: float) -> Floats:
+        """Return the confidence of each; that of what was there as it was then."""
+        return np.where(self._days > 0, self.stored_confidence, View.confidence(self, rate))
+
+    def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
+        """Return what of some objects was otherwise, and how usual it is."""
+        found = super().fields_then(ids, decay)
+        for row in self.table.rows_of(np.array(sorted(found), np.int64)).tolist():
+            share = round(float(self._days[row]) / len(self._moments), 3)
+            found[int(self.ids[row])] |= {"presence": share, "last_seen": int(self._latest[row]), "first_absent": None}
+        return found
+
+    def notes(self, ids: Iterable[int]) -> Iterator[str]:
+        """Give the days for each object that was found, of all days."""
+        rows = [int(row) for key in ids for row in self.table.rows_of(np.array([key], np.int64))]
+        days = len(self._moments)
+        told = ", ".join(f"{self.ids[row]} on {self._days[row]}" for row in rows)
+        if told:
+            yield f"at {self._habit.text} of {days} day{'s' * (days != 1)}: object {told}"
+
+    def _sure(self, confidence: Floats) -> Floats:
+        return np.where(self._goes_on, self.number("sure"), confidence)
 
 
 class Move(NamedTuple):

@@ -94,6 +94,15 @@ class View:
         return {}
 
     @property
+    def order(self) -> Floats | None:
+        """Return numbers by which what is not ranked otherwise is ordered, least first; None for by time."""
+        return None
+
+    def notes(self, ids: Iterable[int]) -> Iterator[str]:
+        """Give sentences about memories that were found, for the `reason` of a result."""
+        return iter(())
+
+    @property
     def vectors(self) -> Vectors | VectorsInFile:
         """Return the vectors by their places, in RAM or in the file."""
         held = self.table.vectors

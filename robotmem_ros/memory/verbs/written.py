@@ -220,8 +220,9 @@ class MemoryVerbs(Verbs):
         max_age: float = 0.0, include_unconfirmed: bool = False, as_of: Time | None = None,
         changed_since: Time | None = None, min_relevance: float | None = None,
         ids: Iterable[int] | int | None = (), near: Where = None, within: Json = None,
-        since_last_visit: Where = None, representatives_only: bool = False, explain: bool = False,
-        fold: bool = True, count_usage: bool = True, result_frame: str = "", caller: str = "python",
+        since_last_visit: Where = None, usually_at: str | None = None, representatives_only: bool = False,
+        explain: bool = False, fold: bool = True, count_usage: bool = True, result_frame: str = "",
+        caller: str = "python",
     ) -> RecallResult:  # fmt: skip
         r"""Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
@@ -280,6 +281,8 @@ class MemoryVerbs(Verbs):
             since_last_visit: memories observed since the robot's last visit to a place, given as `near` is (x, y and z
                 in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, `frame_id`
                 and `field`). Example: since_last_visit=(1.0, 2.0)
+            usually_at: objects where they usually are at a time of day, such as 09:00 or Monday 09:00. Example:
+                usually_at="09:00"
             representatives_only: of similar facts, only the representative. Example: representatives_only=True
             explain: how each score came about. Example: explain=True
             fold: one memory stands for all of the same text; with a place, or without words, for those nearby. Example:
@@ -302,8 +305,8 @@ class MemoryVerbs(Verbs):
             any_tags=any_tags, areas=areas, max_age=max_age, include_unconfirmed=include_unconfirmed,
             as_of=self._time("as_of", as_of), changed_since=self._time("changed_since", changed_since),
             min_relevance=min_relevance, ids=ids, near=near, within=within, since_last_visit=since_last_visit,
-            representatives_only=representatives_only, explain=explain, fold=fold, count_usage=count_usage,
-            result_frame=result_frame, caller=caller,
+            usually_at=usually_at, representatives_only=representatives_only, explain=explain, fold=fold,
+            count_usage=count_usage, result_frame=result_frame, caller=caller,
         ))  # fmt: skip
 
     def _recall(self, request: RecallRequest) -> RecallResult:

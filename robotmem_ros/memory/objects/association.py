@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -50,11 +50,14 @@ def associate(sightings: Sequence[NewSighting], objects: Sequence[Track]) -> lis
     return cheapest(len(sightings), costs)
 
 
-def associate_misnamed(sightings: Sequence[NewSighting], objects: Sequence[Track]) -> list[int | None]:
+def associate_misnamed(
+    sightings: Sequence[NewSighting], objects: Sequence[Track], explains: Callable[[int, int], bool]
+) -> list[int | None]:
     """Return for each sighting the index of the object of another label at its place that it may be, or None.
 
     The objects are those that the message does not show by their own labels. Such a sighting is one vote about the
     label of an object that is seen often: detectors now and then give a wrong one. What a caller saved is never that.
+    `explains` tells of the indices of a sighting and an object whether it may be that one.
     """
     grid = Grid(
         [row.estimate.position for row in objects], max((sighting.radius for sighting in sightings), default=1.0)
@@ -66,7 +69,7 @@ def associate_misnamed(sightings: Sequence[NewSighting], objects: Sequence[Track
         for column in grid.around(sighting.estimate.position)
         if objects[column].confirmed and _MISNAMED_SHARE * objects[column].times_seen >= 1
     }
-    return cheapest(len(sightings), {pair: price for pair, price in costs.items() if price <= 1.0})
+    return cheapest(len(sightings), {pair: price for pair, price in costs.items() if price <= 1.0 and explains(*pair)})
 
 
 def are_at_one_place(first: Estimate, second: Estimate, *, stddev: float) -> bool:

@@ -116,7 +116,7 @@ class Editor:
         is_latest = self.is_later(track.last_seen, other.last_seen, recorded=new.import_key is not None)
         latest, earlier = (track, other) if is_latest else (other, track)
         last_seen = self._last(latest.last_seen, earlier.last_seen)
-        stays, goes = sorted((track, other), key=lambda candidate: (-candidate.times_seen, candidate.memory_id))
+        stays, goes = sorted((track, other), key=precedence)
         self.changes.merged.append((goes.memory_id, stays.memory_id))
         stays.estimate = combined(stays.estimate, goes.estimate)
         stays.first_seen = min(stays.first_seen, goes.first_seen)
@@ -148,6 +148,10 @@ class Editor:
         existence.count_miss(track, observed_at)
         self._judge(track, observed_at)
         self._columns(track)["confidence"] = track.existence
+
+    def explains(self, track: Track, label: str, seen_at: int) -> bool:
+        """Tell whether what was seen at the place of an object by another label was rather this one."""
+        return existence.explains(track, label, seen_at, self._leave_rate(track))
 
     def _begin_stay(self, track: Track, seen_at: int) -> None:
         """Note when the stay of an object began that is seen at a time, which may be late."""
@@ -210,6 +214,11 @@ class Editor:
 
     def _retagged(self, context: str, new: NewMemory, position: Point) -> str:
         return context if self._retag is None else self._retag(context, new.frame_id, new.map_id, position)
+
+
+def precedence(track: Track) -> tuple[int, int]:
+    """Return what two objects that are one are sorted by: the one that was seen more often stays, else the older."""
+    return -track.times_seen, track.memory_id
 
 
 def _elected(track: Track) -> str:

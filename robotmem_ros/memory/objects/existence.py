@@ -22,6 +22,11 @@ What a robot sees changes slowly, so looks that follow each other are correlated
 time, and a false alarm lasts. So a look counts by its independence w of the one before it, 0 right after it and 1
 `ABSENCE_INTERVAL` later. It adds w to the hits or misses, and `f` rises to 0.4 for w = 0, evenly in its logarithm.
 
+A detection at the place of an object by another label shows that object under a wrong label, or another thing that
+stood there before it came or after it left. The likelier is believed: how likely it was away follows from the time
+between the detection and its stay, at its rate of leaving, and how likely the label is wrong from the votes on its own.
+So within a visit a label is a vote, and what stands there hours later is another thing.
+
 A new place is as likely to hold an object as to give a false alarm, so the odds before the first look are
 `object_false_alarms`: after it they are about c / 2, less than even, and after the second look mostly above.
 
@@ -40,6 +45,7 @@ import math
 
 from ..config.parameters import Parameters
 from ..models import NewMemory
+from ..text.normal_form import label_key
 from ..tracks import Track
 
 ABSENCE_INTERVAL = 10.0
@@ -55,6 +61,8 @@ LEAVE_RATE = 1 / 24
 _RETURN_RATE = 1 / 24
 """Returns an hour of what left."""
 _HOUR = 3600e9
+_WRONG_LABEL = 0.05
+"""Least probability that a detection of an object has a certain wrong label."""
 _PRIOR_LOOKS = 0.5
 """Looks at a place that `object_false_alarms` counts for."""
 
@@ -105,6 +113,15 @@ def was_hidden(track: Track, seen_at: int, leave_rate: float) -> bool:
     has_left, is_back = (-math.expm1(-hours * rate) for rate in (leave_rate, _RETURN_RATE))
     missed: float = (1.0 - min(_detection(track.hits, track.misses), _MAX_DETECTION)) ** track.missed
     return missed > has_left * is_back
+
+
+def explains(track: Track, label: str, seen_at: int, leave_rate: float) -> bool:
+    """Tell whether a detection by another label, at a time at the place of an object, rather showed this one."""
+    hours = max(seen_at - track.last_seen, track.appeared - seen_at, 0) / _HOUR
+    key, votes = label_key(label), sum(track.votes.values())
+    named = sum(count for other, count in track.votes.items() if label_key(other) == key)
+    was_away = -math.expm1(-hours * leave_rate)
+    return was_away <= _WRONG_LABEL or was_away * votes <= named
 
 
 def after_time(existence: float, hours: float, *, leave_rate: float) -> float:

@@ -3,16 +3,18 @@
     associate -> create or update -> merge -> count missing ones
 
 Two objects within a radius that are hardly ever seen together are one. Two of different labels are one only if a
-detector reported the one much more often than the other: then the other is the same thing under a wrong label. A pillow
-on a chair is reported in one message with the chair, so it stays.
+detector reported the one much more often than the other, or both in turn, while it was there: then the other is the
+same thing under a wrong label. A pillow on a chair is reported in one message with the chair, so it stays; so does what
+was first seen hours after the one that stood there.
 
-Objects that a detector should have shown but did not are counted in two ways; several misses disprove them.
+Objects that a detector should have shown but did not are counted in three ways; several misses disprove them.
 
 - By a field of view: the object was clearly in it, and no wall of the map lay between. What else hides it is unknown:
   a field of view has the range and the angles within which the detector surely detects.
 - By company: the detector shows what stands near the object, and showed both in one message before. Nothing needs to
   be known of the sensor; a wall between two objects does no harm, nor does a detector that reports one object a
   message. What hides an object from one side hides it for some time, so this counts once in ten seconds.
+- By what stands in its place: another object, which was not there when it was.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from ..models import NewMemory
 from ..text.normal_form import label_key
 from ..tracks import Neighbourhood, Pair, Track
 from .association import are_at_one_place, associate, associate_misnamed
-from .editor import Editor, Retag
+from .editor import Editor, Retag, precedence
 from .existence import ABSENCE_INTERVAL, LEAVE_RATE
 from .field_of_view import Detection, FieldOfView
 from .sightings import NewSighting
@@ -142,7 +144,7 @@ class Tracker:
         for other in [track for track in self._tracks if track is not joined and label_key(track.label) in labels]:
             is_there = math.dist(place, other.estimate.position) <= self._parameters.object_position_stddev
             if is_there and self._neighbours.get(_pair(joined, other), _NEVER).together == 0:
-                stays, goes = sorted((joined, other), key=lambda track: (-track.times_seen, track.memory_id))
+                stays, goes = sorted((joined, other), key=precedence)
                 joined = self._editor.merge(stays, goes, new)
                 self._move_neighbours()
 
@@ -159,13 +161,23 @@ class Tracker:
                     objects[index] = alike[column]
         used_ids = {track.memory_id for track in objects.values()}
         free = [track for track in self._tracks if track.memory_id not in used_ids]
-        free_indices = [index for index in range(len(scene)) if index not in objects] if is_picture and free else []
-        if free_indices:
-            columns = associate_misnamed([scene[index] for index in free_indices], free)
-            for index, column in zip(free_indices, columns, strict=True):
+        unsure = [index for index in range(len(scene)) if index not in objects or not objects[index].confirmed]
+        if is_picture and free and unsure:
+            columns = associate_misnamed(
+                [scene[index] for index in unsure],
+                free,
+                lambda row, column: self._explains(free[column], scene[unsure[row]], objects.get(unsure[row])),
+            )
+            for index, column in zip(unsure, columns, strict=True):
                 if column is not None:
                     objects[index] = free[column]
         return [objects.get(index) for index in range(len(scene))]
+
+    def _explains(self, track: Track, sighting: NewSighting, own: Track | None) -> bool:
+        """Tell whether an object explains a sighting that has another label, and perhaps an object of its own."""
+        if own is not None and (own.told or self._neighbours.get(_pair(track, own), _NEVER).together > 0):
+            return False
+        return self._editor.explains(track, sighting.new.label, sighting.new.observed_at)
 
     def _merge(
         self, scene: Sequence[NewSighting], shown_tracks: Sequence[Track], unseen: Iterable[Track], *, is_picture: bool
@@ -203,6 +215,9 @@ class Tracker:
         is_stray = smaller <= share * larger and together <= _HARDLY * alone
         if is_alike:
             return is_stray or together <= _HARDLY * smaller
+        stays, goes = sorted((track, neighbour), key=precedence)
+        if not self._editor.explains(stays, goes.label, goes.first_seen):
+            return False
         is_rare = alone >= _MIN_MESSAGES and together <= _HARDLY_ALONE * alone
         is_in_turn = neighbour.last_seen > track.first_seen and is_rare
         return is_stray or (is_in_turn and is_picture)
@@ -260,12 +275,19 @@ class Tracker:
                 self._editor.count_missed(track, new.observed_at)
 
     def _was_in_company(self, track: Track, neighbours: Iterable[Track]) -> bool:
-        """Tell whether an object was seen together with one of others that is near it."""
+        """Tell whether an object was seen together with one of others that is near it, or one stands in its place."""
         return any(
             squared_distance(track.estimate.position, neighbour.estimate.position) <= _COMPANY * _COMPANY
-            and self._neighbours.get(_pair(track, neighbour), _NEVER).together > 0
+            and (
+                self._neighbours.get(_pair(track, neighbour), _NEVER).together > 0
+                or self._is_replaced(track, by=neighbour)
+            )
             for neighbour in neighbours
         )
+
+    def _is_replaced(self, track: Track, by: Track) -> bool:
+        """Tell whether another object is at the place of one that was there at another time."""
+        return not self._editor.explains(track, by.label, by.appeared) and self._are_at_one_place(track, by)
 
     def _is_due(self, track: Track, look: NewMemory | FieldOfView, interval: float) -> bool:
         """Tell whether a look may count as a miss: by a detector that saw it before, `interval` seconds later."""

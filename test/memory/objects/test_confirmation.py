@@ -160,6 +160,55 @@ def test_another_thing_in_the_place_of_a_moved_one_replaces_it(memory: RobotMemo
     assert sorted(one.memory.label for one in memory.recall(n=10, kinds="perception")) == ["box", "lamp"]
 
 
+HOURS = 8 * 3600.0
+
+
+def believed(memory: RobotMemory) -> list[str]:
+    """Return the labels of what recall returns."""
+    return sorted(one.memory.label for one in memory.recall(n=10, kinds="perception"))
+
+
+def test_what_stands_hours_later_where_another_thing_stood_is_another_thing(memory: RobotMemory) -> None:
+    seen_as(memory, "chair", 60)
+    seen_as(memory, "box", 4, start=HOURS)
+    assert [(one.label, one.times_seen) for one in objects(memory)] == [("chair", 60), ("lamp", 64), ("box", 4)]
+    assert believed(memory) == ["box", "lamp"]
+    (then,) = memory.recall(labels=["chair", "box"], after=130 * SECOND, before=140 * SECOND)
+    assert then.memory.label == "chair"
+
+
+def test_a_thing_that_comes_back_to_the_place_of_another_is_itself(memory: RobotMemory) -> None:
+    for day in range(3):
+        seen_as(memory, "chair", 20, start=100 + 2 * day * HOURS)
+        seen_as(memory, "box", 20, start=(2 * day + 1) * HOURS)
+    assert [(one.label, one.times_seen) for one in objects(memory)] == [("chair", 60), ("lamp", 120), ("box", 60)]
+    assert believed(memory) == ["box", "lamp"]
+
+
+def test_a_wrong_label_is_a_vote_if_it_is_the_first_after_hours_too(memory: RobotMemory) -> None:
+    seen_as(memory, "chair", 20)
+    seen_as(memory, "stool", 1, start=HOURS)
+    seen_as(memory, "chair", 3, start=HOURS + 1)
+    assert [(one.label, one.times_seen) for one in objects(memory)] == [("chair", 24), ("lamp", 24)]
+    assert believed(memory) == ["chair", "lamp"]
+
+
+def test_a_wrong_label_does_not_bring_back_what_stood_there_before(memory: RobotMemory) -> None:
+    seen_as(memory, "chair", 20)
+    for visit in range(1, 7):
+        seen_as(memory, "box", 20, start=visit * HOURS)
+        seen_as(memory, "chair", 1, start=visit * HOURS + 20)
+    assert [(one.label, one.times_seen) for one in objects(memory)] == [("chair", 20), ("lamp", 146), ("box", 126)]
+    assert believed(memory) == ["box", "lamp"]
+
+
+def test_a_label_that_flickers_is_one_thing_after_hours_too(memory: RobotMemory) -> None:
+    for t in range(60):
+        seen_as(memory, "stool" if t % 5 in (1, 3) else "chair", 1, start=t)
+    seen_as(memory, "stool", 3, start=HOURS)
+    assert [(one.label, one.times_seen) for one in objects(memory)] == [("chair", 63), ("lamp", 63)]
+
+
 def test_what_a_caller_saves_at_the_place_of_another_thing_is_no_wrong_label(memory: RobotMemory) -> None:
     seen_as(memory, "chair", 20)
     memory.save_perception("a pillow", label="pillow", pose=[1.0, 0.0, 0.1])

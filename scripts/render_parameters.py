@@ -62,7 +62,7 @@ def topic_keys_as_markdown() -> str:
 
 _STABLE = {
     "memories": "id type collection session_id content human_summary context source tags label perception_type "
-    "category times_learned confidence status status_reason superseded_by observed_at frame_id map_id x qx "
+    "category times_learned confidence status status_reason superseded_by observed_at frame_id map_id x qx size_x "
     "access_count uuid created_at updated_at perception_metadata perception_data",
     "objects": "memory_id first_seen last_seen times_seen confirmed",
     "sightings": "memory_id observed_at x confidence label session_id",

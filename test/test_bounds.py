@@ -26,8 +26,8 @@ CALLS: dict[type, Callable[..., Any]] = {
     NewFact: lambda memory, **lists: memory.learn("a cup is red", **lists),
     MemoryUpdate: lambda memory, **lists: memory.update(memory.learn("a cup is red").memory_id, **lists),
 }
-NOT_BOUNDED_BY_NUMBER = {"pose", "place", "clear"}
-"""A pose has 3 or 7 numbers, a place 2 or 3, and only fields of a memory can be cleared."""
+NOT_BOUNDED_BY_NUMBER = {"pose", "size", "place", "clear"}
+"""A pose has 3 or 7 numbers, a size 3, a place 2 or 3, and only fields of a memory can be cleared."""
 NOT_AS_MANY = {"kinds", "areas", "add_tags"}
 """There are three kinds, areas must exist, and tags are added to those that rules have found."""
 

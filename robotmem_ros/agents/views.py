@@ -23,7 +23,7 @@ Shown = dict[str, Any]
 _RENAMED = {
     "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
     "frame_id", "map_id", "context_json", "source", "scope_files", "scope_entities", "similar_ids", "first_seen",
-    "last_seen", "confirmed", "position_covariance", "first_absent",
+    "last_seen", "confirmed", "position_covariance", "size", "first_absent",
     "moved_from",
 }  # fmt: skip
 _AS_THEY_ARE = tuple(field.name for field in fields(Memory) if field.name not in _RENAMED)
@@ -66,7 +66,8 @@ class View:
             "faded": short.faded or None, "label": short.label,
             "category": memory.category, "source": memory.source, "note": note_lines(memory),
             **parts(memory.context, limit=_SHORT), **self.place(short.pose, short.frame_id),
-            "distance": rounded(short.distance), "times_seen": memory.times_seen, "presence": rounded(memory.presence),
+            "size": lengths(memory.size), "distance": rounded(short.distance), "times_seen": memory.times_seen,
+            "presence": rounded(memory.presence),
             "change": memory.change, "moved_from": [rounded(number) for number in (memory.moved_from or ())[:3]],
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
             "similar_ids": list(memory.similar_ids), "folded_count": hit.folded_count, "fleet_robot": hit.robot,
@@ -89,7 +90,7 @@ class View:
             "id": memory.id, "kind": memory.kind.value, "text": memory.content, "summary": memory.human_summary,
             **self.at(memory.observed_at), "confidence": rounded(memory.confidence), "faded": memory.faded or None,
             "tags": list(memory.tags),
-            **self.place(memory.pose, memory.frame_id), **parts(memory.context),
+            **self.place(memory.pose, memory.frame_id), "size": lengths(memory.size), **parts(memory.context),
             "context": {name: value for name, value in memory.context.items() if name not in _PARTS},
             "source": memory.source, "scope_files": [*memory.scope_files],
             "scope_entities": [*memory.scope_entities], "similar_ids": list(memory.similar_ids),
@@ -121,7 +122,7 @@ class View:
         last = {name: self.as_text(time) for name, time in (("last_seen", memory.last_seen),) if time is not None}
         return filled({
             "id": memory.id, "label": memory.label, "text": memory.content, **self.place(memory.pose, memory.frame_id),
-            "distance": rounded(hit.distance), **last, "times_seen": memory.times_seen,
+            "size": lengths(memory.size), "distance": rounded(hit.distance), **last, "times_seen": memory.times_seen,
             "confidence": rounded(memory.confidence), "faded": memory.faded or None, "confirmed": memory.confirmed,
         })  # fmt: skip
 
@@ -129,6 +130,7 @@ class View:
         """Show an object of the list of all."""
         return filled({
             "id": item.memory_id, "label": item.label, **self.place(item.position, item.frame_id),
+            "size": lengths(item.size),
             "last_seen": self.as_text(item.last_seen), "times_seen": item.times_seen,
             "confidence": rounded(item.confidence), "confirmed": item.confirmed,
             "uncertainty": rounded(item.uncertainty),
@@ -168,6 +170,11 @@ def note_lines(memory: Memory) -> str:
 def rounded(number: float | None) -> float | None:
     """Return a number to three places; None for NaN."""
     return None if number is None or math.isnan(number) else round(number, 3)
+
+
+def lengths(numbers: tuple[float, ...] | None) -> list[float | None]:
+    """Return lengths in metres to the millimetre; none without any."""
+    return [rounded(number) for number in numbers or ()]
 
 
 def filled(values: Mapping[str, Any]) -> Shown:

@@ -354,6 +354,8 @@ def _detail_lines(details: MemoryDetails) -> Iterator[str]:
     yield f"confidence {memory.confidence:.2f}{' (faded)' if memory.faded else ''}{tags}"
     if memory.times_seen:
         yield f"seen {memory.times_seen} times since {time_text(memory.first_seen or 0)}"
+    if memory.size is not None:
+        yield f"size {' x '.join(f'{edge:g}' for edge in memory.size)} m"
     if details.last_accessed is not None:
         yield f"recalled {details.access_count} times, last {time_text(details.last_accessed)}"
     if memory.context_json != "{}":

@@ -11,7 +11,7 @@ from ..memory.conditions.condition import Condition
 from ..memory.config.parameters import Parameters
 from ..memory.errors import MALFORMED
 from ..memory.geometry import Covariance
-from ..memory.models import Kind, Memory, Pose, Vector
+from ..memory.models import Kind, Memory, Pose, Size, Vector
 from ..memory.validation import compact_json
 from . import past
 from .conditions import ACTIVE, Parents, Sql, all_of, join, sql
@@ -102,6 +102,11 @@ def memory(
         return None
 
 
+def size_of(body: Mapping[str, Any]) -> Size | None:
+    """Return the size of a memory of the fleet; a row that no robot wrote raises one of MALFORMED."""
+    return None if body["size_x"] is None else Size(*(float(body[f"size_{axis}"]) for axis in Size._fields))
+
+
 def _ends(body: Mapping[str, Any]) -> Iterator[int]:
     return (int(stay["first_absent"]) for stay in body["stays"])
 
@@ -122,5 +127,6 @@ def memory_of(memory_id: int, body: Mapping[str, Any], confidence_now: float, fa
         tuple(body["scope_entities"].splitlines()), body["session_id"], body["collection"],
         first_seen, last_seen, int(thing.get("times_seen", 0)), bool(thing.get("confirmed")),
         position_covariance=Covariance(*(float(thing[f"v{part}"]) for part in Covariance._fields)) if thing else None,
+        size=size_of(body),
         first_absent=None if thing.get("confirmed") else max(_ends(body), default=None),
     )  # fmt: skip

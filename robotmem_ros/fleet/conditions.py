@@ -37,12 +37,18 @@ from ..memory.context_path import split
 
 Parents = Mapping[str, str]
 """Tags, and the tag above each; empty for none."""
+_EDGES = [f"(m.body ->> 'size_{axis}')::double precision" for axis in "xyz"]
 _FIELDS = {
     "id": "to_jsonb(m.memory_id)",
     "tags": "m.body -> 'tags'",
     "confirmed": "to_jsonb(m.confirmed)",
     "times_seen": "m.body #> '{object,0,times_seen}'",
     "access_count": "m.body -> 'access_count'",
+    **{f"size.{axis}": f"to_jsonb({edge})" for axis, edge in zip("xyz", _EDGES, strict=True)},
+    **{
+        f"size.{which}": f"to_jsonb({function}({', '.join(_EDGES)}))"
+        for which, function in (("min", "least"), ("max", "greatest"))
+    },
     "stamp": "to_jsonb(m.observed_at / 1e9::double precision)",
     "kind": "to_jsonb(m.type)",
     "label": "to_jsonb(nullif(m.label_key, ''))",

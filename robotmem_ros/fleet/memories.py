@@ -12,7 +12,7 @@ from ..memory.conditions.decay import Decay
 from ..memory.errors import MALFORMED
 from ..memory.models import Change, SeenObject, Sighting
 from ..memory.search.details import MemoryDetails
-from .ask import FROM, Asker, ask, memory_of
+from .ask import FROM, Asker, ask, memory_of, size_of
 from .conditions import Sql, confidence, has_faded
 from .connection import Connection
 
@@ -62,7 +62,7 @@ def _object(robot: str, memory_id: int, body: Mapping[str, Any], confidence_now:
     return SeenObject(
         memory_id, body["label"], (body["x"], body["y"], body["z"]), confidence_now, body["frame_id"],
         thing["first_seen"], thing["last_seen"], thing["times_seen"], bool(thing["confirmed"]),
-        math.sqrt((thing["vxx"] + thing["vyy"]) / 2), body["collection"], body["map_id"], robot,
+        math.sqrt((thing["vxx"] + thing["vyy"]) / 2), body["collection"], body["map_id"], robot, size=size_of(body),
     )  # fmt: skip
 
 

@@ -64,6 +64,7 @@ _NAMES: Schema = {"type": "array", "items": _NAME}
 ID: Schema = {"type": "integer", "minimum": 1}
 IDS: Schema = {"type": "array", "items": ID}
 NUMBERS: Schema = {"type": ["array", "string"], "items": _NUMBER, "minItems": 2, "maxItems": 3}
+SIZE: Schema = {**NUMBERS, "minItems": 3, "examples": [[0.08, 0.08, 0.1]]}
 _POINT: Schema = {**NUMBERS, "description": "x, y and z in metres"}
 _IN_FRAME: Mapping[str, Schema] = {
     "frame_id": {**_NAME, "description": "if it is not the memory frame"},

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .argument import ID, MAX_SUMMARY, MAX_TAGS, Json, argument
+from .argument import ID, MAX_SUMMARY, MAX_TAGS, SIZE, Json, argument
 from .clocks import utc
 from .display import json_values, place_text, time_text
 from .errors import MALFORMED, StorageError, shown
@@ -72,6 +72,14 @@ class Pose(NamedTuple):
     qy: float = 0.0
     qz: float = 0.0
     qw: float = 1.0
+
+
+class Size(NamedTuple):
+    """The edges of the box around a thing in metres, along the axes of its own orientation; all above 0."""
+
+    x: float
+    y: float
+    z: float
 
 
 @dataclass(slots=True)
@@ -141,6 +149,11 @@ class NewPerception:
         None, "where it is: x, y, z in metres, and a quaternion x, y, z, w if there is one", "(3.0, 1.0, 0.8)"
     )
     """In `frame_id`."""
+    size: Iterable[float] | None = argument(
+        None, "how large it is: the edges x, y, z of a box around it in metres", "(0.08, 0.08, 0.1)", shape=SIZE,
+        more="They lie along the axes of the orientation of its pose. That of an object is the median of what its "
+        "sightings say.",
+    )  # fmt: skip
     frame_id: str | None = argument(None, "frame of the pose, if not the memory frame", '"odom"')
     """Frame of the pose and of positions in the context; None for its `spatial.frame_id`, else the memory frame."""
     label: str | None = argument(None, "what kind of thing it is, such as mug", '"mug"')
@@ -221,6 +234,7 @@ class NewMemory:
     human_summary: str = ""
     context: str = "{}"
     pose: Pose | None = None
+    size: Size | None = None
     perception_type: str | None = None
     perception_data: bytes | None = field(default=None, repr=False)
     perception_metadata: str | None = None
@@ -335,6 +349,8 @@ class Memory(Observed):
     """The active similar facts, ascending. Their texts differ, so read them, too."""
     position_covariance: Covariance | None = None
     """Covariance of the position of an object, in m², in `frame_id`; None for what is no object, or as it was once."""
+    size: Size | None = None
+    """Edges of a box around it, in metres along the axes of its own orientation; None if nothing told."""
 
     @property
     def context(self) -> dict[str, Any]:
@@ -550,6 +566,8 @@ class SeenObject(NamedTuple):
     """The robot of the fleet that remembers it; empty for this one."""
     presence: float = math.nan
     """Probability that it is still there, from 0 to 1; NaN for the object of another robot."""
+    size: Size | None = None
+    """Edges of a box around it, in metres along the axes of its own orientation; None if nothing told."""
 
 
 ENDED, EXPIRED = "ended", "expired"

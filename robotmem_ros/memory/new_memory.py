@@ -101,6 +101,7 @@ _CHECKS: Mapping[str, _Check] = {
     "confidence": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "decay_rate": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "pose": lambda name, value, p: validation.pose(name, value),
+    "size": lambda name, value, p: validation.size(name, value),
     "frame_id": lambda name, value, p: validation.frame(name, value),
     "as_object": lambda name, value, p: validation.flag(name, value),
     "observed_at": lambda name, value, p: validation.time_ns(name, value),

@@ -33,6 +33,7 @@ _UUID = re.compile("[0-9a-f]{32}")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?\+00:00")
 _QUATERNION = ("qx", "qy", "qz", "qw")
 _POSE = ("x", "y", "z", *_QUATERNION)
+_SIZE = ("size_x", "size_y", "size_z")
 _MATRIX = (("vxx", "vxy", "vxz"), ("vxy", "vyy", "vyz"), ("vxz", "vyz", "vzz"))
 
 
@@ -236,6 +237,13 @@ def _decision(field: str, value: object) -> list[str]:
     return parts
 
 
+def _size(field: str, value: object) -> list[float]:
+    size = validation.size(field, value)
+    if size is None:
+        raise InvalidFieldError(field, value, "must be 3 lengths in metres, all above 0")
+    return [*size]
+
+
 def _polygons(field: str, value: object) -> dict[str, object]:
     polygons = {
         name: checked_area(f"{field}.{name}", name, corners) for name, corners in _mapping(field, value).items()
@@ -249,6 +257,7 @@ _MOST = 2**31
 _COUNT = _whole(0, _MOST)
 _SHARE = _number(0.0, 1.0)
 _COORDINATE = _number(-validation.MAX_COORDINATE, validation.MAX_COORDINATE)
+_LENGTH = _number(1e-6, validation.MAX_COORDINATE)
 _PART_OF_UNIT = _number(-1.001, 1.001)
 """A component of a unit quaternion, with room for rounding."""
 _VARIANCE, _COVARIANCE = _number(1e-12, 1e12), _number(-1e12, 1e12)
@@ -290,7 +299,7 @@ _OBJECT: Mapping[str, Check] = {
     **dict.fromkeys(("vxy", "vxz", "vyz"), _COVARIANCE),
     "first_seen": _time, "last_seen": _time, "times_seen": _whole(1, _MOST), "hits": _number(), "misses": _number(),
     "missed": _number(), "last_hit": _time, "last_missed": _time, "appeared": _time, "sure": _SHARE,
-    "confirmed": _FLAG, "told": _FLAG, "last_kept": _time,
+    "sizes": _list(_size), "confirmed": _FLAG, "told": _FLAG, "last_kept": _time,
     "subsampled": _COUNT, "sources": _by_name(_text(_TEXT), _text(_TEXT)), "described_at": _time,
     "described_in": _name,
 }  # fmt: skip
@@ -318,6 +327,7 @@ _MEMORY: Mapping[str, Check] = {
     "status": _one_of("active", "superseded", "invalidated"), "status_reason": _text(_TEXT),
     "superseded_at": _or_none(_stamp), "observed_at": _time, "received_at": _time, "frame_id": _frame, "map_id": _name,
     **dict.fromkeys("xyz", _or_none(_COORDINATE)), **dict.fromkeys(_QUATERNION, _or_none(_PART_OF_UNIT)),
+    **dict.fromkeys(_SIZE, _or_none(_LENGTH)),
     "access_count": _COUNT, "return_count": _COUNT, "last_accessed": _or_none(_stamp), "recalled_at": _time,
     "created_at": _stamp, "updated_at": _changed, "decisions": _or_none(_DECISIONS),
     "perception_metadata": _or_none(_json), "perception_data": _or_none(_data),
@@ -360,10 +370,11 @@ UNITS: Mapping[str, Mapping[str, Check]] = {
 
 def _check_memory(row: Row) -> None:
     # What must hold between fields.
-    present = [name for name in _POSE if row[name] is not None]
-    if present and len(present) < len(_POSE):
-        missing = next(name for name in _POSE if row[name] is None)
-        raise InvalidFieldError(missing, None, "is missing from the pose")
+    for part, names in (("size", _SIZE), ("pose", _POSE)):
+        present = [name for name in names if row[name] is not None]
+        if present and len(present) < len(names):
+            missing = next(name for name in names if row[name] is None)
+            raise InvalidFieldError(missing, None, f"is missing from the {part}")
     is_fact = row["type"] == Kind.FACT.value
     if is_fact != (row["perception_type"] is None):
         raise InvalidFieldError("perception_type", row["perception_type"], "does not go with the type of the memory")

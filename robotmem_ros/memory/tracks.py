@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .geometry import Estimate, Point
-from .models import NewMemory
+from .models import NewMemory, Size
 
 Pair = tuple[int, int]
 """The ids of two objects, the lower one first."""
@@ -53,6 +53,8 @@ class Track:
     """Whether a caller saved it, and not only a stream."""
     sources: dict[str, str] = field(default_factory=dict)
     """Detectors that saw it, each with the tracking id that it gave last, or ""."""
+    sizes: tuple[Size, ...] = ()
+    """A sample of the sizes that sightings gave."""
 
 
 class Neighbourhood(NamedTuple):

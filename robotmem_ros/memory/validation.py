@@ -17,7 +17,7 @@ import numpy as np
 
 from .argument import MAX_DEPTH, MAX_IDS, MAX_NAME, MAX_NAMES, MAX_QUERY
 from .errors import InvalidFieldError, did_you_mean
-from .models import Kind, Pose
+from .models import Kind, Pose, Size
 
 ALL_COLLECTIONS = "*"
 """Name of all collections in a request that only reads; no name of a collection contains it."""
@@ -367,6 +367,20 @@ def pose(field: str, value: object) -> Pose | None:
         raise InvalidFieldError(field, value, "has a quaternion that is too long to be normalised")
     unit = [part / length for part in quaternion] if length > 0 else [0.0, 0.0, 0.0, 1.0]
     return Pose(*numbers[:3], *unit)
+
+
+def size(field: str, value: object) -> Size | None:
+    """Return the three edges of a box, in metres to the micrometre; None, and three zeros as an unset message, is none.
+
+    Rounded, since what a 32-bit float holds of 0.07 is more.
+    """
+    if value is None:
+        return None
+    numbers = coordinates(field, value, sizes=(3,), rule="must be 3 lengths in metres")
+    edges = Size(*(round(number, 6) for number in numbers))
+    if any(numbers) and min(edges) <= 0.0:
+        raise InvalidFieldError(field, value, "must be 3 lengths in metres, all above 0; 3 zeros for an unknown size")
+    return edges if any(edges) else None
 
 
 def expanded_path(field: str, path: str | Path) -> Path:

@@ -17,7 +17,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, PoseStamped, Quaternion
+from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3
 from geometry_msgs.msg import Pose as PoseMessage
 from std_msgs.msg import Header
 
@@ -31,7 +31,7 @@ from robotmem_ros.msg import Memory as MemoryMessage
 from ..memory import Change, Hit, Memory, Pose
 from ..memory.clocks import nanoseconds
 from ..memory.errors import InvalidFieldError, shown
-from ..memory.models import Event
+from ..memory.models import Event, Size
 from ..memory.sessions.consolidation import Group
 
 NS = 1_000_000_000
@@ -225,6 +225,12 @@ def _point_message(position: Sequence[float]) -> Point:
     return Point(x=float(x), y=float(y), z=float(z))
 
 
+def vector_message(size: Size | None) -> Vector3:
+    """Return a size as a message: zeros if it is unknown."""
+    x, y, z = size or (0.0, 0.0, 0.0)
+    return Vector3(x=float(x), y=float(y), z=float(z))
+
+
 def _group_message(group: Group) -> GroupMessage:
     first, members, duplicates = group.representative, group.members, group.superseded
     return fill(
@@ -275,6 +281,7 @@ _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
     "string": lambda name, value: value,
     "sequence<uint8>": lambda name, value: bytes(value),
     "geometry_msgs/Pose": lambda name, value: _pose_from(value),
+    "geometry_msgs/Vector3": lambda name, value: (value.x, value.y, value.z),
     "robotmem_ros/SpatialSort": lambda name, value: _place_from(value),
     "robotmem_ros/Place": lambda name, value: _place_from(value),
     "robotmem_ros/Box": lambda name, value: _box_from(value),
@@ -298,6 +305,7 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "geometry_msgs/Point": _point_message,
     "geometry_msgs/Pose": pose_message,
     "geometry_msgs/PoseStamped": _pose_stamped,
+    "geometry_msgs/Vector3": vector_message,
     "builtin_interfaces/Time": lambda value: time_message(value or 0),
 }
 """Converters from values of the core, by the type of a field of a message that is not filled field by field."""

@@ -24,7 +24,17 @@ from ..memory import InvalidFieldError, validation
 from ..memory.argument import MAX_CONTEXT, MAX_IDS
 from ..memory.models import MemoryUpdate, NewPerception
 from ..memory.search.query import NEARBY, ORIGIN, is_object, place_object
-from .fields import BITS, NS, field_types, fields_of, pose_message, sequence_of, time_from, time_message
+from .fields import (
+    BITS,
+    NS,
+    field_types,
+    fields_of,
+    pose_message,
+    sequence_of,
+    time_from,
+    time_message,
+    vector_message,
+)
 
 TRANSFORM_TIMEOUT = 1.0
 """Seconds that a target in another frame may wait for its transform: the node may listen to /tf only from it on."""
@@ -276,6 +286,7 @@ _CONVERTERS: Mapping[str, Callable[[str, Any], Any]] = {
     "sequence<int64>": lambda name, value: list(validation.ids(name, value, in_order=True)),
     "sequence<uint8>": lambda name, value: array("B", value),
     "geometry_msgs/Pose": _pose,
+    "geometry_msgs/Vector3": lambda name, value: vector_message(validation.size(name, value)),
     "robotmem_ros/SpatialSort": _spatial_sort,
     "robotmem_ros/Place": _place,
     "robotmem_ros/Box": _box,

@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point
+from geometry_msgs.msg import Point, Vector3
 from geometry_msgs.msg import Pose as PoseMessage
 
 from robotmem_ros.msg import Change as ChangeMessage
@@ -46,7 +46,7 @@ from ..memory.clocks import iso
 from ..memory.errors import shown
 from ..memory.geometry import Covariance
 from ..memory.maps.approach import Approach
-from ..memory.models import Session
+from ..memory.models import Session, Size
 from ..memory.search.counts import Counts
 from ..memory.search.details import LeftOut
 from ..memory.sessions.consolidation import Consolidation, Group
@@ -110,10 +110,14 @@ def _pose(message: PoseMessage) -> Pose:
     return Pose(position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w)
 
 
+def _size(message: Vector3) -> Size | None:
+    return Size(message.x, message.y, message.z) if message.x else None
+
+
 def _memory(message: MemoryMessage) -> Memory:
     numbers = message.position_covariance
     covariance = Covariance.of((numbers[:3], numbers[3:6], numbers[6:])) if len(numbers) else None
-    return read(Memory, message, map_id="", position_covariance=covariance)
+    return read(Memory, message, map_id="", position_covariance=covariance, size=_size(message.size))
 
 
 def _hit(message: MemoryMessage) -> Hit:

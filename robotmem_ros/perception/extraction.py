@@ -16,7 +16,7 @@ from ..memory.argument import MAX_CONTEXT
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.geometry import Matrix
-from ..memory.models import ImportKey, NewMemory
+from ..memory.models import ImportKey, NewMemory, Size
 from ..memory.new_memory import check_positions, checked_data, context_frame, source_of
 from . import values
 from .counters import DropError, DropReason
@@ -161,6 +161,7 @@ class Extractor:
             session_id=session_id,
             context=validation.json_text("context", context, limit=MAX_CONTEXT) if context else "{}",
             pose=None if pose is None else Pose(*pose),
+            size=self._size(place),
             perception_type=perception_type,
             perception_data=checked_data("data", data, parameters) if data else None,
             perception_metadata=validation.compact_json({"format": data_format}) if data_format else None,
@@ -297,6 +298,13 @@ class Extractor:
             return None
         except DropError as cause:
             return cause
+
+    def _size(self, place: _Place) -> Size | None:
+        try:
+            edges = [reader.read(*place) for reader in self._plan.size]
+        except NoValueError:
+            return None
+        return values.size(edges[0] if len(edges) == 1 else edges) if edges else None
 
     def _context(self, place: _Place, parameters: Parameters) -> dict[str, object]:
         text = self._optional("context_json", place, _as_is, "")

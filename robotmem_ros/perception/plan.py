@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
@@ -40,6 +40,10 @@ def _is_position(types: TypeDescription, field_type: FieldType) -> bool:
     return any(fits(types, field_type) for fits in tests)
 
 
+def _is_size(types: TypeDescription, field_type: FieldType) -> bool:
+    return _has("x", "y", "z")(types, field_type) or _is_array(NUMBERS, 3)(types, field_type)
+
+
 def _is_orientation(types: TypeDescription, field_type: FieldType) -> bool:
     return _has("x", "y", "z", "w")(types, field_type) or _is_array(FLOATS, 4)(types, field_type)
 
@@ -68,6 +72,7 @@ _REQUIREMENTS: dict[str, tuple[str, _Fits]] = {
         _is_orientation,
     ),
     "covariance": ("an array of 36, 9 or 6 numbers", _is_array(FLOATS, 36, 9, 6)),
+    "size": ("a message with x, y, z, or an array of 3 numbers", _is_size),
     "stamp": ("a message with sec and nanosec", _has("sec", "nanosec")),
     "data": ("an array of bytes", lambda _, field_type: field_type.is_array and field_type.name in BYTES),
     "image": ("an Image or a CompressedImage", _is_image),
@@ -98,6 +103,8 @@ class Plan:
     """Readers of `pose`, in their order."""
     box: tuple[Reader, ...]
     """Readers of the four numbers of `box`; none without `depth`."""
+    size: tuple[Reader, ...]
+    """Readers of `size`: of a vector, or of its three numbers."""
     array_path: DotPath | None
     only: tuple[tuple[Reader, frozenset[object]], ...]
     """Readers, each with the values that an element may have there."""
@@ -159,6 +166,7 @@ class Planner:
             readers=readers,
             poses=tuple(self._reader("pose", source)[0] for source in config.pose),
             box=self._box(),
+            size=self._size(),
             array_path=array_path,
             only=tuple(self._selection(path, values) for path, values in config.only.items()),
             context=self._context(context),
@@ -177,11 +185,24 @@ class Planner:
             return ()
         if len(config.box) != 4:
             raise self._error("box", list(config.box), "depth needs the four numbers of a box")
-        readers = [self._reader("box", source) for source in config.box]
-        for source, (_, field_type) in zip(config.box, readers, strict=True):
-            if not field_type.is_scalar or field_type.name not in NUMBERS:
-                raise self._error("box", source, f"it is {field_type}; a number is needed")
-        return tuple(source_reader for source_reader, _ in readers)
+        return self._numbers("box", config.box)
+
+    def _size(self) -> tuple[Reader, ...]:
+        sources = self._config.size
+        if len(sources) not in (0, 1, 3):
+            raise self._error("size", list(sources), "it needs one source of a vector, or three of a number")
+        if len(sources) == 1:
+            return (self._reader("size", sources[0])[0],)
+        return self._numbers("size", sources)
+
+    def _numbers(self, key: str, sources: Sequence[str]) -> tuple[Reader, ...]:
+        return tuple(self._number(key, source) for source in sources)
+
+    def _number(self, key: str, source: str) -> Reader:
+        source_reader, field_type = self._reader(key, source)
+        if not field_type.is_scalar or field_type.name not in NUMBERS:
+            raise self._error(key, source, f"it is {field_type}; a number is needed")
+        return source_reader
 
     def _array_path(self) -> DotPath | None:
         if not self._config.each:
@@ -204,7 +225,7 @@ class Planner:
             if isinstance(cause, PathError) and self._is_of_message(cause.path):
                 problem += f"; it starts at an element of {self._config.each!r}, '/{cause.path}' at the message"
             raise self._error(key, source, problem) from None
-        if key in _KEYS or key == "pose":
+        if key in _KEYS or key == "pose" or (key == "size" and len(self._config.size) == 1):
             requirement, fits = _REQUIREMENTS.get(key, _SCALAR)
             if not fits(self._types, field_type):
                 fields = f" with {', '.join(self._types.fields(field_type.name))}" if field_type.is_message else ""

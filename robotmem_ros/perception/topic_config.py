@@ -86,6 +86,11 @@ class TopicConfig:
     )
     orientation: str = _source("A message with x, y, z, w, or an array of four numbers; with `position` only.")
     at_frame: bool = parameter(False, "Without pose and position, it lies at the origin of its frame.")
+    size: tuple[str, ...] = _source(
+        "Edges of a box around the thing along the axes of its orientation: a message with x, y, z, an array of three "
+        "numbers, or three sources of a number. It is unknown unless all are above 0.",
+        (),
+    )
     depth: str = parameter(
         "", "Topic of a depth image, registered to the image of the detector, that gives its 2D boxes a place."
     )

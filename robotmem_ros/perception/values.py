@@ -10,6 +10,7 @@ from ..memory import validation
 from ..memory.config.datum import Datum
 from ..memory.errors import InvalidFieldError
 from ..memory.geometry import Matrix
+from ..memory.models import Size
 from .counters import DropError, DropReason
 from .message_types import FieldType, TypeDescription
 
@@ -199,6 +200,17 @@ def covariance(values: Sequence[float]) -> Matrix | None:
         return None
     first, second, third = ((row[0], row[1], row[2]) for row in block)
     return first, second, third
+
+
+def size(value: Any) -> Size | None:
+    """Return the edges of a box in metres; None if they are no size: not three, not finite, or not all above 0.
+
+    Each is a message with x, y, z, or an array; what they are of is no worse for that.
+    """
+    try:
+        return validation.size("size", _numbers(value, ("x", "y", "z"), least=3))
+    except (DropError, InvalidFieldError):
+        return None
 
 
 def confidence(value: Any) -> float:

@@ -11,6 +11,7 @@ import pytest
 from robotmem_ros.frames import Transform
 from robotmem_ros.memory import Memory, Parameters, RobotMemory
 from robotmem_ros.memory.errors import InvalidFieldError
+from robotmem_ros.memory.models import Size
 from robotmem_ros.perception import DropReason, Intake, Observation
 
 from ..support.perception.intakes import SECOND, header, settled, stored, transforms
@@ -75,6 +76,7 @@ def test_yolo_names_the_frame_of_each_box_in_space(maker: Maker) -> None:
     (seen,) = extract(maker, YOLO, values).observations
     assert (seen.new.label, seen.new.confidence, seen.new.identity) == ("chair", 0.83, "2")
     assert (seen.new.frame_id, place_of(seen)) == ("base_link", (2.3, 0.0, 0.0, *UNIT))
+    assert seen.new.size == Size(0.7, 0.2, 0.2)
 
 
 def test_yolo_without_depth_gives_no_place(maker: Maker) -> None:
@@ -84,7 +86,7 @@ def test_yolo_without_depth_gives_no_place(maker: Maker) -> None:
 
 def zed(label: str, state: int = 1, **values: Any) -> dict[str, Any]:
     covariance = [0.04, 0.01, 0.0, 0.04, 0.0, 0.09]
-    place = {"position": [2.0, 0.5, 0.25], "position_covariance": covariance, "dimensions_3d": [0.5, 1.75, 0.5]}
+    place = {"position": [2.0, 0.5, 0.25], "position_covariance": covariance, "dimensions_3d": [0.5, 1.75, 0.75]}
     return {"label": label, "label_id": 3, "confidence": 75.0, "tracking_state": state, **place, **values}
 
 
@@ -97,7 +99,8 @@ def test_zed_gives_percent_arrays_and_predictions(maker: Maker) -> None:
     assert (place_of(car), car.new.frame_id) == ((2.0, 0.5, 0.25), "zed_left_camera_frame")
     assert car.covariance is not None
     assert [round(number, 6) for row in car.covariance for number in row] == [0.04, 0.01, 0, 0.01, 0.04, 0, 0, 0, 0.09]
-    assert context_of(car)["params"] == {"sublabel": "Car", "size": [0.5, 1.75, 0.5], "velocity": [0.0, 0.0, 0.0]}
+    assert context_of(car)["params"] == {"sublabel": "Car", "velocity": [0.0, 0.0, 0.0]}
+    assert car.new.size == Size(0.75, 0.5, 1.75)
     assert bag.new.label == "Bag"
 
 

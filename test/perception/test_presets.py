@@ -10,7 +10,7 @@ import pytest
 
 from robotmem_ros.memory import Kind, Pose
 from robotmem_ros.memory.errors import InvalidFieldError
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewMemory, Size
 from robotmem_ros.perception import DropReason, Observation, load_presets, parse_topic
 
 from ..support.perception.messages import (
@@ -57,8 +57,8 @@ def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Mak
     values = {"header": HEADER, "detections": [detection("mug", 0.8, id="7")]}
     seen = the_one(maker, "vision_msgs/msg/Detection3DArray", values)
     assert seen.new == NewMemory(
-        Kind.PERCEPTION, "mug", "default", STAMP_NS, "map", "", context='{"params":{"size":[0.1,0.2,0.3]}}',
-        pose=Pose(1.0, 2.0, 3.0), perception_type="visual", label="mug", confidence=0.8, source="topic",
+        Kind.PERCEPTION, "mug", "default", STAMP_NS, "map", "", pose=Pose(1.0, 2.0, 3.0),
+        size=Size(0.1, 0.2, 0.3), perception_type="visual", label="mug", confidence=0.8, source="topic",
         stream="/seen", identity="7",
     )  # fmt: skip
     assert seen.has_orientation

@@ -16,7 +16,7 @@ from robotmem_ros.memory.table.words import Found
 
 TERMS = (["red"], ["mug"], ["grip", "forc"], ["12.5"], ["杯子"], ["hall"], ["zebra"], ["quartz"])
 FACTS = ("the red mug stands in the hall", "grip the mug with 12.5 N", "杯子 在 走廊")
-LATE = ("content", "scope_entities", "times_seen", ".task.success", ".objects", '.odd "key"')
+LATE = ("content", "scope_entities", "times_seen", "size.x", "size.min", ".task.success", ".objects", '.odd "key"')
 
 
 def contents(table: Table, snapshot: Snapshot) -> dict[int, dict[str, Any]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
 
@@ -34,6 +35,10 @@ class OwnField(NamedTuple):
     value: Callable[[Row], object]
 
 
+def _edge(index: int, row: Row) -> float | None:
+    return row.size and row.size[index]
+
+
 OWN_FIELDS = {
     "id": OwnField(float, lambda row: row.id),
     "kind": OwnField(str, lambda row: row.kind.value),
@@ -55,6 +60,9 @@ OWN_FIELDS = {
     "access_count": OwnField(float, lambda row: row.access_count),
     "times_seen": OwnField(int, lambda row: row.times_seen),
     "confirmed": OwnField(bool, lambda row: row.confirmed),
+    **{f"size.{axis}": OwnField(float, partial(_edge, index)) for index, axis in enumerate("xyz")},
+    "size.min": OwnField(float, lambda row: row.size and min(row.size)),
+    "size.max": OwnField(float, lambda row: row.size and max(row.size)),
 }
 """Fields of a memory by their names in a filter: a label is compared by its key, confidence as it is now, decayed."""
 
@@ -63,7 +71,10 @@ _ORDER_TESTS: dict[str, Callable[..., bool]] = {
 }  # fmt: skip
 _NUMBER_TESTS: dict[str, Callable[..., object]] = {"$eq": eq, "$ne": ne, **_ORDER_TESTS}
 _NUMBERS = ("id", "confidence", "stamp")
-_LATE = ("content", "human_summary", "scope_files", "scope_entities", "access_count", "times_seen")
+_LATE = (
+    "content", "human_summary", "scope_files", "scope_entities", "access_count", "times_seen", "size.x", "size.y",
+    "size.z", "size.min", "size.max",
+)  # fmt: skip
 """Fields of a memory that a table holds only if they were asked for."""
 _EXACT = 2**53
 OPERATORS = ("$eq", "$ne", *_ORDER_TESTS, "$in", "$exists", "$contains", "$prefix")

@@ -98,6 +98,7 @@ class Row:
     """Confidence without decay."""
     position: tuple[float, ...] | None = None
     """x, y, z of the pose."""
+    size: tuple[float, float, float] | None = None
     content: str = ""
     human_summary: str = ""
     perception_type: str = ""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from ..clocks import is_later
 from ..config.parameters import Parameters
 from ..geometry import Point, combined, updated
-from ..models import NewMemory
+from ..models import NewMemory, Size
 from ..text.normal_form import label_key
 from ..tracks import UNSAVED, Changes, KeptSighting, Stay, StayEnd, Track
-from . import existence
+from . import existence, sizes
 from .sightings import NewSighting
 
 _MAX_SOURCES = 16
@@ -76,6 +76,7 @@ class Editor:
             told=sighting.is_told,
             last_kept=new.observed_at,
             sources={new.stream: new.identity} if new.stream else {},
+            sizes=(new.size,) if new.size else (),
         )
         self.changes.created.append((track, new))
         self.changes.sightings.append(KeptSighting(track.memory_id, new, sighting.estimate.position, 0))
@@ -101,6 +102,8 @@ class Editor:
             track.last_seen = self._last(new.observed_at, track.last_seen)
         if new.stream in track.sources or (new.stream and len(track.sources) < _MAX_SOURCES):
             track.sources[new.stream] = new.identity
+        if new.size is not None:
+            self._resize(track, sizes.sampled(track.sizes, new.size, track.times_seen, limits.object_window))
         if abs(new.observed_at - track.last_kept) < limits.sighting_interval * 1e9:
             track.subsampled += 1
         else:
@@ -139,6 +142,7 @@ class Editor:
         stays.last_kept = max(stays.last_kept, goes.last_kept)
         stays.subsampled += goes.subsampled
         stays.sources = {**goes.sources, **stays.sources}
+        self._resize(stays, sizes.joined(stays.sizes, goes.sizes))
         self._change(stays, goes.votes, new, is_newest=new.observed_at >= stays.last_seen)
         return stays
 
@@ -207,6 +211,11 @@ class Editor:
             columns.update(zip(("qx", "qy", "qz", "qw"), new.pose[3:], strict=True))
             if new.session_id:
                 columns["session_id"] = new.session_id
+
+    def _resize(self, track: Track, sample: tuple[Size, ...]) -> None:
+        if sample != track.sizes:
+            track.sizes = sample
+            self._columns(track).update(zip(("size_x", "size_y", "size_z"), sizes.middle(sample), strict=True))
 
     def _columns(self, track: Track) -> dict[str, object]:
         self.changes.tracks[track.memory_id] = track

@@ -17,7 +17,7 @@ from ..conditions.decay import LATEST_DAY
 from ..errors import MALFORMED, InvalidFieldError
 from ..fellow_robots import is_of_another
 from ..map_values import read_grid
-from ..models import Kind, NewMemory, Pose, Similarity
+from ..models import Kind, NewMemory, Pose, Similarity, Size
 from ..new_unit import check_deleted, check_unit
 from ..text.normal_form import tag_key
 from ..validation import compact_json
@@ -170,7 +170,7 @@ class _Writer:
         else:
             new = _new_memory(row)
             values |= {name: getattr(new, name) for name in rows.COLUMNS}
-            values |= dict(zip(Pose._fields, new.pose or (None,) * len(Pose._fields), strict=True))
+            values |= {name: row[name] for name in (*Pose._fields, *rows.SIZE_COLUMNS)}
         self._update(memory_id, values)
         # Last: it sets times and a day of evidence that an ordinary update would compute.
         self._transaction.execute(
@@ -303,7 +303,8 @@ def _new_memory(row: Row) -> NewMemory:
     if row["perception_metadata"] is not None:
         values["perception_metadata"] = compact_json(row["perception_metadata"])
     pose = None if row["x"] is None else Pose(*(row[axis] for axis in Pose._fields))
-    return NewMemory(**values, kind=Kind(row["type"]), pose=pose)
+    size = None if row["size_x"] is None else Size(*(row[name] for name in rows.SIZE_COLUMNS))
+    return NewMemory(**values, kind=Kind(row["type"]), pose=pose, size=size)
 
 
 def _origin(row: Row) -> bytes:

@@ -125,6 +125,13 @@ _NO_STAMP = (
 _NO_CHANGE = f"{{0}} <> '' AND ({_NO_STAMP})"
 _NO_ACCESS = f"iif({{0}} IS NULL, access_count > 0, {_NO_STAMP})"
 _HALF_A_POSE = "(x IS NULL) + (y IS NULL) + (z IS NULL) + (qx IS NULL) + (qy IS NULL) + (qz IS NULL) + (qw IS NULL)"
+_HALF_A_SIZE = "(size_x IS NULL) + (size_y IS NULL) + (size_z IS NULL)"
+_NO_LENGTH = f"{{0}} <= 0 OR {_FAR}"
+_NO_SIZES = (
+    "CASE WHEN json_valid({0}) THEN json_type({0}) <> 'array' OR EXISTS (SELECT 1 FROM json_each({0}) AS j "
+    "WHERE CASE j.type WHEN 'array' THEN json_array_length(j.value) <> 3 OR EXISTS (SELECT 1 FROM json_each(j.value) "
+    "AS edge WHERE edge.type NOT IN ('real', 'integer')) ELSE 1 END) ELSE 1 END"
+)
 _WRONG: Mapping[str, Mapping[str, str]] = {
     "memories": {
         "context": _NO_OBJECT, "tags": _NO_OBJECT, "decisions": _NO_DECISIONS,
@@ -134,9 +141,11 @@ _WRONG: Mapping[str, Mapping[str, str]] = {
         "type": "{0} NOT IN ('fact', 'perception', 'note')",
         "status": "{0} NOT IN ('active', 'superseded', 'invalidated')",
         "x": f"{_FAR} OR {_HALF_A_POSE} NOT IN (0, 7)", "y": _FAR, "z": _FAR,
+        "size_x": f"{_NO_LENGTH} OR {_HALF_A_SIZE} NOT IN (0, 3)", "size_y": _NO_LENGTH, "size_z": _NO_LENGTH,
     },
     "objects": {
-        "votes": _NO_VOTES, "sources": _NO_OBJECT, "vxx": _NO_VARIANCE, "vyy": _NO_VARIANCE, "vzz": _NO_VARIANCE,
+        "votes": _NO_VOTES, "sources": _NO_OBJECT, "sizes": _NO_SIZES,
+        "vxx": _NO_VARIANCE, "vyy": _NO_VARIANCE, "vzz": _NO_VARIANCE,
         "vxy": "{0} * {0} > vxx * vyy", "vxz": "{0} * {0} > vxx * vzz", "vyz": "{0} * {0} > vyy * vzz",
         "first_seen": _NEGATIVE, "last_seen": _NEGATIVE, "hits": _NEGATIVE, "misses": _NEGATIVE, "missed": _NEGATIVE,
         "sure": _NO_SHARE,         "times_seen": _NO_COUNT, "subsampled": _NO_COUNT,

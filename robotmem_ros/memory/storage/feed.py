@@ -21,7 +21,7 @@ from .snapshot import Snapshot
 
 Row = dict[str, Any]
 JSON_COLUMNS = frozenset({
-    "context", "tags", "decisions", "perception_metadata", "before", "votes", "sources", "fact", "polygons",
+    "context", "tags", "decisions", "perception_metadata", "before", "votes", "sources", "sizes", "fact", "polygons",
 })  # fmt: skip
 """Columns that hold JSON."""
 BINARY_COLUMNS = frozenset({"perception_data", "cells"})

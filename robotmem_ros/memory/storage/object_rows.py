@@ -15,7 +15,7 @@ from typing import Any
 from ..clocks import iso
 from ..conditions.decay import Decay
 from ..geometry import Covariance, Estimate, Point, squared_distance
-from ..models import SeenObject
+from ..models import SeenObject, Size
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
 from ..validation import LATEST_NS
 from . import revisions, rows, sighting_rows
@@ -27,7 +27,7 @@ _NUMBERS = (
 )  # fmt: skip
 """Columns of objects that are fields of Track as they are."""
 _COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
-_COLUMNS = ("votes", "sources", "confirmed", "told", *_COVARIANCE, *_NUMBERS)
+_COLUMNS = ("votes", "sources", "sizes", "confirmed", "told", *_COVARIANCE, *_NUMBERS)
 _LOADED = ("memory_id", "label", "context", "confidence", "x", "y", "z", *_COLUMNS)
 _NEAR = f"""
     SELECT {", ".join(_LOADED)} FROM objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
@@ -223,17 +223,18 @@ def seen(snapshot: Snapshot, memory_ids: Iterable[int], decay: Decay) -> dict[in
 def _seen(snapshot: Snapshot, decay: Decay, joined: str, arguments: tuple[object, ...]) -> tuple[SeenObject, ...]:
     records = snapshot.rows(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {decay.confidence()}, m.frame_id, o.first_seen, o.last_seen, "
-        f"o.times_seen, o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id FROM objects AS o {joined}",
+        "o.times_seen, o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id, m.size_x, m.size_y, m.size_z "
+        f"FROM objects AS o {joined}",
         arguments,
     )
     presences = sighting_rows.presences(snapshot, [record[0] for record in records], decay.now)
     return tuple(
         SeenObject(
             memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(is_sure), math.sqrt(variance),
-            collection, of_map, presence=presences[memory_id],
+            collection, of_map, presence=presences[memory_id], size=None if size[0] is None else Size(*size),
         )
-        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance, collection, of_map
-        in records
+        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance, collection, of_map,
+        *size in records
     )  # fmt: skip
 
 
@@ -255,7 +256,8 @@ def is_object(snapshot: Snapshot, memory_id: int) -> bool:
 def _values(track: Track) -> tuple[object, ...]:
     """Return the values of _COLUMNS, in their order."""
     numbers = _numbers(track)
-    return (_JSON(track.votes), _JSON(track.sources), track.confirmed, track.told, *track.estimate.covariance, *numbers)
+    texts = _JSON(track.votes), _JSON(track.sources), _JSON(track.sizes)
+    return (*texts, track.confirmed, track.told, *track.estimate.covariance, *numbers)
 
 
 def _sighting(record: KeptSighting, ids: Mapping[int, int]) -> tuple[object, ...]:
@@ -266,7 +268,7 @@ def _sighting(record: KeptSighting, ids: Mapping[int, int]) -> tuple[object, ...
 
 def _track(record: Sequence[Any]) -> Track:
     """Make an object of the values of _LOADED."""
-    memory_id, label, context, existence, x, y, z, votes, sources, is_confirmed, is_told, *rest = record
+    memory_id, label, context, existence, x, y, z, votes, sources, sizes, is_confirmed, is_told, *rest = record
     return Track(
         memory_id,
         label,
@@ -275,6 +277,7 @@ def _track(record: Sequence[Any]) -> Track:
         existence=existence,
         votes={**_parse(votes)},
         sources={**_parse(sources)},
+        sizes=tuple(Size(*size) for size in _parse(sizes)),
         confirmed=bool(is_confirmed),
         told=bool(is_told),
         **dict(zip(_NUMBERS, rest[len(_COVARIANCE) :], strict=True)),
@@ -282,7 +285,6 @@ def _track(record: Sequence[Any]) -> Track:
 
 
 @lru_cache(maxsize=4096)
-def _parse(text: str) -> Mapping[str, Any]:
+def _parse(text: str) -> Any:
     # Most objects loaded for a message are only neighbours of its detections, and have not changed.
-    values: dict[str, Any] = json.loads(text)
-    return values
+    return json.loads(text)

@@ -13,7 +13,7 @@ from ..clocks import FIRST_OF_WALL_CLOCKS, iso, nanoseconds
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..geometry import Covariance
-from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
+from ..models import Kind, Memory, NewMemory, PerceptionData, Pose, Size
 from ..text.normal_form import digest
 from . import fact_rows, lived_days, revisions, sighting_rows, text_rows, vector_rows
 from .snapshot import Snapshot, Transaction, json_array
@@ -88,14 +88,15 @@ def timeline_entries(snapshot: Snapshot, ids: Sequence[int], decay: Decay, *, le
 
 
 _ELSEWHERE = frozenset({
-    "kind", "pose", "tags", "as_object", "stream", "identity", "import_key", "given", "decisions",
+    "kind", "pose", "size", "tags", "as_object", "stream", "identity", "import_key", "given", "decisions",
 })  # fmt: skip
 """Fields of NewMemory that are no columns of `memories`."""
 COLUMNS = tuple(field.name for field in fields(NewMemory) if field.name not in _ELSEWHERE)
 """Fields of NewMemory that are columns of `memories`."""
+SIZE_COLUMNS = tuple(f"size_{axis}" for axis in Size._fields)
 _column_values = attrgetter(*COLUMNS)
 _OTHER_COLUMNS = (
-    "evidence_day", "type", "content_hash", "tags", "decisions", *Pose._fields,
+    "evidence_day", "type", "content_hash", "tags", "decisions", *Pose._fields, *SIZE_COLUMNS,
     "created_at", "updated_at", "uuid", "revision",
 )  # fmt: skip
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_OTHER_COLUMNS))})"
@@ -113,6 +114,7 @@ _LAST_ID = """
     WHERE name = 'last_memory'
 """
 _NO_POSE = (None,) * len(Pose._fields)
+_NO_SIZE = (None,) * len(Size._fields)
 
 _STATUSES = """
     WITH RECURSIVE chain (id, last, length) AS (
@@ -156,7 +158,7 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
 _READ: Mapping[str, Callable[[Any], Any]] = {
     field.name: _CONVERSIONS.get(field.name) or _CONVERSIONS.get(str(field.type), lambda value: value)
     for field in fields(Memory)
-    if field.name not in ("pose", "presence", "position_covariance", "change", "moved_from")
+    if field.name not in ("pose", "size", "presence", "position_covariance", "change", "moved_from")
 }
 _AS_STORED = {"int": int, "str": str, "float": float}
 _RIGHT = [
@@ -165,10 +167,12 @@ _RIGHT = [
     if field.name in _READ
 ]
 """Of each of these fields the type of a value that needs no conversion."""
+_COVARIANCES = len(Covariance._fields)
 _MEMORY_COLUMNS = ", ".join(
     [
         *(_SOURCES.get(name, f"m.{name}") for name in _READ),
         *(f"m.{axis}" for axis in Pose._fields),
+        *(f"m.{name}" for name in SIZE_COLUMNS),
         *(f"o.v{part}" for part in Covariance._fields),
     ]
 )
@@ -420,9 +424,9 @@ def _inactive_reason(status: str, reason: str, replacement: int | None) -> str:
 
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:
     content_hash = digest(new.content) if new.kind is Kind.FACT else None
-    pose = new.pose or _NO_POSE
+    geometry = (*(new.pose or _NO_POSE), *(new.size or _NO_SIZE))
     derived = day, new.kind.value, content_hash, _new_tags(new)
-    return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *pose, now, "")
+    return (memory_id, *_column_values(new), *derived, fact_rows.as_json(new.decisions), *geometry, now, "")
 
 
 def _new_tags(new: NewMemory) -> str:
@@ -440,10 +444,12 @@ def _memory(row: Sequence[Any]) -> Memory:
             for (name, convert), right, value in zip(_READ.items(), _RIGHT, row, strict=False)
         }
         values["faded"] = values["faded"] and values["confidence"] < DEFAULT_CONFIDENCE
-        pose, covariance = row[len(_READ) : -len(Covariance._fields)], row[-len(Covariance._fields) :]
+        rest = row[len(_READ) :]
+        pose, size, covariance = rest[: len(_NO_POSE)], rest[len(_NO_POSE) : -_COVARIANCES], rest[-_COVARIANCES:]
         return Memory(
             **values,
             pose=None if pose[0] is None else Pose(*pose),
+            size=None if size[0] is None else Size(*size),
             position_covariance=None if covariance[0] is None else Covariance(*covariance),
         )
     except MALFORMED as cause:

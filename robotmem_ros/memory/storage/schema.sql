@@ -50,6 +50,7 @@ CREATE TABLE memories (
     map_id TEXT NOT NULL,
     x REAL, y REAL, z REAL,  -- metres in frame_id; NULL without a pose
     qx REAL, qy REAL, qz REAL, qw REAL,  -- the orientation as a quaternion; NULL without a pose
+    size_x REAL, size_y REAL, size_z REAL,  -- metres, the edges of a box around it in this orientation; NULL if unknown
     -- Usage
     access_count INTEGER NOT NULL DEFAULT 0,  -- how often it was recalled
     return_count INTEGER NOT NULL DEFAULT 0,
@@ -201,6 +202,7 @@ CREATE TABLE objects (
     first_seen INTEGER NOT NULL,
     last_seen INTEGER NOT NULL,
     times_seen INTEGER NOT NULL,  -- how many sightings it has
+    sizes TEXT NOT NULL DEFAULT '[]',  -- a JSON array: a sample of the sizes that sightings gave, see sizes.py
     -- Looks at its place that did and did not detect it: existence.py makes the confidence of the memory of them
     -- Each look counts by how little it depends on the one before.
     hits REAL NOT NULL,

@@ -55,6 +55,8 @@ _LATE = {
     "scope_entities": "m.scope_entities",
     "access_count": "m.access_count",
     "times_seen": "(SELECT times_seen FROM objects WHERE memory_id = m.id)",
+    **{f"size.{axis}": f"m.size_{axis}" for axis in "xyz"},
+    **{f"size.{which}": f"{which}(m.size_x, m.size_y, m.size_z)" for which in ("min", "max")},
 }
 _LISTS = ("scope_files", "scope_entities")
 COUNTED = "access_count"

@@ -115,8 +115,9 @@ class MemoryVerbs(Verbs):
     def save_perception(
         self, description: str, perception_type: str = "visual", data: bytes | None = None, metadata: Json = None,
         context: Json = None, *, session_id: str | None = None, collection: str | None = None,
-        pose: Iterable[float] | None = None, frame_id: str | None = None, label: str | None = None,
-        as_object: bool = True, confidence: float = 0.9, observed_at: Time | None = None, received_at: int = 0,
+        pose: Iterable[float] | None = None, size: Iterable[float] | None = None, frame_id: str | None = None,
+        label: str | None = None, as_object: bool = True, confidence: float = 0.9, observed_at: Time | None = None,
+        received_at: int = 0,
     ) -> Stored:  # fmt: skip
         """Store a perception. When this returns, it is on disk.
 
@@ -137,6 +138,7 @@ class MemoryVerbs(Verbs):
             collection: its collection, if not the default one. Example: collection="kitchen"
             pose: where it is: x, y, z in metres, and a quaternion x, y, z, w if there is one. Example: pose=(3.0, 1.0,
                 0.8)
+            size: how large it is: the edges x, y, z of a box around it in metres. Example: size=(0.08, 0.08, 0.1)
             frame_id: frame of the pose, if not the memory frame. Example: frame_id="odom"
             label: what kind of thing it is, such as mug. Example: label="mug"
             as_object: whether it may be a sighting of an object. Example: as_object=False
@@ -151,7 +153,7 @@ class MemoryVerbs(Verbs):
         """
         return self._save_perception(NewPerception(
             description=description, perception_type=perception_type, data=data, metadata=metadata, context=context,
-            session_id=session_id, collection=collection, pose=pose, frame_id=frame_id, label=label,
+            session_id=session_id, collection=collection, pose=pose, size=size, frame_id=frame_id, label=label,
             as_object=as_object, confidence=confidence, observed_at=self._time("observed_at", observed_at),
             received_at=received_at,
         ))  # fmt: skip

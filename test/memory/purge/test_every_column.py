@@ -44,6 +44,7 @@ NO_TEXT = {
     "areas": {"map_id", "frame_id", "polygons", "updated_at", "uuid", "origin"},
     "occupancy_grids": {"digest", "cells", "uuid", "origin"},
     "deleted": {"uuid"},
+    "objects": {"sizes"},
     "events": {"kind", "state", "pose_before"},
     "epochs": {"epoch"},
     "note_files": {"path", "collection", "stamp", "digest", "error"},

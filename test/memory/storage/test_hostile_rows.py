@@ -33,6 +33,9 @@ HOSTILE: tuple[Any, ...] = (
     ["x", None], {"a": 1}, {"x": {"y": [1]}}, [[1, 2]], DEEP, {"a": DEEP}, "\ud800", "a\0b", "x" * 3000, "\n", "@x/y",
 )  # fmt: skip
 TOGETHER = {
+    "size_x",
+    "size_y",
+    "size_z",
     "type",
     "perception_type",
     "object",

@@ -116,7 +116,8 @@ class ReferenceMemory:
         return Row(
             id=self.id, kind=new.kind, collection=new.collection, observed_at=new.observed_at, frame_id=new.frame_id,
             map_id=new.map_id, context=self.context, confidence=self.confidence(lived_days),
-            stored_confidence=new.confidence, position=self.position("position"), content=new.content,
+            stored_confidence=new.confidence, position=self.position("position"), size=new.size,
+            content=new.content,
             human_summary=new.human_summary, perception_type=new.perception_type or "", label=new.label,
             category=new.category, session_id=new.session_id, tags=new.tags,
             source=new.source, scope_files=tuple(new.scope_files.splitlines()),

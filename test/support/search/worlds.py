@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Kind, Pose, RecallResult, RobotMemory
 from robotmem_ros.memory.context_path import split
 from robotmem_ros.memory.embedding import Vector
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewMemory, Size
 from robotmem_ros.memory.search.query import Query
 from robotmem_ros.memory.storage import codec, rows
 from robotmem_ros.memory.storage.connection import connect
@@ -192,6 +192,7 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         human_summary=draw.choice(texts) if is_fact and draw.random() < 0.5 else "",
         context=json.dumps(_context(draw), ensure_ascii=False, separators=(",", ":")),
         pose=pose,
+        size=None if is_fact or draw.random() < 0.5 else Size(*(draw.randint(1, 8) / 4 for _ in range(3))),
         perception_type=None if is_fact else draw.choice(("visual", "tactile")),
         label="" if is_fact else draw.choice(("", "", "mug", "Mug", "desk lamp", "Desk  Lamp")),
         as_object=False,

@@ -159,6 +159,7 @@ function fields(memory, details) {
     ["seen", memory.times_seen > 0 && t("seen_between", { n: memory.times_seen, first: brief(memory.first_seen), last: brief(memory.last_seen) })],
     ["existence", memory.times_seen > 0 && t(memory.confirmed ? "confirmed" : "unconfirmed")],
     ["position", memory.position && `${position(memory.position)} m · ${memory.frame_id}${memory.map_id ? ` · ${memory.map_id}` : ""}`],
+    ["size", memory.size && `${memory.size.map((edge) => number(edge, 3)).join(" × ")} m`],
     ["session", memory.session_id && link(memory.session_id, add("session_ids", memory.session_id))],
     ["collection", memory.collection && link(memory.collection, add("collections", memory.collection))],
     ["contradicted_by", memory.contradicted_by > 0 && other(memory.contradicted_by)],

@@ -206,6 +206,7 @@ export const english = {
   used_times_one: "once, {last}",
   used_times: "{n} times, last {last}",
   existence: "existence",
+  size: "size",
   position: "position",
   session: "session",
   collection: "collection",

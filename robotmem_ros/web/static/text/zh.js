@@ -197,6 +197,7 @@ export const chinese = {
   used: "被检索",
   used_times: "{n} 次，最近 {last}",
   existence: "存在",
+  size: "尺寸",
   position: "位置",
   session: "任务",
   collection: "集合",

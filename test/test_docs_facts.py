@@ -59,7 +59,7 @@ def test_the_table_of_services_is_that_of_the_node() -> None:
 def test_the_table_of_topics_is_that_of_the_node() -> None:
     told = {name.strip("`") for name, *_ in rows(section("interfaces.md", "Topics"))}
     told = {name for cell in told for name in re.findall(r"[~/][\w/]+", cell)}
-    assert told == names_in_code(r'"(~/(?:perception|status|events|markers)|/diagnostics|/tf|/tf_static)"')
+    assert told == names_in_code(r'"(~/(?:perception|status|events|objects|markers)|/diagnostics|/tf|/tf_static)"')
     published = names_in_code(r"create_(?:publisher|subscription)\(\s*(\w+)")
     assert published == {"Perception", "MemoryStatus", "EventMessage", "MarkerArray", "DiagnosticArray", "self"}
 

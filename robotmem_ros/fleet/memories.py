@@ -63,6 +63,7 @@ def _object(robot: str, memory_id: int, body: Mapping[str, Any], confidence_now:
         memory_id, body["label"], (body["x"], body["y"], body["z"]), confidence_now, body["frame_id"],
         thing["first_seen"], thing["last_seen"], thing["times_seen"], bool(thing["confirmed"]),
         math.sqrt((thing["vxx"] + thing["vyy"]) / 2), body["collection"], body["map_id"], robot, size=size_of(body),
+        orientation=(body["qx"], body["qy"], body["qz"], body["qw"]),
     )  # fmt: skip
 
 

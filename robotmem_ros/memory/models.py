@@ -568,6 +568,8 @@ class SeenObject(NamedTuple):
     """Probability that it is still there, from 0 to 1; NaN for the object of another robot."""
     size: Size | None = None
     """Edges of a box around it, in metres along the axes of its own orientation; None if nothing told."""
+    orientation: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    """Unit quaternion x, y, z, w, that of its last sighting."""
 
 
 ENDED, EXPIRED = "ended", "expired"

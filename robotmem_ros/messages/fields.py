@@ -220,7 +220,8 @@ def pose_message(pose: Pose) -> PoseMessage:
     )
 
 
-def _point_message(position: Sequence[float]) -> Point:
+def point_message(position: Sequence[float]) -> Point:
+    """Return a position as a message."""
     x, y, z = position
     return Point(x=float(x), y=float(y), z=float(z))
 
@@ -302,7 +303,7 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "robotmem_ros/Event": _event_message,
     "robotmem_ros/Group": _group_message,
     "robotmem_ros/Memory": _memory_message,
-    "geometry_msgs/Point": _point_message,
+    "geometry_msgs/Point": point_message,
     "geometry_msgs/Pose": pose_message,
     "geometry_msgs/PoseStamped": _pose_stamped,
     "geometry_msgs/Vector3": vector_message,

@@ -30,6 +30,7 @@ from .events import EventsTopic
 from .executors import ThreadedNode
 from .live_intake import LiveIntake
 from .markers import Markers
+from .objects import ObjectsTopic
 from .parameters import ParametersNode, declare, ignored_parameters
 from .perception_topic import NAME as OWN_TOPIC
 from .perception_topic import PerceptionTopic
@@ -50,7 +51,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/restore, ~/update, ~/object_history, ~/start_session,
     ~/end_session, ~/consolidate. Subscribes ~/perception and the configured topics, publishes ~/status, ~/events,
-    ~/markers and /diagnostics.
+    ~/objects, ~/markers and /diagnostics.
     The services exist in every state; while the node is not active they answer why.
     """
 
@@ -59,6 +60,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._memory: RobotMemory | None = None
         self._topic: PerceptionTopic | None = None
         self._events: EventsTopic | None = None
+        self._objects: ObjectsTopic | None = None
         self._live: LiveIntake | None = None
         self._state = "unconfigured"
         self._is_ending = False
@@ -117,6 +119,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._live.start()
         self._topic = PerceptionTopic(self, self._memory, self._live.place, self._now)
         self._events = EventsTopic(self, self._memory)
+        self._objects = ObjectsTopic(self, self._memory, self.parameters.objects_period)
         self._perceptions = self._topic.state
         self._drops = DropWarnings(self)
         self._rates = IntakeRates(self._topics())
@@ -299,6 +302,9 @@ class MemoryNode(ThreadedNode, ParametersNode):
         if self._events is not None:
             self._events.close()
             self._events = None
+        if self._objects is not None:
+            self._objects.close()
+            self._objects = None
         self._warn_of_drops()
 
     def _close_memory(self, state: str = "unconfigured") -> None:

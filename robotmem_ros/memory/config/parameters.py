@@ -345,6 +345,10 @@ class Parameters:
         1.0, "Period of `~/markers`; 0 disables.", unit="s", minimum=0.0,
         maximum=3600.0, read_only=True,
     )  # fmt: skip
+    objects_period: float = parameter(
+        1.0, "Shortest time between two messages of `~/objects`; 0 disables.", unit="s", minimum=0.0,
+        maximum=3600.0, read_only=True,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for entry in fields(self):

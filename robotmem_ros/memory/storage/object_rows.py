@@ -223,18 +223,19 @@ def seen(snapshot: Snapshot, memory_ids: Iterable[int], decay: Decay) -> dict[in
 def _seen(snapshot: Snapshot, decay: Decay, joined: str, arguments: tuple[object, ...]) -> tuple[SeenObject, ...]:
     records = snapshot.rows(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {decay.confidence()}, m.frame_id, o.first_seen, o.last_seen, "
-        "o.times_seen, o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id, m.size_x, m.size_y, m.size_z "
-        f"FROM objects AS o {joined}",
+        "o.times_seen, o.confirmed, (o.vxx + o.vyy) / 2, m.collection, m.map_id, m.size_x, m.size_y, m.size_z, "
+        f"m.qx, m.qy, m.qz, m.qw FROM objects AS o {joined}",
         arguments,
     )
     presences = sighting_rows.presences(snapshot, [record[0] for record in records], decay.now)
     return tuple(
         SeenObject(
             memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(is_sure), math.sqrt(variance),
-            collection, of_map, presence=presences[memory_id], size=None if size[0] is None else Size(*size),
+            collection, of_map, presence=presences[memory_id],
+            size=None if size[0] is None else Size(*size), orientation=(qx, qy, qz, qw),
         )
         for memory_id, label, x, y, z, confidence, frame_id, first, last, times, is_sure, variance, collection, of_map,
-        *size in records
+        *size, qx, qy, qz, qw in records
     )  # fmt: skip
 
 

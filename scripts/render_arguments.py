@@ -40,7 +40,7 @@ from robotmem_ros.memory.models import MemoryUpdate, NewFact  # noqa: E402
 from robotmem_ros.memory.notes.notes import Notes  # noqa: E402
 from robotmem_ros.memory.robot_memory import RobotMemory  # noqa: E402
 from robotmem_ros.memory.search.request import CountsRequest, RecallRequest  # noqa: E402
-from robotmem_ros.memory.verbs.requests import EventsRequest, TagsRequest  # noqa: E402
+from robotmem_ros.memory.verbs.requests import EventsRequest, TagsRequest, WatchRequest  # noqa: E402
 from robotmem_ros.memory.verbs.sessions import Sessions  # noqa: E402
 from robotmem_ros.memory.verbs.tags import Tags  # noqa: E402
 
@@ -175,12 +175,14 @@ _SERVICES = {
     "List": CountsRequest,
     "ListTags": TagsRequest,
     "GetEvents": EventsRequest,
+    "Watch": WatchRequest,
 }
 """Requests of the services that have another name than their service."""
 _NAMES = {"observed_at": "stamp"}
 """Names of fields, by the arguments that have other ones."""
 _KINDS = {
-    "bool": "bool", "int": "uint32", "float": "float32", "float | None": "float32[<=1]", "Names": "string[]",
+    "bool": "bool", "int": "uint32", "int | None": "int64[<=1]", "float": "float32", "float | None": "float32[<=1]",
+    "Names": "string[]",
     "Iterable[str]": "string[]", "Iterable[str] | None": "string[]", "Iterable[int] | int | None": "int64[]",
     "Time | None": "builtin_interfaces/Time", "Where": "Place[<=1]",
 }  # fmt: skip

@@ -51,9 +51,10 @@ def test_the_table_of_services_is_that_of_the_node() -> None:
         (name.strip("`"), re.sub(r"\[(\w+)\]\(../srv/\1.srv\)", r"\1", kind))
         for name, kind, _ in rows(section("interfaces.md", "Services"))
     }
-    served = re.findall(r"srv\.(\w+)", (ROOT / "robotmem_ros" / "messages" / "verbs.py").read_text())
+    code = [ROOT / "robotmem_ros" / name for name in ("messages/verbs.py", "node/services.py")]
+    served = {name for file in code for name in re.findall(r"srv\.(\w+)", file.read_text())}
     assert told == {(f"~/{re.sub('(?<=[a-z])(?=[A-Z])', '_', kind).lower()}", kind) for kind in served}
-    assert set(served) == {path.stem for path in (ROOT / "srv").glob("*.srv")}
+    assert served == {path.stem for path in (ROOT / "srv").glob("*.srv")}
 
 
 def test_the_table_of_topics_is_that_of_the_node() -> None:
@@ -61,7 +62,8 @@ def test_the_table_of_topics_is_that_of_the_node() -> None:
     told = {name for cell in told for name in re.findall(r"[~/][\w/]+", cell)}
     assert told == names_in_code(r'"(~/(?:perception|status|events|objects|markers)|/diagnostics|/tf|/tf_static)"')
     published = names_in_code(r"create_(?:publisher|subscription)\(\s*(\w+)")
-    assert published == {"Perception", "MemoryStatus", "EventMessage", "MarkerArray", "DiagnosticArray", "self"}
+    messages = {"Perception", "MemoryStatus", "EventMessage", "MatchMessage", "MarkerArray", "DiagnosticArray"}
+    assert published == {*messages, "self"}
 
 
 def test_the_launch_arguments_are_those_of_the_launch_file() -> None:

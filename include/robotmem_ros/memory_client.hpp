@@ -42,6 +42,7 @@
 #include "robotmem_ros/srv/start_session.hpp"
 #include "robotmem_ros/srv/timeline.hpp"
 #include "robotmem_ros/srv/update.hpp"
+#include "robotmem_ros/srv/watch.hpp"
 
 namespace robotmem_ros
 {
@@ -352,7 +353,7 @@ private:
     Client<srv::Forget>, Client<srv::GetData>, Client<srv::GetEvents>, Client<srv::GetMemories>, Client<srv::Learn>,
     Client<srv::List>, Client<srv::ListTags>, Client<srv::Look>, Client<srv::ObjectHistory>, Client<srv::Recall>,
     Client<srv::RemoveTag>, Client<srv::RenameTag>, Client<srv::Restore>, Client<srv::SavePerception>,
-    Client<srv::StartSession>, Client<srv::Timeline>, Client<srv::Update>> clients_;
+    Client<srv::StartSession>, Client<srv::Timeline>, Client<srv::Update>, Client<srv::Watch>> clients_;
   Client<srv::GetMemories> greeter_;
   std::unique_ptr<rclcpp::executors::SingleThreadedExecutor> executor_;
   std::mutex mutex_;  // guards what follows

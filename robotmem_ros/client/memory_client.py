@@ -10,16 +10,20 @@ from builtin_interfaces.msg import Time as TimeMessage
 from rclpy.node import Node
 from rclpy.time import Time as RclpyTime
 
-from ..memory import RobotMemoryError
+from robotmem_ros import srv
+
+from ..memory import Match, RobotMemoryError
 from ..memory.argument import Verbs
 from ..memory.times import moment
 from ..memory.validation import number
+from ..memory.verbs.requests import WatchRequest
 from ..memory.verbs.sessions import Sessions
 from ..memory.verbs.written import MapVerbs, MemoryVerbs, SessionVerbs, TagVerbs
 from ..messages.fields import time_from
 from ..messages.responses import error_of
 from ..messages.verbs import OWNERS, VERBS, Verb
 from .connection import Answer, Connection
+from .watch import Watch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -152,6 +156,18 @@ class MemoryClient(_Calls, MemoryVerbs, part=""):
         """
         return MemoryClient(self.node, timeout=timeout, connection=self.connection)
 
+    def watch(self, on_match: Callable[[Match], object], **conditions: Any) -> Watch:
+        """Call a function with what satisfies some conditions, as it comes, changes and goes, until the watch ends.
+
+        `conditions` are the arguments of `RobotMemory.watch`: those of a recall, and `after`. The function is called by
+        the executor of the node of the program.
+
+        Raises:
+            InvalidFieldError: a condition cannot be used.
+            NoAnswerError: the service is not there, or does not respond.
+        """
+        return Watch(self.node, self.connection, on_match, WatchRequest(**conditions), self.timeout)
+
     def close(self) -> None:
         """Leave the graph; what still waits gets a MemoryClosedError. A second call does nothing."""
         self.connection.close()
@@ -228,4 +244,4 @@ class AsyncMemoryClient(_Calls, part=""):
 
 
 def _connected(node: Node, name: str) -> Connection:
-    return Connection(node, name, {verb.name: verb.service for verb in VERBS})
+    return Connection(node, name, {verb.name: verb.service for verb in VERBS} | {"watch": srv.Watch})

@@ -544,6 +544,24 @@ class Events(NamedTuple):
     """Number of the last event of the file; 0 before the first."""
 
 
+class MatchChange(str, Enum):
+    """What became of an object or a fact under the conditions of a watch."""
+
+    CAME = "came"
+    """It satisfies them now: it appeared, was confirmed, learned or restored, or came from elsewhere."""
+    CHANGED = "changed"
+    """It did and does."""
+    WENT = "went"
+    """It no longer does: it is gone, forgotten or elsewhere."""
+
+
+class Match(NamedTuple):
+    """An event of what satisfies the conditions of a watch, before it or after it."""
+
+    change: MatchChange
+    event: Event
+
+
 class SeenObject(NamedTuple):
     """What is known of an object, without what was perceived of it."""
 

@@ -82,9 +82,11 @@ from .verbs.requests import (
     RecallsRequest,
     RestoreRequest,
     SeenObjectsRequest,
+    WatchRequest,
 )
 from .verbs.sessions import Sessions
 from .verbs.tags import Tags
+from .verbs.watching import Watch
 from .verbs.written import MemoryVerbs
 
 _LOAD_PATIENCE = 60.0
@@ -354,6 +356,18 @@ class RobotMemory(MemoryVerbs):
             MemoryNotFoundError: no active object has this id.
         """
         return self.parts.objects.history(validation.whole("memory_id", request.memory_id), request.n)
+
+    def watch(self, **conditions: Any) -> Watch:
+        """Follow what satisfies some conditions, which are those of a recall; see WatchRequest for their names.
+
+        Events of what satisfies them before or after are returned by `next` of the watch, from now on or after the
+        event `after`.
+
+        Raises:
+            InvalidFieldError: a condition cannot be used, or the file has no event `after`.
+            FrameMismatchError: a position is in a frame that cannot be compared.
+        """
+        return Watch(self._access, WatchRequest(**conditions))
 
     def _objects(self, request: SeenObjectsRequest) -> tuple[SeenObject, ...]:
         """Return the confirmed objects of the current map, or all, in all collections, those seen last first."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
@@ -26,7 +27,7 @@ from ..memory.storage.connection import default_path
 from ..perception import Placed, TopicCounts
 from .bond import Bond
 from .drop_warnings import DropWarnings
-from .events import EventsTopic
+from .events import EventTopics, OpenWatch
 from .executors import ThreadedNode
 from .live_intake import LiveIntake
 from .markers import Markers
@@ -59,7 +60,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         super().__init__("memory")
         self._memory: RobotMemory | None = None
         self._topic: PerceptionTopic | None = None
-        self._events: EventsTopic | None = None
+        self._events: EventTopics | None = None
         self._objects: ObjectsTopic | None = None
         self._live: LiveIntake | None = None
         self._state = "unconfigured"
@@ -74,7 +75,9 @@ class MemoryNode(ThreadedNode, ParametersNode):
         for warning in ignored_parameters(self, self.parameters):
             self.get_logger().warning(warning)
         workers = self.parameters.worker_threads
-        self._services_ = Services(self, self._active_memory, self._transform, self._place, self._now, workers=workers)
+        self._services_ = Services(
+            self, self._active_memory, self._transform, self._place, self._now, watch=self._watch, workers=workers
+        )
         self._status = StatusTopic(self, self._now)
         self._diagnostics = Diagnostics(self, self._now)
         self._markers = Markers(self)
@@ -118,7 +121,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         threading.Thread(target=self._warm_up, args=(self._memory,), name="memory-warm-up", daemon=True).start()
         self._live.start()
         self._topic = PerceptionTopic(self, self._memory, self._live.place, self._now)
-        self._events = EventsTopic(self, self._memory)
+        self._events = EventTopics(self, self._memory)
         self._objects = ObjectsTopic(self, self._memory, self.parameters.objects_period)
         self._perceptions = self._topic.state
         self._drops = DropWarnings(self)
@@ -204,6 +207,11 @@ class MemoryNode(ThreadedNode, ParametersNode):
         if self._live is None:
             raise NotActiveError(self._state, self._problem)
         return self._live.place(new)
+
+    def _watch(self, conditions: Mapping[str, Any]) -> OpenWatch:
+        if self._events is None:
+            raise NotActiveError(self._state, self._problem)
+        return self._events.watch(conditions)
 
     def _publish_status(self) -> None:
         # The counts first, so that what is counted as stored is among the memories.

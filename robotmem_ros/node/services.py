@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -17,11 +17,13 @@ from robotmem_ros import srv
 
 from ..memory import RobotMemory, Stored
 from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError, encodable
+from ..messages.fields import fill
 from ..messages.requests import Clock, arguments_of
 from ..messages.responses import Found
 from ..messages.verbs import VERBS, Verb
 from ..perception import Placed, PlacePerception
 from . import conversions
+from .events import OpenWatch
 from .executors import CallbackThread
 from .transforms import Target, TimedTransform
 
@@ -61,12 +63,14 @@ class Services:
         place: PlacePerception,
         clock: Clock,
         *,
+        watch: Callable[[Mapping[str, Any]], OpenWatch],
         workers: int,
     ) -> None:
         self._memory = memory
         self._clock = clock
         self._transform = transform
         self._place = place
+        self._watch = watch
         self._workers = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="memory-service")
         self._thread = CallbackThread(node, "memory-requests")
         begins: dict[str, Callable[[Any], Future[Any]]] = {
@@ -76,6 +80,7 @@ class Services:
         for verb in VERBS:
             begin = begins.get(verb.path) or partial(self._begin, verb)
             serve(node, self._thread, verb.service, f"~/{verb.name}", begin=begin, fill=verb.into)
+        serve(node, self._thread, srv.Watch, "~/watch", begin=self._begin_watch, fill=fill)
         self._thread.start()
 
     def close(self) -> None:
@@ -86,6 +91,10 @@ class Services:
     def _begin(self, verb: Verb, request: Any) -> Future[Any]:
         arguments = verb.arguments(request, self._clock)
         return self._submit(lambda memory: attrgetter(verb.path)(memory)(**arguments))
+
+    def _begin_watch(self, request: srv.Watch.Request) -> Future[OpenWatch]:
+        arguments = arguments_of(request, self._clock)
+        return self._submit(lambda memory: self._watch(arguments))
 
     def _submit(self, work: Callable[[RobotMemory], T]) -> Future[T]:
         # Refused at once by a node that is not active, and by one that no longer is when a worker is free.

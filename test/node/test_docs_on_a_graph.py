@@ -27,7 +27,7 @@ CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_
 
 ON_A_GRAPH = [block for block in BLOCKS if block.needs == "ROS"]
 PROGRAMS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page not in {"clients.md", "events.md"}]
-(WATCHER,) = (block for block in ON_A_GRAPH if block.kind == "python" and block.page == "events.md")
+WATCHER, MUGS = (block for block in ON_A_GRAPH if block.kind == "python" and block.page == "events.md")
 WATCH = """
 import rclpy
 
@@ -41,6 +41,17 @@ while len(heard) < 3:
     if watcher.cursor == 2:  # what was before the node of this program, or is told as late as its topic
         MemoryClient(node).look(near=(3.0, 1.0))
 print(*(f"{event.sequence} {EventKind(event.kind).value} {event.label}" for event in heard), sep="\\n")
+"""
+WATCH_MUGS = """
+import rclpy
+
+rclpy.init()
+node = rclpy.create_node("watcher")
+watch = watch_mugs(node)
+begin = watch.cursor
+MemoryClient(node).save_perception("a mug", label="mug", pose=(1.0, 0.5, 0.0))
+while watch.cursor < begin + 2:
+    rclpy.spin_once(node)
 """
 HAS_TREES = importlib.util.find_spec("py_trees") is not None
 CLIENTS = [
@@ -94,6 +105,11 @@ def test_the_programs_with_a_client_drive_to_the_mug(house: Client) -> None:
 def test_the_watcher_handles_each_event_once(house: Client) -> None:
     told = run(WATCHER.text + WATCH, house).splitlines()
     assert told == ["1 appeared mug", "2 confirmed mug", "3 gone mug"]
+
+
+def test_the_watch_tells_of_each_mug_that_comes(house: Client) -> None:
+    told = [line.split(" Pose(x=1.0, ")[0] for line in run(MUGS.text + WATCH_MUGS, house).splitlines()]
+    assert told == ["came mug", "changed mug"]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from array import array
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros import msg, srv
+from robotmem_ros.memory.verbs.requests import WatchRequest
 from robotmem_ros.messages.fields import FieldError, field_types, from_field, set_field, to_field
 from robotmem_ros.messages.verbs import OWNERS, VERBS
 
@@ -34,6 +36,8 @@ ARGUMENTS_ALONE = {
 
 def arguments_of(service: str) -> set[str]:
     """Return the arguments of the verb that a service calls."""
+    if service == "Watch":  # which calls `watch` of the memory with all that it gets
+        return {entry.name for entry in dataclasses.fields(WatchRequest)}
     (path,) = (verb.path for verb in VERBS if verb.service is getattr(srv, service))
     owner, _, name = path.rpartition(".")
     return set(inspect.signature(getattr(OWNERS[owner], name)).parameters) - {"self"}

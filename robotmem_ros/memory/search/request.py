@@ -6,9 +6,10 @@ A field that is a condition says how it is read, by a function of `query.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, MISSING, dataclass
+from dataclasses import KW_ONLY, MISSING, dataclass, field
 from enum import Enum
 from functools import partial
+from typing import Any
 
 from ..argument import BOX, FILTER, MAX_AGE, MAX_IDS, MAX_N, MAX_QUERY, NEAR, Json, Names, Where, argument, names
 from ..conditions.attributes import OneOf, Representatives, Tags
@@ -245,6 +246,12 @@ class RecallRequest(_Conditions):
         only_python=True,
     )  # fmt: skip
     caller: str = argument("python", "who asks, for the log of recalls", '"planner"', only_python=True)
+
+
+def of_recall(name: str) -> Any:
+    """Declare a condition for another request, as a recall has it."""
+    condition = RecallRequest.__dataclass_fields__[name]
+    return field(default=condition.default, metadata=condition.metadata)
 
 
 @dataclass(slots=True, kw_only=True)

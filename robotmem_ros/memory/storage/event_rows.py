@@ -61,6 +61,14 @@ _SINCE = f"""
     {", ".join(f"e.{axis}" for axis in Pose._fields)}
     FROM events AS e LEFT JOIN memories AS m ON m.id = e.memory_id WHERE e.sequence > ? ORDER BY e.sequence LIMIT ?
 """
+_TOLD_OF = ("state", "observed_at", "presence", "label", *Pose._fields)
+_TOLD = f"""
+    SELECT e.sequence, e.memory_id, {", ".join(f"e.{name}" for name in _TOLD_OF)},
+    {", ".join(f"before.{name}" for name in _TOLD_OF)} FROM events AS e
+    LEFT JOIN events AS before ON before.sequence = (
+        SELECT max(sequence) FROM events WHERE memory_id = e.memory_id AND sequence < e.sequence
+    ) WHERE e.sequence > ? ORDER BY e.sequence LIMIT ?
+"""
 _LOG = logging.getLogger(__name__)
 
 
@@ -147,6 +155,40 @@ def last(snapshot: Snapshot) -> int:
 def since(snapshot: Snapshot, sequence: int, n: int) -> tuple[Event, ...]:
     """Return the next `n` events after a number that are kept, in order."""
     return tuple(_event(*columns) for columns in snapshot.rows(_SINCE, (sequence, n)))
+
+
+class Told(NamedTuple):
+    """An object or fact as an event left it."""
+
+    state: str
+    observed_at: int
+    presence: float | None
+    label: str
+    pose: Pose | None
+
+
+class Step(NamedTuple):
+    """What an event changed of a memory."""
+
+    sequence: int
+    memory_id: int
+    before: Told | None
+    """As the event before left it; None if there is none."""
+    after: Told
+
+
+def told(snapshot: Snapshot, sequence: int, n: int) -> list[Step]:
+    """Return what the events changed that `since` returns, in the same order."""
+    middle = 2 + len(_TOLD_OF)
+    return [
+        Step(row[0], row[1], None if row[middle] is None else _told(row[middle:]), _told(row[2:middle]))
+        for row in snapshot.rows(_TOLD, (sequence, n))
+    ]
+
+
+def _told(values: Sequence[Any]) -> Told:
+    state, observed_at, presence, label, *pose = values
+    return Told(state, observed_at, presence, label, _pose(pose))
 
 
 def _split(row: Sequence[Any]) -> tuple[Any, ...]:

@@ -22,6 +22,7 @@ from ..argument import (
 )
 from ..map_values import MAX_POINTS
 from ..search.counts import MAX_BINS
+from ..search.request import of_recall
 from ..sessions.sessions import LONGEST
 from ..times import Time
 
@@ -99,6 +100,30 @@ class EventsRequest:
 
     after: int = argument(0, "number of the last event that is known; 0 for none", "41")
     n: int = argument(100, "largest number of events", "20", within=(1, MAX_HISTORY))
+
+
+@dataclass(slots=True, kw_only=True)
+class WatchRequest:
+    """What to watch: the conditions are those of a recall, and mean the same."""
+
+    query, session_id, as_of = "", None, None  # what a recall alone has, for the conditions that look at it
+    labels: Names = of_recall("labels")
+    areas: Names = of_recall("areas")
+    near: Where = of_recall("near")
+    within: Json = of_recall("within")
+    context_filter: Json = of_recall("context_filter")
+    ids: Iterable[int] | int | None = of_recall("ids")
+    kinds: Names = of_recall("kinds")
+    collection: str | None = of_recall("collection")
+    collections: Names = of_recall("collections")
+    categories: Names = of_recall("categories")
+    tags: Names = of_recall("tags")
+    any_tags: Names = of_recall("any_tags")
+    include_unconfirmed: bool = of_recall("include_unconfirmed")
+    after: int | None = argument(
+        None, "number of the event to begin after, to go on where a watch ended; by default what happens from now on",
+        "41", within=(0, 2**63 - 1),
+    )  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,8 @@ import pytest
 from robotmem_ros.agents.tools import TOOLS
 
 from ..support.agents import kitchen, served
+from ..support.forks import PipedFork
+from ..support.waiting import until
 
 TOKEN = "a token of twenty-six ..".replace(" ", "-")
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -30,20 +31,22 @@ class Served(NamedTuple):
 
     url: str
     token: str
-    process: subprocess.Popen[str]
+    process: PipedFork
 
 
 @contextmanager
 def served_by_http(db: Path, *options: str) -> Iterator[Served]:
     """Start a server on any free port, and wait until it tells where it is."""
     with served(db, "--http", "--port", "0", "--no-model", *options) as process:
-        assert process.stderr
-        told = process.stderr.readline()
-        while not told.startswith("MCP at "):
-            assert told, process.returncode
-            told = process.stderr.readline()
-        token = "" if "--token-file" in options else process.stderr.readline().removeprefix("token: ").strip()
-        yield Served(told.removeprefix("MCP at ").strip(), token, process)
+        lines = 1 if "--token-file" in options else 2
+
+        def told() -> list[str]:
+            assert process.poll() is None, process.complaints
+            return re.findall(r"^(?:MCP at|token:) (.+)\n", process.complaints, re.MULTILINE)
+
+        until(lambda: len(told()) == lines, "server")
+        url, token = [*told(), ""][:2]
+        yield Served(url, token, process)
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +130,8 @@ def test_sigterm_ends_it_cleanly_with_a_request_on_its_way(db: Path) -> None:
     with served_with_token(db) as server, httpx.Client(headers={**ACCEPT, **BEARER}) as client:
         assert client.post(server.url, json=LIST).status_code == 200
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(60) == 0
-        assert server.process.stderr
-        assert "Traceback" not in server.process.stderr.read()
+        assert server.process.wait(180) == 0
+        assert "Traceback" not in server.process.complaints
 
 
 def test_a_token_that_cannot_be_used_is_refused_and_not_told(db: Path, tmp_path: Path) -> None:

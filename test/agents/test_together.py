@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from robotmem_ros.agents import server, tools
@@ -16,7 +15,7 @@ from robotmem_ros.agents.desk import Desk
 from robotmem_ros.agents.toolbox import Toolbox
 from robotmem_ros.memory import RobotMemory
 
-from ..support.agents import stdio_client
+from ..support.agents import HELLO, READY, served, spoken, stdio_client
 
 CALLS: list[tuple[str, Callable[[int], dict[str, Any]]]] = [
     ("recall", lambda number: {"query": "red mug"}),
@@ -50,20 +49,18 @@ async def test_two_servers_and_a_writer_work_on_one_file(db: Path) -> None:
         assert node.status().facts == 45
 
 
-@pytest.mark.anyio
-async def test_calls_side_by_side_are_all_answered(db: Path) -> None:
-    async with stdio_client(db, "--no-model") as client:
-        answers: dict[int, Any] = {}
-
-        async def ask(number: int) -> None:
-            name, given = CALLS[number % len(CALLS)]
-            answers[number] = await client.call_tool(name, given(number))
-
-        async with anyio.create_task_group() as group:
-            for number in range(40):
-                group.start_soon(ask, number)
-        assert not [answer.content for answer in answers.values() if answer.is_error]
-        assert (await client.call_tool("doctor", {})).structured_content["facts"] == 13
+def test_calls_side_by_side_are_all_answered(db: Path) -> None:
+    calls = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": given(number)}}
+        for number, (name, given) in enumerate(CALLS * 8, 2)
+    ]
+    with served(db, "--no-model") as process:
+        said = spoken(process, HELLO, READY, *calls, answers=41)
+    answers = {message["id"]: message["result"] for message in said if message.get("id") is not None}
+    assert answers.keys() == set(range(1, 42))
+    assert not [answer["content"] for answer in answers.values() if answer.get("isError")]
+    with RobotMemory(db, embedding_model="", read_only=True) as memory:
+        assert memory.status().facts == 13
 
 
 @pytest.mark.anyio

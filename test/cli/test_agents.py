@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from subprocess import run
 
 import pytest
 
 from robotmem_ros.cli.main import main
 
 from ..support.agents import kitchen
-from ..support.subprocesses import ROOT, without
+from ..support.forks import ROBOTMEM, running
+from ..support.subprocesses import without
 
 
 @pytest.fixture
@@ -73,13 +72,11 @@ def test_a_wrong_call_is_told_on_stderr(
 
 @pytest.mark.parametrize(("package", "command"), [("mcp", ["mcp"]), ("jsonschema", ["call", "doctor"])])
 def test_a_missing_library_is_named_with_the_extra(package: str, command: list[str], db: str) -> None:
-    code = f"{without(package)}\nfrom robotmem_ros.cli.main import main\nsys.exit(main({[*command, '--db', db]!r}))"
-    done = run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=180)
-    assert done.returncode == 1
-    assert done.stderr.endswith(
-        f"{package} is not installed; pip install 'robotmem_ros[mcp]' brings what agents need\n"
-    )
-    assert "Traceback" not in done.stderr
+    with running(without(package) + ROBOTMEM, *command, "--db", db) as process:
+        _, complaints = process.communicate(timeout=180)
+    assert process.returncode == 1
+    assert complaints.endswith(f"{package} is not installed; pip install 'robotmem_ros[mcp]' brings what agents need\n")
+    assert "Traceback" not in complaints
 
 
 def test_a_parameter_file_of_the_node_is_followed(db: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,8 @@ from robotmem_ros.cli.main import COMMANDS, main
 from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory, open_memory
 
 from ..support.bags import CONFIG, Messages, config_file, drive, write_bag
-from ..support.subprocesses import output_of, started
+from ..support.forks import output_of
+from ..support.subprocesses import started
 
 TEXT = "ein Glas mit Öl — 杯子 🤖"
 LINES = {

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -15,7 +13,8 @@ import pytest
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 
-from ..support.subprocesses import ROOT, without
+from ..support.forks import ROBOTMEM, running
+from ..support.subprocesses import without
 from ..support.waiting import until
 from ..support.web import console, seed
 
@@ -138,12 +137,9 @@ def test_no_log_holds_a_token_and_no_child_inherits_it(db: Path) -> None:
 
 @pytest.mark.parametrize("package", ["fastapi", "uvicorn"])
 def test_without_the_web_server_the_command_says_what_to_install(db: Path, package: str) -> None:
-    code = without(package) + "from robotmem_ros.cli.main import main; sys.exit(main())"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "web", "--db", str(db)],
-        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (1, f"robotmem: web needs {package} (pip install 'robotmem_ros[web]')\n")
+    with running(without(package) + ROBOTMEM, "web", "--db", db) as process:
+        _, complaints = process.communicate(timeout=180)
+    assert (process.returncode, complaints) == (1, f"robotmem: web needs {package} (pip install 'robotmem_ros[web]')\n")
 
 
 def test_the_parameters_of_the_node_are_taken_from_its_file(db: Path, tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ from robotmem_ros.memory.storage import feed
 from robotmem_ros.memory.text.tokens import query_words
 
 from ..support.docs import BLOCKS
+from ..support.forks import output_of
 from ..support.postgres import Server
-from ..support.subprocesses import output_of, without
+from ..support.subprocesses import without
 from .conftest import Fleet, push, units_of
 
 TEXTS = (

@@ -8,7 +8,8 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 
-from ..support.subprocesses import output_of, without
+from ..support.forks import output_of
+from ..support.subprocesses import without
 
 ALL = ("sqlite_vec", "usearch", "jieba", "icu4py", "snowballstemmer", "fastembed", "onnxruntime")
 USE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..support.subprocesses import output_of
+from ..support.forks import output_of
 
 USE = """
 import sys

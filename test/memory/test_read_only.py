@@ -15,7 +15,8 @@ import pytest
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import DatabaseUnusableError, FieldOfView, ReadOnlyError, RobotMemory
 
-from ..support.subprocesses import NOBODY, output_of, without
+from ..support.forks import output_of
+from ..support.subprocesses import NOBODY, without
 from .conftest import OpenMemory
 
 WORDS = ("机器人", "充电站", "护士站", "实验室", "杯子")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from robotmem_ros.memory import RobotMemory, open_memory
 
-from .subprocesses import PATH, ROOT, started
+from .forks import PipedFork, serving
+from .subprocesses import PATH, ROOT
 
 if TYPE_CHECKING:
     from mcp import Client
 
 COMMAND = (sys.executable, "-m", "robotmem_ros.cli")
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}},
+}  # fmt: skip
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def kitchen(path: Path, *, embedding_model: str = "") -> Path:
@@ -65,6 +71,21 @@ async def stdio_client(db: Path, *options: str) -> AsyncIterator[Client]:
         yield client
 
 
-def served(db: Path, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
-    """Start `robotmem mcp` with pipes; it is killed at the end if it still runs."""
-    return started(*COMMAND, "mcp", "--db", str(db), *options)
+def served(db: Path, *options: str) -> AbstractContextManager[PipedFork]:
+    """Fork `robotmem mcp` with pipes; it is killed at the end if it still runs."""
+    return serving("mcp", "--db", str(db), *options)
+
+
+def spoken(process: PipedFork, *lines: object, answers: int) -> list[Any]:
+    """Say lines to a server, and return its messages until it gave so many answers; then close its stdin."""
+    process.stdin.write("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+    process.stdin.flush()
+    said: list[Any] = []
+    while sum(message.get("id") is not None for message in said) < answers:
+        line = process.stdout.readline()
+        assert line, process.complaints
+        said.append(json.loads(line))
+    rest, complaints = process.communicate(timeout=180)
+    assert process.returncode == 0, complaints
+    assert "Traceback" not in complaints
+    return [*said, *map(json.loads, rest.splitlines())]

@@ -7,6 +7,7 @@ JSON with the files for input, output and errors, and reads the process id and, 
 from __future__ import annotations
 
 import faulthandler
+import gc
 import importlib
 import json
 import os
@@ -72,5 +73,6 @@ def run(files: list[int], code: str, arguments: list[str], environment: dict[str
 if __name__ == "__main__":
     for module in sys.argv[2:]:
         importlib.import_module(module)
+    gc.freeze()  # no fork looks through what is imported, which would copy its pages
     serve(sys.argv[1])
     shutil.rmtree(Path(sys.argv[1]).parent)

@@ -19,6 +19,14 @@ from typing import IO
 
 from .subprocesses import PATH, ROOT
 
+ROBOTMEM = "import sys; from robotmem_ros.cli.main import main; sys.exit(main())"
+"""Code of the command `robotmem`."""
+SERVING = (
+    "robotmem_ros.cli.main", "robotmem_ros.web.app", "robotmem_ros.web.server", "robotmem_ros.agents.server",
+    "robotmem_ros.agents.transports", "mcp.server.streamable_http_manager", "sqlite_vec",
+)  # fmt: skip
+"""Modules of a command that serves a memory."""
+
 
 @cache
 def fork_server(*modules: str) -> Path:
@@ -90,7 +98,7 @@ class PipedFork(Forked):
     def __init__(self, server: Path, code: str, arguments: list[str], environment: Mapping[str, str]) -> None:
         (taking, giving), (reading, writing) = os.pipe(), os.pipe()
         self.stdin, self.stdout = os.fdopen(giving, "w"), os.fdopen(reading)
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
+        self._errors = tempfile.TemporaryFile("w")  # noqa: SIM115 - closed at the end
         with os.fdopen(taking) as given, os.fdopen(writing, "w") as output:
             super().__init__(server, code, arguments, environment, given, output, self._errors)
 
@@ -107,10 +115,13 @@ class PipedFork(Forked):
         except subprocess.TimeoutExpired as late:
             self.send_signal(signal.SIGABRT)
             self.wait(60.0)
-            self._errors.seek(0)
-            raise AssertionError(f"{late}\n{self._errors.read()}") from None
-        self._errors.seek(0)
-        return self.stdout.read(), self._errors.read()
+            raise AssertionError(f"{late}\n{self.complaints}") from None
+        return self.stdout.read(), self.complaints
+
+    @property
+    def complaints(self) -> str:
+        """Return what it has written to stderr."""
+        return os.pread(self._errors.fileno(), os.fstat(self._errors.fileno()).st_size, 0).decode()
 
     def __enter__(self) -> PipedFork:
         return self
@@ -125,7 +136,21 @@ class PipedFork(Forked):
 @contextmanager
 def running(code: str, *arguments: object) -> Iterator[PipedFork]:
     """Run code in a process that has imported the core, which is killed at the end if it still runs."""
-    with PipedFork(fork_server("robotmem_ros.memory"), code, ["-c", *map(str, arguments)], os.environ) as process:
+    with _killed(PipedFork(fork_server("robotmem_ros.memory"), code, ["-c", *map(str, arguments)], os.environ)) as it:
+        yield it
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[PipedFork]:
+    """Run `robotmem` with these arguments in a process that has imported what it needs to serve, likewise."""
+    everything = {**os.environ, **PATH}
+    with _killed(PipedFork(fork_server(*SERVING), ROBOTMEM, ["robotmem", *arguments], everything)) as it:
+        yield it
+
+
+@contextmanager
+def _killed(process: PipedFork) -> Iterator[PipedFork]:
+    with process:
         try:
             yield process
         finally:

@@ -20,15 +20,13 @@ import httpx
 
 from robotmem_ros.memory import RobotMemory
 
-from .forks import PipedFork, fork_server
+from .forks import ROBOTMEM, SERVING, PipedFork, fork_server
 from .subprocesses import PATH
 from .waiting import until
 
 NOW = 1_790_000_000 * 10**9
 SECOND = 10**9
 SCRIPT = "<script>alert('1')</script> \u202eبه & \u0001"
-_CODE = "import sys; from robotmem_ros.cli.main import main; sys.exit(main())"
-IMPORTS = ("robotmem_ros.cli.main", "robotmem_ros.web.app", "robotmem_ros.web.server")
 
 
 def png() -> bytes:
@@ -105,8 +103,8 @@ def client_of(db: Path, **parameters: Any) -> Iterator[httpx.Client]:
 
 @contextmanager
 def console(
-    db: Path | None, *options: str, environment: Mapping[str, str] | None = None, code: str = "",
-    with_model: bool = False, imports: Sequence[str] = IMPORTS,
+    db: Path | None, *options: str, environment: Mapping[str, str] | None = None, code: str = ROBOTMEM,
+    with_model: bool = False, imports: Sequence[str] = SERVING,
 ) -> Iterator[Server]:  # fmt: skip
     """Run `robotmem web` on any free port, without a model; it must end without a complaint.
 
@@ -115,7 +113,7 @@ def console(
     arguments = ["web", *(["--db", str(db)] if db else []), "--port", "0", *options]
     arguments += [] if with_model else ["--no-model"]
     everything = {**os.environ, **PATH, **(environment or {})}
-    with PipedFork(fork_server(*imports), code or _CODE, ["robotmem", *arguments], everything) as process:
+    with PipedFork(fork_server(*imports), code, ["robotmem", *arguments], everything) as process:
         try:
             line = process.stdout.readline()
             found = re.match(r"console: (http://\S+:\d+)/", line)

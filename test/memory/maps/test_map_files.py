@@ -18,7 +18,8 @@ from PIL import Image
 from robotmem_ros.memory import InvalidFieldError, OccupancyGrid, Origin
 from robotmem_ros.memory.maps.map_files import load_map, read_map_file, write_map
 
-from ...support.subprocesses import output_of, without
+from ...support.forks import output_of
+from ...support.subprocesses import without
 
 HEAD: dict[str, Any] = {
     "image": "map.pgm", "resolution": 0.05, "origin": [-1.5, 2.0, 0.25], "negate": 0, "occupied_thresh": 0.65,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ...support.subprocesses import output_of
+from ...support.forks import output_of
 
 FIRST = {
     "the model": "import onnxruntime",

@@ -12,7 +12,8 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.text.inflection import MARKERS
 from robotmem_ros.memory.text.tokens import analyse, indexed_text
 
-from ...support.subprocesses import output_of, without
+from ...support.forks import output_of
+from ...support.subprocesses import without
 from ..conftest import OpenMemory
 
 TEXTS = {

@@ -12,7 +12,8 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.text import scripts
 from robotmem_ros.memory.text.tokens import analyse, indexed_piece, indexed_text, plain_text, query_words
 
-from ...support.subprocesses import output_of, without
+from ...support.forks import output_of
+from ...support.subprocesses import without
 from ..conftest import OpenMemory
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from .. import __version__
 from ..memory.errors import RobotMemoryError, did_you_mean
 from . import changing, fleet, maps, models, reading, replaying, serving, tags, transfer
-from .command import Command, Run
+from .command import Command
 from .output import prepare_streams, printable, write_notice
 from .parser import Parser
 
@@ -41,8 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name and name not in commands.choices:
         guess = did_you_mean(name, commands.choices)
         parser.error(f"{name!r} is no command{guess}; a command comes first, then its options")
-    options = parser.parse_args(words)
-    return reported(options, options.run)
+
+    def run() -> int | None:
+        options = parser.parse_args(words)  # `--help` may fail too, on a full disk
+        exit_code: int | None = options.run(options)
+        return exit_code
+
+    return reported(run)
 
 
 def add_commands(parsers: Any, commands: Iterable[Command]) -> None:
@@ -55,10 +60,10 @@ def add_commands(parsers: Any, commands: Iterable[Command]) -> None:
         command.add_to(groups.get(group, parsers))
 
 
-def reported(arguments: argparse.Namespace, run: Run) -> int:
+def reported(run: Callable[[], int | None]) -> int:
     """Run a command, report its errors, and return the exit code."""
     try:
-        return int(run(arguments) or 0)
+        return int(run() or 0)
     except RobotMemoryError as error:
         write_notice(f"robotmem: {printable(str(error))}\n")
         return 1

@@ -7,6 +7,7 @@ where that is missing.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from .command import Command, within
@@ -56,7 +57,7 @@ class MemoryCommand:
     def main(self, *, parser: object, args: argparse.Namespace) -> int:
         """Run the command that was parsed, and return its exit code."""
         prepare_streams()
-        return reported(args, _run)
+        return reported(partial(_run, args))
 
 
 def _run(arguments: Any) -> int:

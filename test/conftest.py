@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    # A tenth of what tests cost in one process was looking for garbage in all that is imported and collected.
+    # Whoever looks for garbage need not look through all that is imported and collected.
     gc.freeze()
 
 

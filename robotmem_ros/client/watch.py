@@ -20,7 +20,7 @@ from ..node.subscriptions import latched
 from .connection import Answer, Connection
 
 DEPTH = 1000
-"""Matches that wait for the function at most: the node publishes no more before they are taken."""
+"""Matches that wait for the function at most."""
 _PERIOD = 1.0
 _DISCOVERY = 5.0
 """Seconds after which a topic without a publisher is gone, and not only not found yet."""

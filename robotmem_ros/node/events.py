@@ -166,7 +166,7 @@ class _Watch:
         self._node.destroy_publisher(self._publisher)
 
     def publish(self) -> bool:
-        """Publish the next page if somebody listens; no more is on the way than subscribers keep."""
+        """Publish the next page if somebody listens; while it catches up, only as much as subscribers keep."""
         if not self._publisher.get_subscription_count():
             return False
         self._listened = time.monotonic()
@@ -178,4 +178,7 @@ class _Watch:
         for match in self._watch.next(_PAGE):
             self._publisher.publish(to_field("robotmem_ros/Match")(match))
             self._published += 1
+        if self._watch.cursor - before < _PAGE:
+            # Not flooded, so it need not wait: acknowledgements come only every few seconds.
+            self._published = 0
         return self._watch.cursor > before

@@ -204,7 +204,8 @@ def place_routes(memory: RobotMemory) -> APIRouter:
         if item.pose is None or item.first_seen is None or item.last_seen is None:
             raise lacks(memory, memory_id, "is the id of no object")
         values = {name: getattr(item, name) for name in ObjectDetails.model_fields if hasattr(item, name)}
-        about = {"id": item.id, "position": list(item.pose[:3]), "description": item.content}
+        pose = {"position": item.pose[:3], "orientation": item.pose[3:]}
+        about = {"id": item.id, "description": item.content, **pose}
         return ObjectDetails.model_validate(
             {**values, **about, "sightings": full.sightings[:_SIGHTINGS], "stays": memory.stays(item.id)}
         )

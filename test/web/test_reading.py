@@ -196,6 +196,7 @@ def test_objects_have_their_sightings(client: httpx.Client) -> None:
         "frame_id": "map", "first_seen": str(NOW), "last_seen": str(NOW), "times_seen": 1, "confirmed": True,
         "presence": 0.0,  # nobody has looked for long
         "uncertainty": objects[0]["uncertainty"], "collection": "default", "map_id": "", "fleet_robot": "",
+        "size": None, "orientation": [0.0, 0.0, 0.0, 1.0],
     }  # fmt: skip
     assert 0.0 < objects[0]["uncertainty"] < 1.0
     told = client.get("/api/objects/6").json()

@@ -19,7 +19,7 @@ PYTEST_RUN := python3 -m pytest -q -n 6 --dist worksteal -o faulthandler_exit_on
 # Which tests that are marked as rare run: none, all, or the tenth of a date.
 RARE ?= none
 
-.PHONY: help setup build interfaces compiled demo lint test test-all test-fast bench quality clean distclean
+.PHONY: help setup build interfaces compiled demo lint test test-all test-fast bench quality docs clean distclean
 
 help: ## show this list
 	@echo "make <target>, where target is one of"
@@ -82,6 +82,13 @@ quality: setup ## how well facts are classified and compared, and how often reca
 	@$(ENV) python3 -m bench fusions $(SETS)
 	@$(ENV) python3 -m bench episodes
 	@$(ENV) python3 -m bench steps
+
+# In an environment of its own: the packages of a generator would decide versions that the tests run with.
+docs: ## a site of the pages, into .build/site; what is amiss in them is an error
+	@[ -d .venv-docs ] || python3 -m venv .venv-docs
+	@.venv-docs/bin/python -m pip install --disable-pip-version-check --quiet -r requirements/docs.txt
+	@.venv-docs/bin/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env --write-all -d .build/site-cache . .build/site
+	@echo "docs: .build/site/index.html"
 
 clean: ## remove what was built and the caches
 	rm -rf .build .build-* build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -41,6 +41,7 @@ NOT_RUN = {
     "robotmem model fetch small": "downloads: test/default_model/test_fetching.py fetches a wheel of its own",
     "make bench": "takes minutes, or an hour",
     "make quality": "takes minutes",
+    "make docs": "downloads a generator; test_docs_facts.py checks navigation and links without it",
     ". scripts/env.sh": "runs behind the demo below",
     "pip install ": "runs below",
     "python3 -m bench": "measures for minutes; what it lists is tested with the suites",

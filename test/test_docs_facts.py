@@ -83,6 +83,14 @@ def test_the_readme_leads_to_every_page() -> None:
     assert set(PAGES) - {"README.md"} <= set(re.findall(r"\((?:docs/)?([\w.]+\.md)", PAGES["README.md"]))
 
 
+def test_the_navigation_of_the_site_has_every_page() -> None:
+    index = (ROOT / "index.rst").read_text()
+    named = re.findall(r"^   (?:[^:\n]+<)?([\w/]+)>?$", index, re.MULTILINE)
+    assert sorted(Path(name).name for name in named) == sorted(
+        {"CHANGELOG", "SECURITY", *(Path(page).stem for page in PAGES)}
+    )
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_relative_link_resolves(page: str) -> None:
     folder = ROOT if (ROOT / page).exists() else ROOT / "docs"

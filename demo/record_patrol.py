@@ -230,6 +230,7 @@ def _message(event: Event, types: Any) -> Any:
         description=text,
         perception_type=sense,
         pose=[types["geometry_msgs/msg/Pose"](point, upright)],
+        size=types["geometry_msgs/msg/Vector3"](0.0, 0.0, 0.0),
         label=label,
         as_object=True,
         confidence=0.9,

@@ -44,14 +44,16 @@ OPTIONAL = {
     "onnx",
     "uvicorn",
 }
-"""No rosdep keys; the code does without them and says so."""
+"""No dependencies: the code does without them and says so. A comment of the manifest names them."""
+PINNED = {"ml-dtypes", "numpy", "wcwidth"}
+"""Packages that requirements.txt names for their version alone."""
 
 catkin_package = pytest.importorskip("catkin_pkg.package", reason="colcon, which brings it, is not in this environment")
 
 
-def imported_modules() -> Iterator[str]:
-    """Yield the top-level packages that the installed code imports."""
-    files = [*(ROOT / "robotmem_ros").rglob("*.py"), *(ROOT / "launch").glob("*.py")]
+def imported_modules(*folders: str) -> Iterator[str]:
+    """Yield the top-level packages that the code in folders imports."""
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
     for node in (node for file in files for node in ast.walk(ast.parse(file.read_text()))):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -71,7 +73,22 @@ def test_the_manifest_is_valid_without_a_warning() -> None:
 def test_what_the_code_imports_is_a_dependency_at_run_time() -> None:
     manifest = catkin_package.parse_package(str(ROOT))
     named = {MODULES.get(depend.name, depend.name) for depend in manifest.exec_depends}
-    assert set(imported_modules()) - set(sys.stdlib_module_names) - OPTIONAL - {"robotmem_ros"} <= named
+    assert (
+        set(imported_modules("robotmem_ros", "launch")) - set(sys.stdlib_module_names) - OPTIONAL - {"robotmem_ros"}
+        <= named
+    )
+
+
+def test_the_messages_that_tests_import_are_dependencies() -> None:
+    manifest = catkin_package.parse_package(str(ROOT))
+    named = {depend.name for depend in [*manifest.exec_depends, *manifest.test_depends]}
+    assert {name for name in imported_modules("test") if name.endswith(("_msgs", "_srvs"))} <= named
+
+
+def test_a_comment_names_each_optional_package() -> None:
+    comments = " ".join(re.findall(r"<!--(.*?)-->", (ROOT / "package.xml").read_text(), re.DOTALL))
+    required = re.findall(r"^[\w-]+", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    assert [name for name in required if name not in PINNED and not re.search(rf"\b{name}\b", comments)] == []
 
 
 def test_every_package_that_cmake_needs_is_named() -> None:

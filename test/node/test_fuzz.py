@@ -17,7 +17,7 @@ from robotmem_ros.messages.verbs import VERBS
 
 from ..support.node.graph import Client
 
-SERVICES = {verb.name: verb.service for verb in VERBS}
+SERVICES = {**{verb.name: verb.service for verb in VERBS}, "watch": srv.Watch}
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),
     st.sampled_from(

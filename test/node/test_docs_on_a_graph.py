@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import re
 import shutil
@@ -16,7 +17,9 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from std_msgs.msg import Header
 
+from demo.house import THINGS
 from robotmem_ros.client import MemoryClient
+from robotmem_ros.memory import InvalidFieldError
 
 from ..support.docs import BLOCKS, looks_like
 from ..support.node.cpp import IN_CPP, built
@@ -26,7 +29,10 @@ CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_
 
 
 ON_A_GRAPH = [block for block in BLOCKS if block.needs == "ROS"]
-PROGRAMS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page not in {"clients.md", "events.md"}]
+OWN_TEST = {"clients.md", "events.md", "nav2.md"}
+"""Pages whose programs have a test of their own."""
+PROGRAMS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page not in OWN_TEST]
+(ERRAND,) = (block for block in ON_A_GRAPH if block.kind == "python" and block.page == "nav2.md")
 WATCHER, MUGS = (block for block in ON_A_GRAPH if block.kind == "python" and block.page == "events.md")
 WATCH = """
 import rclpy
@@ -110,6 +116,46 @@ def test_the_watcher_handles_each_event_once(house: Client) -> None:
 def test_the_watch_tells_of_each_mug_that_comes(house: Client) -> None:
     told = [line.split(" Pose(x=1.0, ")[0] for line in run(MUGS.text + WATCH_MUGS, house).splitlines()]
     assert told == ["came mug", "changed mug"]
+
+
+def test_the_robot_drives_to_where_it_sees_the_mug(own: Any, tmp_path: Path) -> None:
+    for package in ("nav2_msgs", "tf2_msgs", "vision_msgs"):
+        pytest.importorskip(package, reason="`make test` builds it: scripts/build_test_interfaces.sh")
+    from ..support.node.simulated_robot import House, SimulatedRobot
+
+    start, connect = own
+    parameters: dict[str, object] = {"db_path": tmp_path / "memory.db", "embedding_model": "''", "use_sim_time": True}
+    parameters["watch_actions"] = "['navigate_to_pose']"
+    start(*(word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")))
+    client: Client = connect()
+    mug = next(thing for thing in THINGS if thing.label == "mug")
+    robot = SimulatedRobot(client.domain, House({}), (3.4, 2.3))
+
+    def can_begin() -> bool:
+        robot.is_ready()  # publishes the clock and where the robot is
+        try:
+            seen = memory.save_perception(mug.description, label="mug", pose=mug.position)
+        except InvalidFieldError:  # the node has no clock yet
+            return False
+        return seen.times_seen > 2 and bool(memory.maps.approach(seen.memory_id).poses)
+
+    try:
+        client.until_active()
+        with MemoryClient(client.node, timeout=DEADLINE) as memory:
+            client.until(can_begin, "a mug that is confirmed, and the map")
+            assert looks_like(ERRAND.output, run(ERRAND.text, client))
+            assert math.dist(robot.spot, mug.position[:2]) == pytest.approx(0.8, abs=0.01)
+            client.until(lambda: robot.is_ready() or drives(memory) == ["succeeded"], "the outcome of the drive")
+    finally:
+        robot.close()
+
+
+def drives(memory: MemoryClient) -> list[str]:
+    """Return the outcomes of all drives."""
+    return [
+        hit.memory.context["outcome"]
+        for hit in memory.recall("navigate", context_filter={"outcome": {"$exists": True}})
+    ]
 
 
 @pytest.fixture

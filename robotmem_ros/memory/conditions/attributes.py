@@ -169,7 +169,6 @@ class AsOf(Condition):
     """Known at a time, in nanoseconds by the robot's clock: a query with it asks another view, see `table.past`."""
 
     at: int
-    suffices = False
     is_evidence = False
 
     def matches(self, row: Row) -> bool:

@@ -61,7 +61,9 @@ def test_of_several_names_any_will_do_and_one_may_stand_by_itself(
     assert with_words == expected
 
 
-@pytest.mark.parametrize("conditions", [{"excluded_session_ids": ["s1"]}, {"tags": ["x"]}, {"collections": ["*"]}])
+@pytest.mark.parametrize(
+    "conditions", [{"excluded_session_ids": ["s1"]}, {"tags": ["x"]}, {"collections": ["*"]}, {"as_of": 1}]
+)
 def test_a_condition_is_enough_of_a_query(kitchen: RobotMemory, conditions: dict[str, Any]) -> None:
     assert kitchen.recall(**conditions).mode.value == "structured"
 

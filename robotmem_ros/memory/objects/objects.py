@@ -52,7 +52,7 @@ class _LeaveRates:
             self._rates.clear()
         if track.memory_id not in self._rates:
             stayed = track.last_seen - track.appeared if track.confirmed else 0
-            self._rates[track.memory_id] = sighting_rows.leave_rate(transaction, track.label, stayed=stayed)
+            self._rates[track.memory_id] = sighting_rows.Departures(transaction).leave_rate(track.label, stayed)
         return self._rates[track.memory_id]
 
 

@@ -197,7 +197,8 @@ _ACTIVITY = """
         SELECT memory_id, change, min(id) FROM memory_history
         WHERE change IN ('forget', 'restore') AND changed_at > ?1 GROUP BY memory_id
     ) UNION ALL
-    SELECT id, 'superseded' FROM memories WHERE status = 'superseded' AND superseded_at > ?1
+    SELECT id, 'superseded' FROM memories
+    WHERE status <> 'active' AND status = 'superseded' AND superseded_at > ?1  -- the first is what the index has
 """
 _AS_IT_IS = {"content", "human_summary", "category", "perception_type", "label", "source"}
 

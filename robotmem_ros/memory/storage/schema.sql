@@ -268,7 +268,7 @@ CREATE TABLE stays (
     x REAL NOT NULL, y REAL NOT NULL, z REAL NOT NULL,  -- in the frame and map of the memory
     UNIQUE (memory_id, first_seen)
 );
-CREATE INDEX idx_stays_label ON stays (label);
+CREATE INDEX idx_stays_label ON stays (label, first_absent, first_seen, last_seen);  -- has all that departures tell
 
 -- In how many messages two neighbours were both seen, and in how many only one of two at the same place: those that are
 -- often seen together are two objects. What was seen together once is expected together again: see absence.py.

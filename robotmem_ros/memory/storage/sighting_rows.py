@@ -21,6 +21,7 @@ from . import revisions
 from .snapshot import Snapshot, Transaction, json_array
 
 Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 _SIGHTED = """
     SELECT m.id, m.label, max(s.observed_at), s.x, s.y, s.z, s.confidence FROM objects AS o
     CROSS JOIN memories AS m ON m.id = o.memory_id
@@ -114,10 +115,13 @@ def last_until(snapshot: Snapshot, objects: Ids, at: int) -> npt.NDArray[np.int6
     return snapshot.array(sql, (json_array(objects), at))
 
 
-def count_until(snapshot: Snapshot, memory_id: int, at: int) -> int:
-    """Return how often an object was sighted until a time, as far as kept sightings tell."""
-    sql = "SELECT count(*) + coalesce(sum(subsampled), 0) FROM sightings WHERE memory_id = ? AND observed_at <= ?"
-    return int(snapshot.row(sql, (memory_id, at))[0])
+def counts_until(snapshot: Snapshot, objects: Ids, at: int) -> dict[int, int]:
+    """Return by id how often some objects were sighted until a time, as far as kept sightings tell."""
+    sql = (
+        "SELECT j.value, (SELECT count(*) + coalesce(sum(subsampled), 0) FROM sightings "
+        "WHERE memory_id = j.value AND observed_at <= ?2) FROM json_each(?1) AS j"
+    )
+    return dict(snapshot.rows(sql, (json_array(objects), at)))
 
 
 def places(snapshot: Snapshot, objects: Ids) -> list[tuple[int, float, float, float]]:
@@ -144,7 +148,7 @@ def histories(snapshot: Snapshot, memory_ids: Sequence[int], n: int) -> dict[int
 
 
 _PER_OBJECT, _IN_ALL = 1000, 100_000
-"""Stays that are kept of an object, and of all: 10 MB with their indexes. The oldest go."""
+"""Stays that are kept of an object, and of all: 13 MB with their indexes. The oldest go."""
 _STAY = "memory_id, first_seen, last_seen, first_absent, label, confidence, x, y, z, area"
 _AREA = "iif(json_type(m.context, '$.spatial.area') = 'text', json_extract(m.context, '$.spatial.area'), '')"
 _END = f"""
@@ -180,16 +184,11 @@ _REDUCE = (
     ) WHERE memory_id = ?1
     """,
 )
-# From one object that has stays to the next one, and of each the last stay that begins before a time. So it takes no
-# longer with more stays of an object.
+# Of each object one look into the index, so that it takes no longer with more stays of an object.
 _BEGUN = f"""
-    WITH RECURSIVE owner (id) AS (
-        SELECT min(memory_id) FROM stays
-        UNION ALL SELECT (SELECT min(memory_id) FROM stays WHERE memory_id > owner.id) FROM owner WHERE id NOT NULL
-    )
-    SELECT {_STAY} FROM owner CROSS JOIN stays ON stays.id = (
-        SELECT id FROM stays WHERE memory_id = owner.id AND first_seen < ? ORDER BY first_seen DESC LIMIT 1
-    ) WHERE last_seen >= ?
+    SELECT {_STAY} FROM json_each(?) AS j CROSS JOIN stays ON stays.id = (
+        SELECT id FROM stays WHERE memory_id = j.value AND first_seen < ? ORDER BY first_seen DESC LIMIT 1
+    ) WHERE last_seen >= ? ORDER BY j.key
 """
 
 
@@ -206,18 +205,20 @@ _DEPARTURES = """
 """
 
 
-class EndedStay(NamedTuple):
-    """A stay of an object that has ended, and the object as it was in it."""
+class EndedStays(NamedTuple):
+    """Stays that have ended, each of another object, and the objects as they were in them: columns, in one order."""
 
-    first_seen: int
-    last_seen: int
-    first_absent: int
-    """The look that found it gone."""
-    label: str
-    confidence: float
-    position: Point
-    """Metres, in the frame of its memory."""
-    area: str
+    memory_ids: Ids
+    """Ascending."""
+    first_seen: Ids
+    last_seen: Ids
+    first_absent: Ids
+    """The looks that found them gone."""
+    labels: Sequence[str]
+    confidence: Floats
+    position: Floats
+    """Metres, in the frame of the memory, a row for each."""
+    areas: Sequence[str]
     """Empty without one."""
 
 
@@ -294,16 +295,16 @@ def reduce_stays(transaction: Transaction, memory_id: int) -> None:
         transaction.execute(sql, (memory_id,))
 
 
-def stays_during(snapshot: Snapshot, after: int, before: int) -> dict[int, EndedStay]:
-    """Return by id the last stay of each object in `[after, before)`, of those that have ended since."""
-    return _by_object(snapshot.rows(_BEGUN, (before, after)))
+def stays_during(snapshot: Snapshot, objects: Ids, after: int, before: int) -> EndedStays:
+    """Return the last stay in `[after, before)` of each of some objects, ascending, of those that have ended since."""
+    return _columns(snapshot.rows(_BEGUN, (json_array(objects), before, after)))
 
 
-def _by_object(records: Iterable[tuple[Any, ...]]) -> dict[int, EndedStay]:
-    return {
-        memory_id: EndedStay(first, last, absent, label, confidence, (x, y, z), area)
-        for memory_id, first, last, absent, label, confidence, x, y, z, area in records
-    }
+def _columns(records: Sequence[tuple[Any, ...]]) -> EndedStays:
+    ids, first, last, absent, labels, confidence, x, y, z, areas = zip(*records, strict=True) if records else [()] * 10
+    seen = np.array(first, np.int64), np.array(last, np.int64), np.array(absent, np.int64)
+    position = np.array((x, y, z), np.float64).T
+    return EndedStays(np.array(ids, np.int64), *seen, labels, np.array(confidence, np.float64), position, areas)
 
 
 def stays_since(snapshot: Snapshot, time: int) -> npt.NDArray[np.int64]:
@@ -315,10 +316,10 @@ def stays_since(snapshot: Snapshot, time: int) -> npt.NDArray[np.int64]:
     return np.array(snapshot.rows(sql, (time,)), np.int64).reshape(-1, 4)
 
 
-def stays_by_ids(snapshot: Snapshot, ids: Ids) -> dict[int, EndedStay]:
-    """Return some stays, each of another object, by the id of that."""
-    sql = f"SELECT {_STAY} FROM json_each(?) AS j CROSS JOIN stays ON stays.id = j.value"
-    return _by_object(snapshot.rows(sql, (json_array(ids),)))
+def stays_by_ids(snapshot: Snapshot, ids: Ids) -> EndedStays:
+    """Return some stays, each of another object."""
+    sql = f"SELECT {_STAY} FROM json_each(?) AS j CROSS JOIN stays ON stays.id = j.value ORDER BY memory_id"
+    return _columns(snapshot.rows(sql, (json_array(ids),)))
 
 
 def first_absent(snapshot: Snapshot, memory_ids: Ids) -> dict[int, int]:
@@ -332,35 +333,34 @@ def first_absent(snapshot: Snapshot, memory_ids: Ids) -> dict[int, int]:
 
 def presences(snapshot: Snapshot, memory_ids: Iterable[int], now: int) -> dict[int, float]:
     """Return the probability that each object among some memories is still there, `now` by the robot's clock."""
-    departures: dict[str, tuple[int, float]] = {}
-    found = {}
-    for memory_id, label, existence, looked_at, stayed, is_there in snapshot.rows(
-        _LOOKED_AT, (json_array(memory_ids),)
-    ):
-        if label not in departures:
-            departures[label] = _departures(snapshot, label, LATEST_NS)
-        found[memory_id] = still_there(existence, _rate(*departures[label], stayed if is_there else 0), now - looked_at)
-    return found
+    departures = Departures(snapshot)
+    return {
+        memory_id: still_there(existence, departures.leave_rate(label, stayed if is_there else 0), now - looked_at)
+        for memory_id, label, existence, looked_at, stayed, is_there in snapshot.rows(
+            _LOOKED_AT, (json_array(memory_ids),)
+        )
+    }
 
 
-def leave_rate(snapshot: Snapshot, label: str, *, stayed: int, until: int = LATEST_NS) -> float:
-    """Return how often an hour things of a label leave, as far as was known at a time, with a stay that goes on.
+class Departures:
+    """How often things of each label have left until a time, and how long they were there; each label is read once."""
 
-    It is (1 + departures) / (24 h + hours of presence): the mean of a Gamma distribution, over the stays of this memory
-    that had ended, and the object's own, which lasts for `stayed` nanoseconds.
-    """
-    return _rate(*_departures(snapshot, label, until), stayed)
+    def __init__(self, snapshot: Snapshot, until: int = LATEST_NS) -> None:
+        self._snapshot, self._until = snapshot, until
+        self._of_label: dict[str, tuple[int, float]] = {}
+
+    def leave_rate(self, label: str, stayed: int) -> float:
+        """Return how often an hour things of a label leave, with a stay that goes on for so many nanoseconds.
+
+        It is (1 + departures) / (24 h + hours of presence): the mean of a Gamma distribution, over the stays of this
+        memory that had ended, and the object's own.
+        """
+        if label not in self._of_label:
+            self._of_label[label] = self._snapshot.row(_DEPARTURES, (label, self._until))
+        count, presence = self._of_label[label]
+        return (1 + count) / (_PRIOR + (presence + max(stayed, 0)) / _HOUR)
 
 
 def still_there(existence: float, rate: float, since: int) -> float:
     """Return the probability that a thing is still there, so many nanoseconds after the last look at it."""
     return round(existence * math.exp(-rate * max(since, 0) / _HOUR), 3)
-
-
-def _departures(snapshot: Snapshot, label: str, until: int) -> tuple[int, float]:
-    count, presence = snapshot.row(_DEPARTURES, (label, until))
-    return int(count), float(presence)
-
-
-def _rate(departures: int, presence: float, stayed: int) -> float:
-    return (1 + departures) / (_PRIOR + (presence + max(stayed, 0)) / _HOUR)

@@ -23,7 +23,7 @@ from ..conditions.places import AREA_PATH
 from ..geometry import Point
 from ..models import Kind, Memory
 from ..storage import changes, fact_rows, lived_days, sighting_rows
-from ..storage.sighting_rows import EndedStay
+from ..storage.sighting_rows import Departures, EndedStays
 from ..text.letters import SNIPPET, beginning
 from ..text.normal_form import label_key
 from ..validation import LATEST_NS, compact_json
@@ -60,23 +60,19 @@ class _Past(View):
     Args:
         now: All memories as they are.
         goes_on: The rows of objects that were there in the stay that goes on.
-        stays: The stays of those and others, by id; of those of `goes_on` they do not count.
+        stays: The stays of others.
     """
 
-    def __init__(self, now: View, goes_on: Mask, stays: Mapping[int, EndedStay]) -> None:
+    def __init__(self, now: View, goes_on: Mask, stays: EndedStays) -> None:
         super().__init__(now.table, now.snapshot)
-        self._goes_on = goes_on
-        ids = np.array(sorted(stays), np.int64)
-        rows = now.table.rows_of(ids)
-        self._rows = rows[~goes_on[rows]]
-        self._ids: list[int] = self.ids[self._rows].tolist()
-        self._stays = {memory_id: stays[memory_id] for memory_id in self._ids}
+        self._goes_on, self._stays = goes_on, stays
+        self._rows = now.table.rows_of(stays.memory_ids)
         self._derived: dict[Hashable, Any] = {}
 
     @cached_property
     def confirmed(self) -> npt.NDArray[np.int8]:
         """Return 1 for each object that was there, 0 for one that is not confirmed, -1 for what is no object."""
-        return self._with(super().confirmed, [self._was_there(stay) for stay in self._stays.values()])
+        return self._with(super().confirmed, self._were_there)
 
     @cached_property
     def stored_confidence(self) -> Floats:
@@ -86,8 +82,7 @@ class _Past(View):
     @cached_property
     def pose(self) -> Points:
         """Return x, y, z of each, of what was there those of then; NaN without a pose."""
-        axes = np.array([stay.position for stay in self._stays.values()]).reshape(-1, 3).T
-        x, y, z = (self._with(now, then) for now, then in zip(super().pose, axes, strict=True))
+        x, y, z = (self._with(now, then) for now, then in zip(super().pose, self._stays.position.T, strict=True))
         return x, y, z
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -100,22 +95,21 @@ class _Past(View):
     def name(self, name: str) -> Column:
         """Return a field with names, such as `label`, by its key."""
         column = super().name(name)
-        return (
-            self._put(column, [label_key(stay.label) for stay in self._stays.values()]) if name == "label" else column
-        )
+        return self.once("label_key", lambda: self._put_label_keys(column)) if name == "label" else column
 
     def late(self, name: str) -> Column:
         """Return a field that few queries ask for."""
         column = super().late(name)
         if name == "label":
-            return self._put(column, [stay.label for stay in self._stays.values()])
-        return self._put(column, [stay.area or ABSENT for stay in self._stays.values()]) if name == _AREA else column
+            return self._put(column, self._stays.labels)
+        return self._put(column, [area or ABSENT for area in self._stays.areas]) if name == _AREA else column
 
     def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
         """Return of some memories when they were observed, how sure they were, and what and where they were."""
         found: dict[int, dict[str, Any]] = {}
+        confidences = self.confidence(decay.rate)
         for row in self.table.rows_of(np.array(sorted(ids), np.int64)).tolist():
-            confidence, confirmed = float(self.confidence(decay.rate)[row]), int(self.confirmed[row])
+            confidence, confirmed = float(confidences[row]), int(self.confirmed[row])
             then: dict[str, Any] = {
                 "observed_at": int(self.observed_at[row]),
                 "confidence": confidence,
@@ -123,27 +117,39 @@ class _Past(View):
             }
             if confirmed >= 0:
                 then |= {"confirmed": confirmed == 1}
-            if (stay := self._stays.get(int(self.ids[row]))) is not None:
-                then |= {"label": stay.label, "position": stay.position, "position_covariance": None, "area": stay.area}
+            if (n := self._stay_of(row)) is not None:
+                stays = self._stays
+                position = {"position": tuple(stays.position[n].tolist()), "position_covariance": None}
+                then |= {"label": stays.labels[n], "area": stays.areas[n], **position}
             found[int(self.ids[row])] = then
         return found
 
     @property
-    def _confidences_then(self) -> list[float]:
-        return [stay.confidence for stay in self._stays.values()]
+    def _confidences_then(self) -> Floats:
+        return self._stays.confidence
 
     def _sure(self, confidence: Floats) -> Floats:
         # That of objects whose stay goes on is that after the last detection in it.
         return np.where(self._goes_on, self.number("sure"), confidence)
 
-    def _was_there(self, stay: EndedStay) -> bool:
-        return True
+    @property
+    def _were_there(self) -> Mask:
+        return np.ones(len(self._rows), bool)
+
+    def _stay_of(self, row: int) -> int | None:
+        # The number of the stay of an object, which has ended.
+        n = int(np.searchsorted(self._rows, row))
+        return n if n < len(self._rows) and self._rows[n] == row else None
+
+    def _put_label_keys(self, column: Column) -> Column:
+        keys = {label: label_key(label) for label in {*self._stays.labels}}
+        return self._put(column, [keys[label] for label in self._stays.labels])
 
     def _put(self, column: Column, values: Sequence[object]) -> Column:
-        return column.put(self._rows, values, len(self.ids), shared=True) if self._ids else column
+        return column.put(self._rows, values, len(self.ids), shared=True) if len(self._rows) else column
 
     def _with(self, column: Array, values: npt.ArrayLike) -> Array:
-        if self._ids:
+        if len(self._rows):
             column = column.copy()
             column[self._rows] = values
         return column
@@ -158,19 +164,19 @@ class _During(_Past):
         self._beyond: Mask = is_there & (now.observed_at >= before)
         """Objects that were there in the window, and were seen after it."""
         self._learned = fact_rows.learned_last(now.snapshot, after, before)
-        super().__init__(now, is_there, sighting_rows.stays_during(now.snapshot, after, before))
+        super().__init__(now, is_there, _stays(now, ~is_there, after, before))
 
     @property
     def differs(self) -> bool:
         """Tell whether anything was otherwise than it is."""
-        return bool(self._ids or self._learned or self._beyond.any())
+        return bool(len(self._rows) or self._learned or self._beyond.any())
 
     @cached_property
     def observed_at(self) -> Ids:
         """Return when each was observed last in the window; when it was observed last, if not in it."""
         now = super().observed_at
         times = np.where(self._beyond, self._before - 1, now)
-        times[self._rows] = [min(stay.last_seen, self._before - 1) for stay in self._stays.values()]
+        times[self._rows] = np.minimum(self._stays.last_seen, self._before - 1)
         ids = np.array(sorted(self._learned), np.int64)
         rows = self.table.rows_of(ids)
         rows = rows[now[rows] >= self._before]
@@ -195,7 +201,7 @@ class _AsOf(_Past):
         """Whether it can be compared with the times at which memories were stored and withdrawn."""
         self._learned = fact_rows.learned_last(now.snapshot, 0, at + 1)
         goes_on = (now.confirmed == 1) & (now.number("appeared") <= at)
-        super().__init__(now, goes_on, sighting_rows.stays_during(now.snapshot, 0, at + 1))
+        super().__init__(now, goes_on, _stays(now, ~goes_on, 0, at + 1))
 
     @cached_property
     def lived_days(self) -> int:
@@ -218,8 +224,7 @@ class _AsOf(_Past):
         """Return when each was observed last until the time; what was not known then keeps its own."""
         times: Ids = super().observed_at.copy()
         since = self.number("appeared").copy()
-        times[self._rows] = [stay.last_seen for stay in self._stays.values()]
-        since[self._rows] = [stay.first_seen for stay in self._stays.values()]
+        times[self._rows], since[self._rows] = self._stays.last_seen, self._stays.first_seen
         objects = np.flatnonzero((super().confirmed >= 0) & self._known & (times > self._at))
         sighted = sighting_rows.last_until(self.snapshot, self.ids[objects], self._at)
         times[objects] = np.maximum(sighted, since[objects])
@@ -232,28 +237,30 @@ class _AsOf(_Past):
         """Return what of some memories was otherwise; of objects also whether they were still there."""
         found = super().fields_then(ids, decay)
         before = changes.before(self.snapshot, [*found], self._stamp) if self._is_wall_clock else {}
-        labels = self.late("label")
-        for row in self.table.rows_of(np.array(sorted(found), np.int64)).tolist():
-            memory_id = int(self.ids[row])
+        rows = self.table.rows_of(np.array(sorted(found), np.int64))
+        objects = rows[self.confirmed[rows] >= 0]
+        counts = sighting_rows.counts_until(self.snapshot, self.ids[objects], self._at)
+        labels, departures = self.late("label"), Departures(self.snapshot, self._at)
+        for memory_id in found:
             found[memory_id] = {"status": "active", **before.get(memory_id, {}), **found[memory_id]}
-            if self.confirmed[row] >= 0:
-                found[memory_id] |= self._presence(memory_id, row, str(labels.value(row)), found[memory_id])
+        for row in objects.tolist():
+            then = found[int(self.ids[row])]
+            then |= {"times_seen": counts[int(self.ids[row])], **self._presence(row, labels, departures, then)}
         return found
 
     def first_absent(self, ids: Ids) -> dict[int, int]:
         """Return by id the times of the looks that had found some objects gone."""
-        stays = {memory_id: self._stays[memory_id] for memory_id in ids.tolist() if memory_id in self._stays}
-        return {memory_id: stay.first_absent for memory_id, stay in stays.items() if not self._was_there(stay)}
+        gone = ~self._were_there & np.isin(self._stays.memory_ids, ids)
+        return dict(zip(self._stays.memory_ids[gone].tolist(), self._stays.first_absent[gone].tolist(), strict=True))
 
-    def _presence(self, memory_id: int, row: int, label: str, then: Mapping[str, Any]) -> dict[str, Any]:
-        last_seen, stay = then["observed_at"], self._stays.get(memory_id)
-        fields = {"last_seen": last_seen, "times_seen": sighting_rows.count_until(self.snapshot, memory_id, self._at)}
-        if stay is not None and not self._was_there(stay):
-            return fields | {"first_absent": stay.first_absent, "presence": 0.0}
-        since = stay.first_seen if stay else int(self.number("appeared")[row])
-        rate = sighting_rows.leave_rate(self.snapshot, label, until=self._at, stayed=last_seen - since)
+    def _presence(self, row: int, labels: Column, departures: Departures, then: Mapping[str, Any]) -> dict[str, Any]:
+        last_seen, n = then["observed_at"], self._stay_of(row)
+        if n is not None and not self._were_there[n]:
+            return {"last_seen": last_seen, "first_absent": int(self._stays.first_absent[n]), "presence": 0.0}
+        since = int(self.number("appeared")[row] if n is None else self._stays.first_seen[n])
+        rate = departures.leave_rate(labels.value(row), last_seen - since)
         left = sighting_rows.still_there(then["confidence"], rate, self._at - last_seen)
-        return fields | {"first_absent": None, "presence": left}
+        return {"last_seen": last_seen, "first_absent": None, "presence": left}
 
     @cached_property
     def _known(self) -> Mask:
@@ -273,11 +280,12 @@ class _AsOf(_Past):
         return iso(self._at)
 
     @property
-    def _confidences_then(self) -> list[float]:
-        return [stay.confidence if self._was_there(stay) else 0.0 for stay in self._stays.values()]
+    def _confidences_then(self) -> Floats:
+        return np.where(self._were_there, self._stays.confidence, 0.0)
 
-    def _was_there(self, stay: EndedStay) -> bool:
-        return self._at < stay.first_absent
+    @property
+    def _were_there(self) -> Mask:
+        return self._at < self._stays.first_absent
 
 
 class _Usually(_Past):
@@ -408,26 +416,22 @@ class _ChangedSince(_Past):
     def __init__(self, now: View, since: int) -> None:
         is_there = np.asarray((now.confirmed == 1) & now.is_active)
         was_there = is_there & (now.number("appeared") <= since)
-        before = {
-            memory_id: stay
-            for memory_id, stay in sighting_rows.stays_during(now.snapshot, 0, since + 1).items()
-            if since < stay.first_absent
-        }
-        ids = np.array(sorted(before), np.int64)
-        rows = now.table.rows_of(ids)
-        rows = rows[now.is_active[rows] & ~was_there[rows]]
-        gone = rows[~is_there[rows]]
-        super().__init__(now, is_there, _latest(now, now.ids[gone].tolist()))
-        stayed = rows[is_there[rows]]
+        before = _stays(now, now.is_active & ~was_there, 0, since + 1)
+        rows = now.table.rows_of(before.memory_ids)
+        believed = since < before.first_absent
+        gone = now.table.mask_of(rows[believed & ~is_there[rows]])
+        super().__init__(now, is_there, _stays(now, gone, 0, LATEST_NS))
+        stayed = np.flatnonzero(believed & is_there[rows])
         appeared = is_there & ~was_there
-        appeared[stayed] = False
+        appeared[rows[stayed]] = False
+        left = zip(self._rows.tolist(), self._stays.last_seen.tolist(), strict=True)
         since_then = self.number("appeared")
         self._moves = moves(
-            (self._thing(row, self._stays[int(self.ids[row])].last_seen) for row in gone.tolist()),
+            (self._thing(row, last_seen) for row, last_seen in left),
             (self._thing(row, int(since_then[row])) for row in np.flatnonzero(appeared).tolist()),
         )
-        for row in stayed.tolist():
-            self._moves |= carried(row, before[int(self.ids[row])].position, self._position(row))
+        for row, (x, y, z) in zip(rows[stayed].tolist(), before.position[stayed].tolist(), strict=True):
+            self._moves |= carried(row, (x, y, z), self._position(row))
 
     @cached_property
     def is_active(self) -> Mask:
@@ -437,7 +441,7 @@ class _ChangedSince(_Past):
     @cached_property
     def observed_at(self) -> Ids:
         """Return when each was observed last; what left, when it was seen last at its place."""
-        return self._with(super().observed_at, [stay.last_seen for stay in self._stays.values()])
+        return self._with(super().observed_at, self._stays.last_seen)
 
     def confidence(self, rate: float) -> Floats:
         """Return the confidence of each now; of what left that of then."""
@@ -466,9 +470,9 @@ class _ChangedSince(_Past):
         return Thing(row, kind, self._position(row), time)
 
 
-def _latest(now: View, ids: Iterable[int]) -> dict[int, EndedStay]:
-    stays = sighting_rows.stays_during(now.snapshot, 0, LATEST_NS)
-    return {memory_id: stays[memory_id] for memory_id in ids}
+def _stays(now: View, rows: Mask, after: int, before: int) -> EndedStays:
+    # The last ones in [after, before) of objects among some rows.
+    return sighting_rows.stays_during(now.snapshot, now.ids[rows & (now.confirmed >= 0)], after, before)
 
 
 def as_then(view: View, entries: Iterable[Entry], decay: Decay) -> list[Entry]:

@@ -13,6 +13,10 @@ import pytest
 
 from robotmem_ros.memory import FieldOfView, InvalidFieldError, Memory, RobotMemory
 from robotmem_ros.memory.batch import BEGINNING
+from robotmem_ros.memory.conditions.attributes import AsOf, ChangedSince, Window
+from robotmem_ros.memory.conditions.condition import Condition
+from robotmem_ros.memory.conditions.decay import Decay
+from robotmem_ros.memory.table.past import view_of
 
 from ...support.clock import NOW, Clock
 from ...support.sightings import SECOND, place, see, sighting, undetected
@@ -148,7 +152,45 @@ def test_another_file_knows_the_past_as_well(open_memory: OpenMemory, clock: Clo
         assert believed(other, as_of=at)
 
 
+@pytest.mark.parametrize("condition", [AsOf, ChangedSince, lambda at: Window(at, at + 10 * SECOND)])
+def test_the_past_takes_as_many_queries_for_all_objects_as_for_one_and_reads_no_table_in_full(
+    open_memory: OpenMemory, clock: Clock, condition: Any
+) -> None:
+    memory = open_memory(clock=clock)
+    clock.now = (START + 7200) * SECOND
+    for t in range(START, START + 100, 10):
+        look(memory, t, *(("mug", x) for x in (2.0, 4.0, 6.0, 8.0)))
+    for t in range(START + 500, START + 700, 10):
+        look(memory, t, ("mug", 2.0), ("mug", 4.0))
+    _, *queries = (_queries(memory, condition((START + 50) * SECOND), n) for n in (1, 2, 4))
+    assert len(queries[0]) == len(queries[1])
+    with memory.parts.tables.reading() as now:
+        plans = [step for sql in queries[1] for *_, step in now.snapshot.rows(f"EXPLAIN QUERY PLAN {sql}")]
+    assert any("SEARCH stays" in step for step in plans)
+    assert not [step for step in plans if step in ("SCAN memories", "SCAN objects", "SCAN sightings", "SCAN stays")]
+
+
+def _queries(memory: RobotMemory, condition: Condition, n: int) -> list[str]:
+    # What a view asks the file for itself and for the last objects, of which some were gone later.
+    traced: list[str] = []
+    with memory.parts.tables.reading() as now:
+        now.snapshot._connection.set_trace_callback(traced.append)
+        view = view_of(now, [condition])
+        ids = view.ids[view.is_active & (view.confirmed >= 0) & (view.observed_at > 0)].tolist()[-n:]
+        view.fields_then(ids, Decay(0.0, NOW))
+        now.snapshot._connection.set_trace_callback(None)
+    return traced
+
+
 def test_a_time_that_cannot_be_used_is_named(memory: RobotMemory) -> None:
     with pytest.raises(InvalidFieldError, match="as_of"):
         memory.recall("mug", as_of="soon")
     assert not memory.recall("mug", as_of=0)
+
+
+def test_a_time_alone_asks_for_all_that_was_known_then(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    memory.learn("the lab is wet")
+    told = time.time_ns()
+    memory.learn("the hall is cold")
+    assert [one.content for one in memory.recall(as_of=told).memories] == ["the lab is wet"]

@@ -11,7 +11,8 @@ FRESH = 60.0
 """Seconds after which a report says nothing of the present; a node that runs reports twice as often at least."""
 ACTIVE, FINALIZED = "active", "finalized"
 """Lifecycle states of a node that takes in, and of one that has ended."""
-PERCEPTIONS, TRANSFORMS, LOCALISATION, MAP, ACTIONS = "perceptions", "transforms", "localisation", "map", "actions"
+PERCEPTIONS, TRANSFORMS, LOCALISATION = "perceptions", "transforms", "localisation"
+MAP, ACTIONS, RING = "map", "actions", "ring"
 """What topics are for."""
 
 
@@ -24,7 +25,7 @@ class TopicReport:
     topic: str
     type: str
     role: str
-    """What it is for: perceptions, transforms, localisation, map or actions."""
+    """What it is for: perceptions, transforms, localisation, map, actions or ring."""
     qos: str
     """Reliability and durability in use; empty before there is a subscription."""
     publishers: int

@@ -4,6 +4,7 @@ The way of a message, and the thread that takes each step:
 
     memory-perceptions   ~/perception: check the message and queue it for the writer (`perception_topic`)
     memory-topics        configured topics: queue the bytes (`topics`)
+    memory-ring          `ring_topics`: keep the bytes of the last seconds in RAM (`ring_topics`)
     executor             /tf, localisation: queue the bytes before all else (`transforms`, `live_intake`)
     memory-intake        read what is queued, sample, wait for transforms, store (`intake_worker`, then `perception`)
     robotmem-writer      commit many at once, after which they are counted as stored

@@ -1,4 +1,4 @@
-"""Listen while the node is active: configured topics, transforms, localisation, the map and actions."""
+"""Listen while the node is active: configured topics, transforms, localisation, the map, actions and the ring."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ..perception import Intake, MessageClasses, PathRecorder, Placed, Placing
 from .intake_worker import IntakeWorker
 from .map_topic import MapTopic
 from .parameters import ParametersNode
+from .ring_topics import RingTopics
 from .subscriptions import MatchedSubscription, TopicState
 from .topics import PerceptionTopics, check_topic_name, declared_topics
 from .transforms import Target, TargetFrames, TfTopics, TimedTransform
@@ -78,7 +79,7 @@ class LiveIntake:
         for key in ("localisation_topic", "map_topic"):
             if topic := getattr(parameters, key):
                 check_topic_name(node, key, topic)
-        for key in ("tf_topics", "watch_actions"):
+        for key in ("tf_topics", "watch_actions", "ring_topics"):
             for topic in getattr(parameters, key):
                 check_topic_name(node, key, topic)
         self._path = PathRecorder(memory, self._buffer) if parameters.robot_frame else None
@@ -120,11 +121,14 @@ class LiveIntake:
         self._topics = topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)
         localisation = self._localisation(worker)
         topic = self._memory.parameters.map_topic
+        ring = RingTopics(self._node, self._memory, self._clock) if self._memory.parameters.ring_topics else None
+        before = ring.before if ring else lambda now: ()
         self._activation = _Activation(
             self._node, worker, tf, topics,
             localisation=localisation,
             map_topic=MapTopic(self._node, self._memory, self._clock, topic) if topic else None,
-            actions=WatchedActions(self._node, self._memory, self.place, self._clock),
+            actions=WatchedActions(self._node, self._memory, self.place, self._clock, before),
+            ring=ring,
             simulated=self._simulated,
         )  # fmt: skip
         self._path_since = time.monotonic()
@@ -278,6 +282,7 @@ class _Activation:
         localisation: MatchedSubscription | None,
         map_topic: MapTopic | None,
         actions: WatchedActions,
+        ring: RingTopics | None,
         simulated: SimulatedTime,
     ) -> None:
         self.worker = worker
@@ -285,30 +290,31 @@ class _Activation:
         self.topics = topics
         self.map_topic = map_topic
         self.actions = actions
+        self._ring = ring
         self._localisation = localisation
         self._simulated = simulated
+        self._parts = [part for part in (topics, tf, localisation, map_topic, actions, ring) if part is not None]
         self._node = node
         # Steady time: under simulated time without a clock, no other timer fires.
         self._timer = node.create_timer(_POLL, self._poll, clock=RosClock(clock_type=ClockType.STEADY_TIME))
 
     def close(self, patience: float | None) -> int:
         self._node.destroy_timer(self._timer)
-        for part in (self.topics, self.tf, self._localisation, self.map_topic, self.actions):
-            if part is not None:
-                part.close()
+        for part in self._parts:
+            part.close()
         return self.worker.close(patience)
 
     def states(self) -> list[TopicState]:
         """Return the states of the topics that are not configured for perceptions."""
         localisation = [] if self._localisation is None else [self._state_of(self._localisation)]
         of_map = self.map_topic.states() if self.map_topic else []
-        return [*localisation, *self.tf.states(), *of_map, *self.actions.states()]
+        of_ring = self._ring.states() if self._ring else []
+        return [*localisation, *self.tf.states(), *of_map, *self.actions.states(), *of_ring]
 
     def _state_of(self, localisation: MatchedSubscription) -> TopicState:
         problem = "" if localisation.publishers else "nobody publishes it, so topics with `gate` are dropped"
         return localisation.state(LOCALISATION, problem=problem)
 
     def _poll(self) -> None:
-        for part in (self._simulated, self.tf, self.topics, self._localisation, self.map_topic, self.actions):
-            if part is not None:
-                part.poll()
+        for part in (self._simulated, *self._parts):
+            part.poll()

@@ -11,7 +11,8 @@ import importlib
 import json
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotInTimeError
 from dataclasses import replace
@@ -33,6 +34,7 @@ from ..memory.threads import Threads
 from ..messages.requests import Clock
 from ..perception import MessageClasses, Placed, PlacePerception, UnknownTypeError
 from ..perception.counters import DropError
+from ..perception.mcap import WrittenMessage, write_mcap
 from ..perception.message_types import from_rclpy
 from ..perception.values import json_converter, stamp_ns
 from .subscriptions import MatchedSubscription, TopicState
@@ -80,19 +82,20 @@ OUTCOMES = {
     GoalStatus.STATUS_ABORTED: Outcome("aborted", 0.0),
     GoalStatus.STATUS_CANCELED: Outcome("canceled", None),
 }
+Before = Callable[[int], Sequence[WrittenMessage]]
 _GOES_ON = {GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING}
 
 
 class WatchedActions:
     """Listen from creation to `close`; then `finish` stores what came of goals until then.
 
-    `place` moves a perception into the memory frame.
+    `place` moves a perception into the memory frame, `before` tells what came in the seconds before a time.
     """
 
-    def __init__(self, node: Node, memory: RobotMemory, place: PlacePerception, clock: Clock) -> None:
+    def __init__(self, node: Node, memory: RobotMemory, place: PlacePerception, clock: Clock, before: Before) -> None:
         self._node = node
         self._threads = Threads(1, "memory-actions")
-        episodes = _Episodes(memory, place, self._submit)
+        episodes = _Episodes(memory, place, before, self._submit)
         self._actions = [_ActionTopics(node, name, episodes, clock) for name in memory.parameters.watch_actions]
         self._error = ""
 
@@ -236,14 +239,31 @@ class _Kind:
         self.event: Any = kind.Impl.SendGoalService.Event
 
 
+class _End(NamedTuple):
+    """The end of a goal."""
+
+    outcome: Outcome
+    at: int
+    where: Future[Placed] | None
+    told: Mapping[str, Any]
+    """Its feedback and what it asked for, as far as they are known."""
+    before: Sequence[WrittenMessage]
+    """What came in the seconds before; nothing unless it failed."""
+
+
 class _Episodes:
     """What is stored of goals. `submit` makes calls one after the other, where they may wait."""
 
     def __init__(
-        self, memory: RobotMemory, place: PlacePerception, submit: Callable[[Callable[[], None]], None]
+        self,
+        memory: RobotMemory,
+        place: PlacePerception,
+        before: Before,
+        submit: Callable[[Callable[[], None]], None],
     ) -> None:
         self._memory = memory
         self._place = place
+        self._before = before
         self._submit = submit
         self.feedback: dict[bytes, Any] = {}
         """The last feedback of each goal that goes on."""
@@ -260,11 +280,12 @@ class _Episodes:
         self._submit(partial(self._start, goal, began_at, self._where(began_at)))
 
     def end(self, goal: Goal, outcome: Outcome, now: int, *, is_here: bool) -> None:
-        """Store what came of a goal, and end its session; unless the robot `is_here`, it ended nobody knows where."""
+        """Store what came of a goal, and end its session; unless the node `is_here`, nobody knows where and when."""
         messages = {"goal": self._contents.pop(goal.key, None), "feedback": self.feedback.pop(goal.key, None)}
         told = {name: message for name, message in messages.items() if message is not None}
         where = self._where(now) if is_here else None
-        self._submit(partial(self._finish, goal, outcome, now, where, told))
+        before = self._before(now) if is_here and outcome is OUTCOMES[GoalStatus.STATUS_ABORTED] else ()
+        self._submit(partial(self._finish, goal, _End(outcome, now, where, told, before)))
 
     def _start(self, goal: Goal, began_at: int, where: Future[Placed] | None) -> None:
         if self._session(goal.session_id) is None:
@@ -272,22 +293,21 @@ class _Episodes:
             session = new_session(self._memory.parameters, began_at, context, None, None)
             self._memory.parts.sessions.start(replace(session, session_id=goal.session_id))
 
-    def _finish(
-        self, goal: Goal, outcome: Outcome, now: int, where: Future[Placed] | None, told: Mapping[str, Any]
-    ) -> None:
+    def _finish(self, goal: Goal, end: _End) -> None:
         session = self._session(goal.session_id)
         if session is None or session.end_reason == ENDED:
             return  # it was over before the node was there, or is told once more after a restart
-        seconds = (now - session.started_at) * 1e-9
-        context = json.loads(session.context_json) | {"outcome": outcome.word, "duration": round(seconds, 3)}
-        context |= {name: _json_of(message) for name, message in told.items()}
+        seconds = (end.at - session.started_at) * 1e-9
+        context = json.loads(session.context_json) | {"outcome": end.outcome.word, "duration": round(seconds, 3)}
+        context |= {name: _json_of(message) for name, message in end.told.items()}
         perception = NewPerception(
-            f"{goal.words} {outcome.word} after {seconds:.0f} s", PerceptionType.PROCEDURAL, context=context,
-            session_id=session.session_id, collection=session.collection, pose=_pose_of(where), observed_at=now,
+            f"{goal.words} {end.outcome.word} after {seconds:.0f} s", PerceptionType.PROCEDURAL, context=context,
+            session_id=session.session_id, collection=session.collection, pose=_pose_of(end.where), observed_at=end.at,
+            data=write_mcap(end.before) if end.before else None, metadata=_metadata_of(end.before),
         )  # fmt: skip
-        new = new_perception(self._memory.parameters, perception, now=lambda: now, source="action")
+        new = new_perception(self._memory.parameters, perception, now=lambda: end.at, source="action")
         self._memory.store(new).result()
-        self._memory.sessions.end(session.session_id, outcome.score)
+        self._memory.sessions.end(session.session_id, end.outcome.score)
 
     def _session(self, session_id: str) -> Session | None:
         with self._memory.parts.database.snapshot() as snapshot:
@@ -306,6 +326,13 @@ def _pose_of(where: Future[Placed] | None) -> Pose | None:
     # No pose where no transform came: one in the frame of the robot itself says nothing.
     placed = where.result() if where is not None else None
     return placed.new.pose if placed and not placed.reason else None
+
+
+def _metadata_of(before: Sequence[WrittenMessage]) -> dict[str, object] | None:
+    if not before:
+        return None
+    seconds = (before[-1].received_at - before[0].received_at) * 1e-9
+    return {"format": "mcap", "seconds": round(seconds, 3), "messages": Counter(m.channel.topic for m in before)}
 
 
 def _spatial(name: str, pose: Pose | None) -> dict[str, object]:

@@ -18,20 +18,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from ..perception.mcap import CHANNEL, DATA_END, FOOTER, MAGIC, MESSAGE, MESSAGE_HEAD, RECORD_HEAD, SCHEMA
 from ..perception.message_types import full_name
 from .recorded_file import END_OF_TIME, Channel, DefinitionText, Received, distro_in, merged
 
-MAGIC = b"\x89MCAP0\r\n"
-_FOOTER, _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _CHUNK_INDEX = 0x02, 0x03, 0x04, 0x05, 0x06, 0x08
-_STATISTICS, _METADATA, _METADATA_INDEX, _DATA_END = 0x0B, 0x0C, 0x0D, 0x0F
-_HEAD = struct.Struct("<BQ")
-"""Opcode and length of a record."""
-_FOOTER_SIZE = _HEAD.size + 20
+_CHUNK, _CHUNK_INDEX, _STATISTICS, _METADATA, _METADATA_INDEX = 0x06, 0x08, 0x0B, 0x0C, 0x0D
+_FOOTER_SIZE = RECORD_HEAD.size + 20
 _LENGTH = struct.Struct("<I")
 _LONG = struct.Struct("<Q")
 _CHUNK_HEAD = struct.Struct("<QQQII")
 """First and last time, size and checksum of the content, length of the name of the compression."""
-_MESSAGE_HEAD = struct.Struct("<HIQQ")
 _STATISTICS_HEAD = struct.Struct("<QHIIIIQQ")
 _RUN = 1 << 20
 """Bytes of messages outside of chunks that are read at once."""
@@ -121,12 +117,12 @@ class McapFile:
         content = self._content(part)
         found = []
         for opcode, at, end in _records(content):
-            if opcode != _MESSAGE or end - at < _MESSAGE_HEAD.size:
+            if opcode != MESSAGE or end - at < MESSAGE_HEAD.size:
                 continue
-            channel_id, _, receipt_ns, _ = _MESSAGE_HEAD.unpack_from(content, at)
+            channel_id, _, receipt_ns, _ = MESSAGE_HEAD.unpack_from(content, at)
             channel = by_id.get(channel_id)
             if channel is not None and start_ns <= receipt_ns < stop_ns:
-                found.append(Received(receipt_ns, channel, content[at + _MESSAGE_HEAD.size : end]))
+                found.append(Received(receipt_ns, channel, content[at + MESSAGE_HEAD.size : end]))
         found.sort(key=attrgetter("receipt_ns"))
         return found
 
@@ -152,10 +148,10 @@ class McapFile:
         self._file.seek(max(0, footer_at))
         footer = self._file.read()
         is_whole = footer_at >= len(MAGIC) and footer[-len(MAGIC) :] == MAGIC
-        if not is_whole or _HEAD.unpack_from(footer) != (_FOOTER, 20):
+        if not is_whole or RECORD_HEAD.unpack_from(footer) != (FOOTER, 20):
             self._report("it has no end, so it was cut off or not closed")
             return None
-        summary_at = _LONG.unpack_from(footer, _HEAD.size)[0]
+        summary_at = _LONG.unpack_from(footer, RECORD_HEAD.size)[0]
         if not summary_at:
             return None
         self._file.seek(summary_at)
@@ -179,8 +175,8 @@ class McapFile:
                 index.counts.update(dict(struct.iter_unpack("<HQ", pairs)))
             elif opcode == _METADATA_INDEX:
                 offset, size = struct.unpack_from("<QQ", data, at)
-                self._file.seek(offset + _HEAD.size)
-                _note_metadata(self._file.read(size - _HEAD.size), index)
+                self._file.seek(offset + RECORD_HEAD.size)
+                _note_metadata(self._file.read(size - RECORD_HEAD.size), index)
             else:
                 _note(opcode, data[at:end], index)
 
@@ -191,8 +187,8 @@ class McapFile:
             starts = _Index([], index.schemas, index.channels, Counter())
             content = self._content(part)
             for opcode, at, end in _records(content):
-                if opcode == _MESSAGE and end - at >= _MESSAGE_HEAD.size:
-                    channel_id, _, receipt_ns, _ = _MESSAGE_HEAD.unpack_from(content, at)
+                if opcode == MESSAGE and end - at >= MESSAGE_HEAD.size:
+                    channel_id, _, receipt_ns, _ = MESSAGE_HEAD.unpack_from(content, at)
                     starts.count(channel_id, receipt_ns)
                 else:
                     _note(opcode, content[at:end], index)
@@ -209,20 +205,20 @@ class McapFile:
         at = run_at = len(MAGIC)
         while True:
             self._file.seek(at)
-            head = self._file.read(_HEAD.size)
-            opcode, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (_DATA_END, 0)
-            end = at + _HEAD.size + length
-            if opcode in {0x00, _FOOTER, _DATA_END}:
+            head = self._file.read(RECORD_HEAD.size)
+            opcode, length = RECORD_HEAD.unpack(head) if len(head) == RECORD_HEAD.size else (DATA_END, 0)
+            end = at + RECORD_HEAD.size + length
+            if opcode in {0x00, FOOTER, DATA_END}:
                 end = at
             is_last = end == at or end > self._size
-            is_record = opcode in {_SCHEMA, _CHANNEL, _MESSAGE} and not is_last
+            is_record = opcode in {SCHEMA, CHANNEL, MESSAGE} and not is_last
             if run_at < at and (not is_record or end - run_at > _RUN):
                 yield _Part(run_at, at - run_at)
                 run_at = at
             if opcode == _CHUNK and end > at:
                 yield _Part(at, min(end, self._size) - at)
             elif opcode == _METADATA and not is_last:
-                self._file.seek(at + _HEAD.size)
+                self._file.seek(at + RECORD_HEAD.size)
                 _note_metadata(self._file.read(length), index)
             if is_last:
                 return
@@ -233,9 +229,9 @@ class McapFile:
 def _records(data: bytes, at: int = 0) -> Iterator[tuple[int, int, int]]:
     """Yield the opcode of each whole record, and where its content begins and ends."""
     size = len(data)
-    while at + _HEAD.size <= size:
-        opcode, length = _HEAD.unpack_from(data, at)
-        at += _HEAD.size
+    while at + RECORD_HEAD.size <= size:
+        opcode, length = RECORD_HEAD.unpack_from(data, at)
+        at += RECORD_HEAD.size
         if at + length > size:
             return
         yield opcode, at, at + length
@@ -251,10 +247,10 @@ def _indexed_part(data: bytes) -> _Part:
 
 def _note(opcode: int, data: bytes, index: _Index) -> None:
     """Note a schema or a channel."""
-    if opcode not in {_SCHEMA, _CHANNEL}:
+    if opcode not in {SCHEMA, CHANNEL}:
         return
     number = int.from_bytes(data[:2], "little")
-    if opcode == _SCHEMA:
+    if opcode == SCHEMA:
         name, at = _text(data, 2)
         encoding, at = _text(data, at)
         text, _ = _text(data, at)
@@ -295,8 +291,8 @@ def _chunk_content(record: bytes, *, is_cut: bool) -> bytes:
     Raises:
         Exception: they cannot be decompressed, or their checksum is another one.
     """
-    _, _, size, checksum, name_size = _CHUNK_HEAD.unpack_from(record, _HEAD.size)
-    at = _HEAD.size + _CHUNK_HEAD.size + name_size
+    _, _, size, checksum, name_size = _CHUNK_HEAD.unpack_from(record, RECORD_HEAD.size)
+    at = RECORD_HEAD.size + _CHUNK_HEAD.size + name_size
     compression = record[at - name_size : at]
     content = _decompressed(compression, record[at + _LONG.size :])
     if is_cut:

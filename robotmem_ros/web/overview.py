@@ -37,7 +37,7 @@ class CountOut(Value):
 class TopicReportOut(Value):
     """What came on one topic since the node was activated."""
 
-    role: str = Field(description="What it is for: perceptions, transforms, localisation or map.")
+    role: str = Field(description="What it is for: perceptions, transforms, localisation, map, actions or ring.")
     received_per_second: float = Field(description="Over the last ten seconds, as those that were stored.")
     last_received_at: TimeNs | None = Field(description="By the wall clock; null if no message came.")
     waiting: int = Field(description="Observations that wait for a transform, or to be written.")

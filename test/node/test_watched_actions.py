@@ -14,8 +14,11 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.qos import QoSProfile
 from rclpy.service_introspection import ServiceIntrospectionState
+from std_msgs.msg import String
 
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import MemoryNotFoundError, RobotMemory
+from robotmem_ros.memory.intake_report import TopicReport
+from robotmem_ros.replay.bag import Bag
 
 from ..support.node.graph import Client
 from ..support.subprocesses import without
@@ -237,3 +240,45 @@ def test_a_name_that_no_action_can_have_is_refused(own: Any, tmp_path: Path) -> 
     client: Client = connect()
     wanted = "watch_actions: 'navigate to pose' is no name of a topic"
     client.until_status(lambda status: wanted in status.reason, wanted)
+
+
+def test_the_seconds_before_an_abortion_are_kept_with_it_as_a_recording(
+    own: Any, tmp_path: Path, file: RobotMemory
+) -> None:
+    start, connect = own
+    client: Client = connect()
+    navigator = Navigator(client, file)
+    speech = client.node.create_publisher(String, "/speech", 10)
+    start(*arguments(tmp_path, ring_topics="['speech', '/speech', 'tf', 'nobody']", ring_seconds=60.0))
+    client.until_active()
+    navigator.until_watched()
+    client.until(lambda: speech.get_subscription_count() == 1, "/speech")
+    for number, (outcome, words) in enumerate([("succeed", "all well"), ("abort", "what is that")], 1):
+        navigator.send(4.0)
+        speech.publish(String(data=words))
+        client.until(partial(has_come, file, "/speech", number), words)
+        navigator.end(outcome)
+    well, failed = until_ended(client, file, 2)
+    with pytest.raises(MemoryNotFoundError):
+        file.data(well.id)
+    data = file.data(failed.id)
+    assert data.data_format == "mcap"
+    assert data.metadata["messages"]["/speech"] == 2
+    assert set(data.metadata["messages"]) == {"/speech", "/tf"}
+    recording = tmp_path / "before.mcap"
+    recording.write_bytes(data.data)
+    with Bag(recording) as bag:
+        assert [bag.deserialised(message).data for message in bag.messages(["/speech"])] == ["all well", "what is that"]
+    problems = {topic: report.problem for topic, report in rings(file).items()}
+    assert problems == {"/speech": "", "/tf": "", "/nobody": "nobody publishes it"}
+
+
+def has_come(file: RobotMemory, topic: str, number: int) -> bool:
+    """Return whether the node reports so many messages of one of `ring_topics`."""
+    return rings(file)[topic].received >= number
+
+
+def rings(file: RobotMemory) -> dict[str, TopicReport]:
+    """Return what the node reports of `ring_topics`, by topic."""
+    reports = file.status().intake.reports
+    return {one.topic: one for report in reports for one in report.topics if one.role == "ring"}

@@ -329,6 +329,16 @@ class Parameters:
         "robot was, and the last feedback.",
         read_only=True,
     )
+    ring_topics: tuple[str, ...] = parameter(
+        (),
+        "Topics of any type whose last seconds are stored, as an MCAP file, with the outcome of a watched action that "
+        "was aborted.",
+        read_only=True,
+    )
+    ring_seconds: float = parameter(
+        5.0, "How much of `ring_topics` is kept; less if it is larger than `data_limit`.", unit="s", minimum=0.1,
+        maximum=600.0, read_only=True,
+    )  # fmt: skip
     robot_frame: str = parameter(
         "base_link", "Frame of the robot, whose path in `memory_frame` is kept, from tf. Empty disables.",
         read_only=True,
@@ -366,6 +376,9 @@ class Parameters:
         notes_folders(self.notes_folders)
         if not (self.text_weight or self.vector_weight):
             raise InvalidFieldError("vector_weight", self.vector_weight, "must not be 0 if text_weight is 0 as well")
+        if self.ring_topics and not self.watch_actions:
+            problem = "are stored when a watched action is aborted: name action servers in watch_actions"
+            raise InvalidFieldError("ring_topics", list(self.ring_topics), problem)
         self.label_rules()
         self.earth_datum()
         self.budgets()

@@ -278,6 +278,7 @@ export const english = {
   intake_localisation: "localisation",
   intake_map: "map",
   intake_actions: "actions",
+  intake_ring: "last seconds",
   intake_active: "active",
   intake_inactive: "inactive",
   intake_unconfigured: "not configured",

@@ -265,6 +265,7 @@ export const chinese = {
   intake_localisation: "定位",
   intake_map: "地图",
   intake_actions: "动作",
+  intake_ring: "最近几秒",
   intake_active: "运行中",
   intake_inactive: "未激活",
   intake_unconfigured: "未配置",

@@ -48,7 +48,7 @@ _OWNERS = (RobotMemory, Sessions, Tags, Maps, Notes)
 _WIDTH = 120
 _SHAPES = {
     "Time | None": "nanoseconds since the epoch, a datetime, a text, or a timedelta before now",
-    "Where": "x, y and z in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, "
+    "Where": "x, y and z in metres, the name of a place or of a frame, or an object with `target`, `max_distance`, "
     "`frame_id` and `field`",
 }
 """Forms of values by the type of an argument in Python, where `about` tells every door's."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..memory.errors import InvalidFieldError
+from ..memory.yaml_file import parse_yaml
 
 _LISTS = ("memories", "results", "facts", "items", "entries", "records", "rows", "data")
 """Keys under which a document may have its list."""
@@ -162,5 +163,53 @@ def _words(name: str) -> str:
     return " ".join(name.replace("_", " ").split())
 
 
-FORMATS: Mapping[str, Callable[[str, Path], Items]] = {"jsonl": _json_items, "csv": _csv_items, "mcp": _graph_items}
+def _place_items(text: str, path: Path) -> Items:
+    """Yield the named places of YAML, such as the waypoints that the RViz panel of Nav2 saves, or of CSV."""
+    document = _yaml(text, path)
+    if isinstance(document, dict):
+        document = next((document[key] for key in ("waypoints", "places") if key in document), document)
+    if isinstance(document, dict):
+        entries = [
+            (f"{name} of {path}", {"name": name, **value} if isinstance(value, dict) else value)
+            for name, value in document.items()
+        ]
+    elif isinstance(document, list):
+        entries = [(f"entry {number} of {path}", value) for number, value in enumerate(document, start=1)]
+    else:
+        yield from (_place(item) if isinstance(item, Item) else item for item in _csv_items(text, path))
+        return
+    for place, value in entries:
+        if isinstance(value, dict):
+            yield _place(Item(place, {str(key): part for key, part in value.items()}))
+        else:
+            yield InvalidFieldError(place, value, "must be a mapping, such as {x: 1.0, y: 2.0, yaw: 0.0}")
+
+
+def _yaml(text: str, path: Path) -> object:
+    try:
+        return parse_yaml("file", path, text)
+    except InvalidFieldError:
+        if {".yaml", ".yml"} & {*path.suffixes}:
+            raise
+        return None  # it is CSV
+
+
+def _place(item: Item) -> Item | InvalidFieldError:
+    values = dict(item.values)
+    key = next((key for key in values if key.strip().lower() in {"name", "label"}), "")
+    name = str(values.pop(key, None) or "").strip()
+    if not name:
+        return InvalidFieldError(f"{item.place}, name", None, "is missing; a place has a name")
+    turned = values.get("orientation")
+    if isinstance(turned, list) and len(turned) == 4:  # Nav2 writes w first
+        del values["orientation"]
+        values |= zip(("qw", "qx", "qy", "qz"), turned, strict=True)
+    elif isinstance(turned, dict) and isinstance(values.get("position"), dict):
+        values["pose"] = {"position": values.pop("position"), "orientation": values.pop("orientation")}
+    return item._replace(values={**values, "label": name, "perception_type": "place"})
+
+
+FORMATS: Mapping[str, Callable[[str, Path], Items]] = {
+    "jsonl": _json_items, "csv": _csv_items, "mcp": _graph_items, "places": _place_items,
+}  # fmt: skip
 """Readers of a text, which stood in a file, by the name of its format."""

@@ -259,8 +259,7 @@ def _pose(known: Mapping[str, Any]) -> Any:
         raise InvalidFieldError("pose", known["pose"], "has an orientation, and the row has another one")
     if turned:
         return numbers + [_number(part, known.get(part, 0.0)) for part in _ORIENTATION]
-    half = _number("yaw", known.get("yaw", 0.0)) / 2
-    return [*numbers, 0.0, 0.0, math.sin(half), math.cos(half)] if half else numbers
+    return [*numbers, _number("yaw", known["yaw"])] if "yaw" in known else numbers
 
 
 def _numbers_of(value: Any) -> Any:

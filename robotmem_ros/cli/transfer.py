@@ -243,8 +243,8 @@ COMMANDS = (
                 ),
                 option(
                     "--from", dest="format", choices=FORMATS,
-                    help="format of a file that another memory wrote: JSON lines or a list, CSV with a head, or the "
-                    "memory.jsonl of the MCP memory server",
+                    help="format of a file that another memory wrote: JSON lines or a list, CSV with a head, the "
+                    "memory.jsonl of the MCP memory server, or named places in YAML or CSV",
                 ),
             ),
             option(

@@ -84,7 +84,10 @@ def _answer(
 
 
 def _recall(memory: FleetMemory, call: _Call[RecallRequest, RecallResult]) -> RecallResult:
-    query = parse_query(memory.parameters, call.request, decay=memory.decay(), areas=memory.parts.areas.by_name)
+    parts = memory.parts
+    query = parse_query(
+        memory.parameters, call.request, decay=memory.decay(), areas=parts.areas.by_name, places=parts.places
+    )
     query = replace(query, conditions=memory.complete(query.conditions))
 
     def ask(connection: Connection) -> RecallResult:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
 from ..memory import Pose
-from ..memory.geometry import Matrix, Point
+from ..memory.geometry import Matrix, Point, rotated
 
 Quaternion = tuple[float, float, float, float]
 """x, y, z, w, of unit length."""
@@ -29,7 +29,7 @@ class Transform(NamedTuple):
 
     def apply(self, point: Point) -> Point:
         """Transform a point of the source frame into the target frame; metres."""
-        x, y, z = _rotate(self[3:], point)
+        x, y, z = rotated(self[3:], point)
         return self.x + x, self.y + y, self.z + z
 
     def apply_pose(self, pose: Pose) -> Pose:
@@ -39,8 +39,8 @@ class Transform(NamedTuple):
     def apply_covariance(self, covariance: Matrix) -> Matrix:
         """Turn the covariance of a position: R C Rᵀ, with R the rotation of the transform."""
         turn = self[3:]
-        half = [_rotate(turn, row) for row in covariance]  # rows of C Rᵀ
-        columns = [_rotate(turn, (half[0][i], half[1][i], half[2][i])) for i in range(3)]
+        half = [rotated(turn, row) for row in covariance]  # rows of C Rᵀ
+        columns = [rotated(turn, (half[0][i], half[1][i], half[2][i])) for i in range(3)]
         return (
             (columns[0][0], columns[1][0], columns[2][0]),
             (columns[0][1], columns[1][1], columns[2][1]),
@@ -54,7 +54,7 @@ class Transform(NamedTuple):
     def inverse(self) -> Transform:
         """Return the transform from the target frame to the source frame."""
         back = (-self.qx, -self.qy, -self.qz, self.qw)
-        return Transform(*_rotate(back, (-self.x, -self.y, -self.z)), *back)
+        return Transform(*rotated(back, (-self.x, -self.y, -self.z)), *back)
 
     def interpolate(self, end: Transform, ratio: float) -> Transform:
         """Interpolate between this (ratio 0) and another (ratio 1): linearly, the shortest way in rotation (slerp).
@@ -81,14 +81,6 @@ def _product(a: Quaternion, b: Quaternion) -> Quaternion:
         aw * bz + az * bw + ax * by - ay * bx,
         aw * bw - ax * bx - ay * by - az * bz,
     )
-
-
-def _rotate(quaternion: Quaternion, point: Point) -> Point:
-    # v + 2w (q x v) + 2 q x (q x v), with q the vector part of the unit quaternion and w its scalar part.
-    qx, qy, qz, qw = quaternion
-    x, y, z = point
-    tx, ty, tz = 2 * (qy * z - qz * y), 2 * (qz * x - qx * z), 2 * (qx * y - qy * x)
-    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
 
 
 def _between(a: Quaternion, b: Quaternion, ratio: float) -> Quaternion:

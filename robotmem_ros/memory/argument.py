@@ -47,7 +47,7 @@ Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 Where = Mapping[str, object] | Iterable[float] | str | None
 """A place as an object with a `target`, the two or three numbers of the target alone, both also as a text, or the name
-of a frame for its origin."""
+of a place or of a frame."""
 Schema = Mapping[str, Any]
 """JSON Schema of a value."""
 
@@ -67,7 +67,7 @@ NUMBERS: Schema = {"type": ["array", "string"], "items": _NUMBER, "minItems": 2,
 SIZE: Schema = {**NUMBERS, "minItems": 3, "examples": [[0.08, 0.08, 0.1]]}
 _POINT: Schema = {**NUMBERS, "description": "x, y and z in metres"}
 _IN_FRAME: Mapping[str, Schema] = {
-    "frame_id": {**_NAME, "description": "if it is not the memory frame"},
+    "frame_id": {**_NAME, "description": "if it is not the memory frame; a named place is one as well"},
     "field": {"type": "string", "description": "a path into the context, if it is not `position`"},
 }
 _CIRCLE: Mapping[str, Schema] = {

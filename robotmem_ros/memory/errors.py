@@ -110,6 +110,7 @@ class FrameMismatchError(RobotMemoryError):
         )
         self.field = field
         self.value = target_frame
+        self.reason = reason
 
 
 class DatabaseUnusableError(RobotMemoryError):

@@ -46,6 +46,15 @@ def unit(vector: Point) -> Point:
     return (vector[0] / length, vector[1] / length, vector[2] / length)
 
 
+def rotated(quaternion: tuple[float, float, float, float], point: Point) -> Point:
+    """Rotate a point by a unit quaternion x, y, z, w."""
+    # v + 2w (q x v) + 2 q x (q x v), with q the vector part of the unit quaternion and w its scalar part.
+    qx, qy, qz, qw = quaternion
+    x, y, z = point
+    tx, ty, tz = 2 * (qy * z - qz * y), 2 * (qz * x - qx * z), 2 * (qx * y - qy * x)
+    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
+
+
 def squared_distance(first: Point, second: Point) -> float:
     """Return the square of a distance, in m²."""
     x, y, z = difference(first, second)

@@ -49,17 +49,20 @@ class Kind(str, Enum):
 
 
 class PerceptionType(str, Enum):
-    """The sense that a perception came by."""
+    """The sense that a perception came by; a named place came by none, somebody told it."""
 
     VISUAL = "visual"
     TACTILE = "tactile"
     AUDITORY = "auditory"
     PROPRIOCEPTIVE = "proprioceptive"
     PROCEDURAL = "procedural"
+    PLACE = "place"
 
 
-OF_THE_ROBOT = frozenset({PerceptionType.PROPRIOCEPTIVE.value, PerceptionType.PROCEDURAL.value})
-"""Senses of the robot itself: their pose is where the robot was, so they never give a sighting of an object."""
+OF_NO_THING = frozenset(
+    item.value for item in (PerceptionType.PROPRIOCEPTIVE, PerceptionType.PROCEDURAL, PerceptionType.PLACE)
+)
+"""Types whose pose is where the robot was, or a place: they never give a sighting of an object."""
 
 
 class Pose(NamedTuple):
@@ -146,7 +149,9 @@ class NewPerception:
     session_id: str | None = argument(None, "the session that it belongs to", "session.session_id")
     collection: str | None = argument(None, "its collection, if not the default one", '"kitchen"')
     pose: Iterable[float] | None = argument(
-        None, "where it is: x, y, z in metres, and a quaternion x, y, z, w if there is one", "(3.0, 1.0, 0.8)"
+        None,
+        "where it is: x, y, z in metres, and a yaw in radians or a quaternion x, y, z, w if it is turned",
+        "(3.0, 1.0, 0.8)",
     )
     """In `frame_id`."""
     size: Iterable[float] | None = argument(

@@ -164,7 +164,11 @@ def new_perception(
         InvalidFieldError: a field cannot be used.
     """
     clean = _check(parameters, perception, _PERCEPTION)
-    clean.setdefault("perception_type", PerceptionType.VISUAL.value)
+    if clean.setdefault("perception_type", PerceptionType.VISUAL.value) == PerceptionType.PLACE.value:
+        for field in ("label", "pose"):
+            if not clean.get(field):
+                raise InvalidFieldError(field, getattr(perception, field), "is missing; a place has a name and a pose")
+        clean["decay_rate"] = 0.0  # a place stays where it is without being seen
     return _memory(Kind.PERCEPTION, clean, parameters, now, source=source)
 
 

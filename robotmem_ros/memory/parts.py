@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -20,6 +20,7 @@ from .errors import RobotMemoryError
 from .heap import release_free_memory
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
+from .models import Pose
 from .new_memory import Progress
 from .objects.objects import Objects
 from .purge import PurgeFinisher
@@ -31,6 +32,7 @@ from .sessions.sessions import Episodes
 from .storage import Database, doubtful_times, lived_days, rows, text_rows, vector_rows
 from .storage.disk import LogWatch
 from .storage.map_rows import AreaKeeper
+from .storage.place_rows import named_places
 from .table.tables import Tables
 from .text import scripts
 from .threads import Event, MaintenanceLoop, Step, Threads, piecewise
@@ -73,7 +75,7 @@ class Parts:
         self.areas = Areas(parameters)
         classifier = classifier_loader(at_start.rules_file, at_start.taxonomy_file)
         self._closing = threading.RLock()
-        self._clock, self._doubt = clock, ""
+        self._clock, self._parameters, self._doubt = clock, parameters, ""
         self._is_closing = Event()
         self.maintenance = MaintenanceLoop()
         # What is made later is closed earlier.
@@ -125,6 +127,12 @@ class Parts:
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
         self.recall = Recall(self.database, self.tables, self.embedder, self.threads, reranker, self.usage)
+
+    def places(self) -> Mapping[str, Pose]:
+        """Return the poses of the named places in the memory frame of the current map, by the keys of their names."""
+        parameters = self._parameters()
+        with self.database.snapshot() as snapshot:
+            return named_places(snapshot, parameters.memory_frame, parameters.map_id)
 
     def now(self) -> int:
         """Return the time of the robot's clock in nanoseconds; 0 while it has none."""

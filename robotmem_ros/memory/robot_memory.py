@@ -226,12 +226,12 @@ class RobotMemory(MemoryVerbs):
     def _save_perception(self, request: NewPerception) -> Stored:
         """Store a perception. When this returns, it is on disk.
 
-        `pose` is x, y, z in metres, and a quaternion x, y, z, w if there is one, in `frame_id`. A perception with a
+        `pose` is x, y, z in metres, and a yaw in radians or a quaternion x, y, z, w, in `frame_id`. A perception with a
         label and a pose in the memory frame is a sighting of an object: the id is that of the object, and `times_seen`
         is 1 for a new object. An object keeps its first description and data, and the latest context. What is no
-        sighting is a memory of its own, the same saved twice is two: without label or pose, with `as_object` false, and
-        what the robot perceives of itself (proprioceptive, procedural). Nothing is transformed here: if a pose in
-        another frame keeps it from being a sighting, the `reason` of the result says so.
+        sighting is a memory of its own, the same saved twice is two: without label or pose, with `as_object` false, a
+        named place (place), and what the robot perceives of itself (proprioceptive, procedural). Nothing is transformed
+        here: if a pose in another frame keeps it from being a sighting, the `reason` of the result says so.
 
         Raises:
             InvalidFieldError: a field cannot be used.
@@ -397,7 +397,9 @@ class RobotMemory(MemoryVerbs):
         """
         parts = self.parts
         _check_scope(request)
-        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
+        query = parse_query(
+            self.parameters, request, decay=self.decay(), areas=parts.areas.by_name, places=parts.places
+        )
         caller = validation.name("caller", request.caller)
         own = self.parameters.memory_frame
         if (frame := validation.frame("result_frame", request.result_frame, default=own)) != own:
@@ -514,7 +516,7 @@ class RobotMemory(MemoryVerbs):
         """
         given = request.observed_at
         looked_at = self._access.clock() if given is None else validation.time_ns("observed_at", given)
-        query = parse_look(self.parameters, request, decay=self.decay())
+        query = parse_look(self.parameters, request, decay=self.decay(), places=self.parts.places)
         found = self._access.ask(confirmed_among, query)
         threshold = self.parameters.object_min_existence
         return self._access.write(object_rows.miss, found, threshold, at=looked_at).result()

@@ -353,15 +353,17 @@ def compact_json(value: Mapping[str, object]) -> str:
 
 
 def pose(field: str, value: object) -> Pose | None:
-    """Return a pose of three numbers (x, y, z) or seven (and a quaternion x, y, z, w); None stays None.
+    """Return a pose of 3 numbers (x, y, z), 4 (and a yaw in radians) or 7 (and a quaternion x, y, z, w), or None.
 
     A quaternion is normalised; one of length zero, as an unset message has it, means no rotation.
     """
     if value is None:
         return None
-    rule = "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)"
-    numbers = coordinates(field, value, sizes=(3, 7), rule=rule)
+    rule = "must be 3 numbers (x, y, z), 4 (and a yaw in radians) or 7 (and qx, qy, qz, qw)"
+    numbers = coordinates(field, value, sizes=(3, 4, 7), rule=rule)
     quaternion = numbers[3:] or (0.0, 0.0, 0.0, 1.0)
+    if len(quaternion) == 1:
+        quaternion = (0.0, 0.0, math.sin(quaternion[0] / 2), math.cos(quaternion[0] / 2))
     length = math.hypot(*quaternion)
     if not math.isfinite(length):
         raise InvalidFieldError(field, value, "has a quaternion that is too long to be normalised")

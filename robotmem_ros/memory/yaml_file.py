@@ -97,15 +97,32 @@ def read_yaml(field: str, file: Path) -> Entry:
         InvalidFieldError: it cannot be read.
     """
     try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise _unreadable(field, file, cause) from None
+    content = parse_yaml(field, file, text)
+    return Entry(field, file, "", {} if content is None else content)
+
+
+def parse_yaml(field: str, file: Path, text: str) -> object:
+    """Return what a text of YAML holds, which stood in a file.
+
+    Raises:
+        InvalidFieldError: it is no YAML.
+    """
+    try:
         import yaml
     except ImportError:
         raise InvalidFieldError(field, file, "needs PyYAML (pip install pyyaml)") from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        content = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as cause:
-        raise InvalidFieldError(field, file, f"cannot be read: {' '.join(str(cause).split())}") from None
-    return Entry(field, file, "", {} if content is None else content)
+        return yaml.load(text, Loader=loader)
+    except (ValueError, yaml.YAMLError, RecursionError) as cause:
+        raise _unreadable(field, file, cause) from None
+
+
+def _unreadable(field: str, file: Path, cause: Exception) -> InvalidFieldError:
+    return InvalidFieldError(field, file, f"cannot be read: {' '.join(str(cause).split())}")
 
 
 def yaml_text(value: object) -> str:

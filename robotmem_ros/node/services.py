@@ -143,14 +143,14 @@ class Services:
         def again(target: Target, name: str, timed: Future[TimedTransform]) -> Future[Found]:
             point = timed.result().transform.apply((*query[name]["target"], 0.0)[:3])
             place = {**query[name], "target": point, "frame_id": target.target}
-            rest = {field: other_target for field, other_target in targets.items() if other_target is not target}
+            rest = {field: other_target for field, other_target in targets.items() if field != target.field}
             return self._recall_in({**query, name: place}, rest)
 
         def in_memory_frame(future: Future[Found]) -> Future[Found]:
             error = future.exception()
             if not isinstance(error, FrameMismatchError) or error.field not in targets:
                 return future
-            target = targets[error.field]
+            target = targets[error.field]._replace(hint=error.reason)
             return then(self._transform(target), partial(again, target, error.field.partition(".")[0]))
 
         return then(self._submit(partial(recall, **query)), in_memory_frame)

@@ -45,11 +45,14 @@ class Target(NamedTuple):
     """Seconds to wait for the transform; 0 to answer at once."""
     is_result: bool = False
     """Whether poses of the result are to be transformed, and not a place of the query."""
+    hint: str = ""
+    """What else may be wrong if there is no transform."""
 
     def mismatch(self, problem: str) -> InvalidFieldError | FrameMismatchError:
         """Return the error that there is no transform."""
         if not self.is_result:
-            return FrameMismatchError(self.field, self.source, self.target, problem)
+            reason = "; ".join(filter(None, (problem, self.hint)))
+            return FrameMismatchError(self.field, self.source, self.target, reason)
         told = f"cannot be the frame of poses in {self.source!r}: {problem}; leave it empty for {self.source!r}"
         return InvalidFieldError(self.field, self.target, told)
 

@@ -167,6 +167,7 @@ class Extractor:
             perception_metadata=validation.compact_json({"format": data_format}) if data_format else None,
             label=label,
             confidence=confidence,
+            decay_rate=0.0 if perception_type == PerceptionType.PLACE else None,
             source=source_of(context) or ("topic" if whole.origin is None else "import"),
             stream=self._config.topic,
             identity=self._identity(place),

@@ -95,7 +95,10 @@ def test_a_pose_is_given_as_its_numbers(db: Path, pose: list[str]) -> None:
 
 def test_what_is_no_pose_is_refused_with_what_is(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["update", "1", "--pose", "1", "2", "x", "--db", str(db)]) == 1
-    assert capsys.readouterr().err == "robotmem: pose: '1 2 x' must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)\n"
+    assert (
+        capsys.readouterr().err
+        == "robotmem: pose: '1 2 x' must be 3 numbers (x, y, z), 4 (and a yaw in radians) or 7 (and qx, qy, qz, qw)\n"
+    )
 
 
 @pytest.mark.parametrize(

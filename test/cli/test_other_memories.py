@@ -286,3 +286,57 @@ def test_a_file_without_any_memory_makes_no_database(
     assert main(["import", str(lines(tmp_path / "facts.jsonl", ["a"])), "--db", str(db)]) == 1
     assert "what other memories wrote is imported with --from" in capsys.readouterr().err
     assert not db.exists()
+
+
+PLACES = """\
+Name,x,y,yaw,floor
+charger,1.0,2.0,1.5707963267948966,wood
+7th bay,4,5,,
+,1,2,3,
+ramp,,,,
+"""
+WAYPOINTS = """\
+waypoints:
+  waypoint0:
+    pose:
+      - 1.5
+      - 2
+      - 0
+    orientation:
+      - 0.6
+      - 0
+      - 0
+      - 0.8
+  dock: {x: 1, y: 2, theta: 3.141592653589793}
+  lift: {position: {x: 3, y: 4, z: 0}, orientation: {x: 0, y: 0, z: 1, w: 0}}
+  hall: [1, 2, 3]
+"""
+
+
+def test_a_file_of_places_becomes_named_places(db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "places.csv").write_text(PLACES)
+    (tmp_path / "places.yaml").write_text(WAYPOINTS)
+    assert [imported(db, tmp_path / name, "places") for name in ("places.csv", "places.yaml", "places.csv")] == [1] * 3
+    told = capsys.readouterr()
+    assert "imported: 0 memories, 2 were imported before\n" in told.out
+    assert f"line 4 of {tmp_path}/places.csv, name: None is missing; a place has a name\n" in told.err
+    assert f"line 5 of {tmp_path}/places.csv, pose: None is missing; a place has a name and a pose\n" in told.err
+    assert f"hall of {tmp_path}/places.yaml: [1, 2, 3] must be a mapping, such as {{x: 1.0" in told.err
+    found = {memory.label: memory for memory in memories(db)}
+    assert {memory.perception_type for memory in found.values()} == {"place"}
+    half = math.sqrt(0.5)
+    assert {name: memory.pose for name, memory in found.items()} == {
+        "charger": pytest.approx((1.0, 2.0, 0.0, 0.0, 0.0, half, half)),
+        "7th bay": pytest.approx((4.0, 5.0, 0.0, 0.0, 0.0, 0.0, 1.0)),
+        "waypoint0": pytest.approx((1.5, 2.0, 0.0, 0.0, 0.0, 0.8, 0.6)),
+        "dock": pytest.approx((1.0, 2.0, 0.0, 0.0, 0.0, 1.0, 0.0)),
+        "lift": pytest.approx((3.0, 4.0, 0.0, 0.0, 0.0, 1.0, 0.0)),
+    }
+    assert found["charger"].context["floor"] == "wood"
+
+
+def test_a_file_of_places_that_is_none_is_told(db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "places.yaml").write_text("waypoints: [")
+    assert imported(db, tmp_path / "places.yaml", "places") == 1
+    assert capsys.readouterr().err.startswith(f"robotmem: file: '{tmp_path}/places.yaml' cannot be read: while parsing")
+    assert not db.exists()

@@ -91,7 +91,7 @@ def test_a_bad_field_of_a_query_is_named(memory: RobotMemory, options: dict[str,
         ({"field": 3}, "spatial_sort.field: 3 must be text"),
         ({"targets": [0, 0]}, r"spatial_sort: \['targets'\] is unknown; there are field, target"),
         ({"frame_id": 1}, "spatial_sort.frame_id: 1 must be text"),
-        ([0], r"spatial_sort: \[0\] must be two or three numbers in metres, the name of a frame for its"),
+        ([0], r"spatial_sort: \[0\] must be two or three numbers in metres, the name of a place or a frame"),
     ],
 )
 def test_a_bad_spatial_sort_is_named(memory: RobotMemory, spatial_sort: object, message: str) -> None:

@@ -173,8 +173,8 @@ def test_an_argument_comes_through_a_request_as_it_does_in_process(door: Door, n
         (RecallRequest(near={"target": (1, 2), "max_distance": 0}), "near.max_distance: 0 means none"),
         (RecallRequest(query="mug", min_confidence=" "), "min_confidence: ' ' must be"),  # type: ignore[arg-type]
         (RecallRequest(near={"max_distance": 2}), "near.target: None must be"),
-        (RecallRequest(near="/"), "near: '/' must be two or three numbers in metres, the name of a frame"),
-        (RecallRequest(spatial_sort="the dock"), "spatial_sort: 'the dock' must be two or three numbers in metres"),
+        (RecallRequest(near="/"), "near: '/' must be two or three numbers in metres, the name of a place or"),
+        (RecallRequest(spatial_sort="1 m, 2 m"), "spatial_sort: '1 m, 2 m' must be two or three numbers in metres"),
         (RecallRequest(within={"min_corner": (0, 0, 0), "max_corner": (1, 1, 0)}), "within: .* has no height"),
         (RecallRequest(within={"min_corner": (0, 0), "max_corner": (1, 1, 0)}), "within.max_corner: .* as many"),
         (RecallRequest(query="mug", n=2**40), "n: .* must lie in 1 to"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -355,3 +356,20 @@ def test_a_node_that_stays_inactive_is_told_after_the_deadline(own: tuple[StartN
     ):
         memory.recall("mug")
     assert str(caught.value) == "/memory/recall: no answer within 10 s: the node is unconfigured, not active"
+
+
+def test_a_named_place_is_saved_and_says_where(memory: MemoryClient) -> None:
+    collection = "places"
+    place = memory.save_perception(
+        "the charger in the hall", "place", label="Bay 7", pose=(40.0, 2.0, 0.0, math.pi / 2), collection=collection
+    )
+    memory.save_perception("a bin", label="bin", pose=(40.0, 5.0, 0.0), as_object=False, collection=collection)
+    (goal,) = memory.recall(labels="bay 7", collection=collection)
+    assert (goal.id, goal.memory.perception_type) == (place.memory_id, "place")
+    assert goal.memory.pose == pytest.approx((40.0, 2.0, 0.0, 0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))
+    ahead = {"frame_id": "bay 7", "target": (1.0, 0.0, 0.0)}
+    for where, distance in (("bay 7", 3.0), (ahead, 2.0)):
+        (found,) = memory.recall(labels="bin", spatial_sort=where, near="Bay 7", collection=collection)
+        assert found.distance == pytest.approx(distance)
+    with pytest.raises(FrameMismatchError, match=r"no place is named so; did you mean 'bay 7'\?"):
+        memory.recall(near={"frame_id": "bay 8", "max_distance": 1.0})

@@ -216,7 +216,8 @@ class Parameters:
         unit="bytes", minimum=0, maximum=2**60,
     )  # fmt: skip
     retention_age: float = parameter(
-        0.0, "Delete memories not observed or recalled for this many lived days, except constraints. 0 disables.",
+        0.0, "Delete memories not observed or recalled for this many lived days, except constraints and named places. "
+        "0 disables.",
         unit="days", minimum=0.0, maximum=100_000.0,
     )  # fmt: skip
     retention_budgets: str = parameter(

@@ -13,7 +13,7 @@ from ..areas import Areas
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
-from ..models import CALLER, OF_THE_ROBOT, Decision, Kind, Memory, MemoryUpdate, NewMemory, Pose
+from ..models import CALLER, OF_NO_THING, Decision, Kind, Memory, MemoryUpdate, NewMemory, Pose
 from ..new_memory import check_tags, new_values
 from ..storage import changes, fact_rows, object_rows, rows, sighting_rows
 from ..storage.fact_rows import Contribution
@@ -109,7 +109,7 @@ def _check_fits(memory: Memory, columns: Mapping[str, Any]) -> None:
         return
     for column, field in fields.items():
         value = columns[column]
-        if value in OF_THE_ROBOT if field == "perception_type" else not value and value != 0.0:
+        if value in OF_NO_THING if field == "perception_type" else not value and value != 0.0:
             problem = (
                 f"does not fit memory {memory.id}: an object has a label, a pose and a sense of things around the robot"
             )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..config.label_rules import label_rules
 from ..config.parameters import Parameters
 from ..geometry import Covariance, Estimate, isotropic
-from ..models import OF_THE_ROBOT, Kind, NewMemory
+from ..models import OF_NO_THING, Kind, NewMemory
 
 MAX_RADII = 3.0
 """Largest gate that a covariance opens, in radii."""
@@ -54,7 +54,7 @@ def is_sighting(new: NewMemory, parameters: Parameters) -> bool:
         and bool(new.label)
         and new.pose is not None
         and new.frame_id == parameters.memory_frame
-        and new.perception_type not in OF_THE_ROBOT
+        and new.perception_type not in OF_NO_THING
     )
 
 

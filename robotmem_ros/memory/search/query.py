@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import time
 from functools import cache, cached_property
+from operator import add
 from types import NoneType
 from typing import Any, ClassVar, Protocol
 
@@ -39,7 +40,9 @@ from ..config.parameters import Parameters
 from ..context_path import in_context
 from ..embedding.profile import Profile
 from ..errors import InvalidFieldError
-from ..models import Kind
+from ..geometry import rotated
+from ..models import Kind, Pose
+from ..text.normal_form import label_key
 from ..text.time_words import TimeWords, find_time
 from ..validation import ALL_COLLECTIONS
 
@@ -119,13 +122,15 @@ class Query:
 
 
 def parse_query(
-    parameters: Parameters, request: RecallFields, *, decay: Decay, areas: Callable[[], Mapping[str, Area]] = dict
-) -> Query:
+    parameters: Parameters, request: RecallFields, *, decay: Decay,
+    areas: Callable[[], Mapping[str, Area]] = dict, places: Callable[[], Mapping[str, Pose]] = dict,
+) -> Query:  # fmt: skip
     """Check all fields; `n` is cut to 1..100, which the query tells; the query `*` means an empty one.
 
     A `min_relevance` of None means the parameter.
 
-    `decay` is what memories are seen by at the time of the query, `areas` gives the areas that have a polygon.
+    `decay` is what memories are seen by at the time of the query, `areas` gives the areas that have a polygon,
+    `places` the named places.
 
     Raises:
         InvalidFieldError: a field cannot be used, or there is neither a query nor a condition.
@@ -133,7 +138,7 @@ def parse_query(
     request, time_words = _with_window(request, parameters, decay.now)
     is_any = isinstance(request.query, str) and request.query.strip() == "*"
     text = "" if is_any else validation.query("query", request.query)
-    reader = Reader.of(request, parameters, decay, areas)
+    reader = Reader.of(request, parameters, decay, areas, places)
     n, cut = _clamped_n(request.n)
     query = Query(
         text=text,
@@ -201,13 +206,18 @@ class Reader:
     """Decay of confidence up to the time of the query."""
     areas: Callable[[], Mapping[str, Area]]
     """Gives the areas of the parameter `areas_file`, by name."""
+    places: Callable[[], Mapping[str, Pose]] = dict
+    """Gives the poses of the named places in the memory frame, by the keys of their names."""
 
     @classmethod
     def of(
-        cls, request: Request, parameters: Parameters, decay: Decay, areas: Callable[[], Mapping[str, Area]]
-    ) -> Reader:
+        cls, request: Request, parameters: Parameters, decay: Decay,
+        areas: Callable[[], Mapping[str, Area]], places: Callable[[], Mapping[str, Pose]] = dict,
+    ) -> Reader:  # fmt: skip
         """Return the reader of a request; what looks back to a time is seen from then."""
-        return cls(request, parameters, decay if request.as_of is None else decay._replace(now=request.as_of), areas)
+        return cls(
+            request, parameters, decay if request.as_of is None else decay._replace(now=request.as_of), areas, places
+        )
 
     def conditions(self) -> tuple[Condition, ...]:
         """Read all conditions, in the order of their fields."""
@@ -258,7 +268,7 @@ class Reader:
     def place(self, field: str) -> Place | None:
         """Return the place in a field, if there is one."""
         value = self.value(field)
-        return None if value is None else parse_place(field, value, self.parameters)
+        return None if value is None else parse_place(field, value, self.parameters, self.places)
 
     def place_with_radius(self, field: str) -> Place | None:
         """Return the place in a field, which must have a radius, unless it is given as numbers alone."""
@@ -436,11 +446,11 @@ def since_last_visit(reader: Reader, field: str) -> Condition | None:
 
 
 ORIGIN = (0.0, 0.0, 0.0)
-_FRAME = re.compile(r"/?[^\W\d][\w/.-]*")
-"""A text that is no place, but the name of a frame."""
+_NAME = re.compile(r"(?=.*[^\W\d_])[^\[\]{},;]+")
+"""A text that is the name of a place or of a frame, unless it holds numbers alone."""
 _PLACE = '{"target": [1.0, 2.0], "max_distance": 5.0}'
 _RULE = (
-    "must be two or three numbers in metres, the name of a frame for its origin, or an object with `target` and "
+    "must be two or three numbers in metres, the name of a place or a frame, or an object with `target` and "
     "`max_distance`; such as 1.0,2.0 or " + _PLACE
 )
 _BOX = '{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'
@@ -457,22 +467,25 @@ def is_object(value: object) -> bool:
 
 
 def place_object(argument: str, value: Any) -> Any:
-    """Return a place that may be given as numbers, or as the name of a frame, as its object or the JSON of that.
+    """Return a place that may be given as numbers, or by a name, as its object or the JSON of that.
 
     Raises:
         InvalidFieldError: it is none of these.
     """
     if is_object(value):
         return value
-    if isinstance(value, str) and _FRAME.fullmatch(value.strip()):
+    if isinstance(value, str) and _NAME.fullmatch(value.strip()) and not validation.numbers_in(value):
         return {"target": ORIGIN, "frame_id": value}
     return {"target": validation.coordinates(argument, value, rule=_RULE)}
 
 
-def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
-    """Read a place from its JSON object, from the numbers of its target, also as a text, or from the name of a frame.
+def parse_place(
+    argument: str, value: object, parameters: Parameters, places: Callable[[], Mapping[str, Pose]]
+) -> Place | None:
+    """Read a place from its JSON object, from the numbers of its target, also as a text, or from a name.
 
-    A frame alone means its origin. None for an empty text.
+    A named place is a frame in the memory frame, and goes before a frame of its name. A frame alone means its origin.
+    None for an empty text.
 
     Raises:
         InvalidFieldError: it cannot be used.
@@ -484,9 +497,14 @@ def parse_place(argument: str, value: object, parameters: Parameters) -> Place |
     if fields is None:
         return None
     max_distance, target = fields.get("max_distance"), fields.get("target")
+    field = _field(f"{argument}.target", fields, parameters)
+    point = _point(f"{argument}.target", ORIGIN if target is None and fields.get("frame_id") else target)
+    if field.frame_id != parameters.memory_frame and (pose := places().get(label_key(field.frame_id))):
+        turned = rotated(pose[3:], (point[0], point[1], (*point, 0.0)[2]))
+        field, point = field._replace(frame_id=parameters.memory_frame), tuple(map(add, pose, turned))[: len(point)]
     return Place(
-        _field(f"{argument}.target", fields, parameters),
-        _point(f"{argument}.target", ORIGIN if target is None and fields.get("frame_id") else target),
+        field,
+        point,
         math.inf if max_distance is None else validation.number(f"{argument}.max_distance", max_distance, low=0.0),
     )
 

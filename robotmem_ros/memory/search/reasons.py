@@ -25,8 +25,10 @@ from ..display import time_text
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean, shown
 from ..models import Kind
 from ..storage import rows, table_rows, vector_rows
+from ..storage.place_rows import named_places
 from ..table.column import Mask
 from ..table.view import Chosen, View, last_visit, select
+from ..text.normal_form import label_key
 from ..text.tokens import analyse
 from .query import Query
 from .result import Hit, Mode, RecallResult
@@ -172,7 +174,16 @@ def check_frame(view: View, field: Field) -> None:
         FrameMismatchError: no memory has a position in the frame, and it is not the frame of the memory.
     """
     if field.frame_id != field.memory_frame and field.frame_id not in _frames(view, field):
-        raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
+        raise FrameMismatchError(field.located, field.frame_id, field.memory_frame, _why_no_place(view, field))
+
+
+def _why_no_place(view: View, field: Field) -> str:
+    places = sorted(named_places(view.snapshot, field.memory_frame, field.map_id))
+    if label_key(field.frame_id) in places:
+        return "it is a place, to which no box is turned"
+    remainder = f" and {len(places) - _AREAS} more" if len(places) > _AREAS else ""
+    near = did_you_mean(field.frame_id, places)
+    return f"no place is named so{near}; there are {', '.join(places[:_AREAS])}{remainder}" if places else ""
 
 
 def unknown_positions(view: View, field: Field) -> Iterable[str]:

@@ -21,7 +21,7 @@ Protection, from those that are evicted first to those that stay longest:
 0. withdrawn: forgotten or superseded;
 1. all others;
 2. facts that are not consolidated yet: active ones of a session that is still open, or waits for it;
-3. constraints.
+3. constraints and named places.
 
 Age budgets evict no memory of protection 2 or 3, and count lived days (lived_days.py). What was saved while the clock
 stood back is as old as the lived days before it tell. No budget evicts or counts notes.
@@ -46,7 +46,7 @@ from .snapshot import Snapshot, Transaction, json_array
 _AGE_PROTECTED = 2
 """Protection from which age alone evicts no memory."""
 PROTECTION = (
-    "CASE WHEN m.status <> 'active' THEN 0 WHEN m.category = 'constraint' THEN 3 "
+    "CASE WHEN m.status <> 'active' THEN 0 WHEN m.category = 'constraint' OR m.perception_type = 'place' THEN 3 "
     "WHEN m.type = 'fact' AND m.session_id <> '' AND EXISTS "
     "(SELECT 1 FROM sessions AS s WHERE s.external_id = m.session_id AND s.superseded IS NULL) THEN 2 ELSE 1 END"
 )

@@ -78,6 +78,7 @@ CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by 
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
 CREATE INDEX idx_mem_represented ON memories (represented_by) WHERE represented_by IS NOT NULL;
 -- Those without it are active: they are counted without reading them.
+CREATE INDEX idx_mem_place ON memories (label) WHERE perception_type = 'place';
 CREATE INDEX idx_mem_inactive ON memories (type, status) WHERE status <> 'active';
 
 CREATE TRIGGER memories_insert AFTER INSERT ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..conditions.attributes import Ids
 from ..conditions.condition import Condition
@@ -10,8 +10,8 @@ from ..conditions.decay import Decay
 from ..conditions.spatial import Box, Circle
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
-from ..models import Kind
-from ..search.query import is_object, parse_query
+from ..models import Kind, Pose
+from ..search.query import is_object, parse_query, place_object
 from ..search.reasons import check_names
 from ..search.request import RecallRequest
 from ..table.view import View, select
@@ -22,7 +22,9 @@ _RADIUS = 1.0
 """Metres around a place that is given as numbers alone."""
 
 
-def parse_look(parameters: Parameters, request: LookRequest, *, decay: Decay) -> Sequence[Condition]:
+def parse_look(
+    parameters: Parameters, request: LookRequest, *, decay: Decay, places: Callable[[], Mapping[str, Pose]]
+) -> Sequence[Condition]:
     """Check all fields, and return what holds of the objects that were looked for.
 
     Raises:
@@ -30,14 +32,14 @@ def parse_look(parameters: Parameters, request: LookRequest, *, decay: Decay) ->
     """
     near = request.near
     if near is not None and not is_object(near) and near != "":
-        near = {"target": near, "max_distance": _RADIUS}
+        near = {**place_object("near", near), "max_distance": _RADIUS}
     conditions = parse_query(
         parameters,
         RecallRequest(
             near=near, within=request.within, ids=request.ids, labels=request.labels, kinds=Kind.PERCEPTION,
             collection=ALL_COLLECTIONS, min_confidence=0.0,
         ),
-        decay=decay,
+        decay=decay, places=places,
     ).conditions  # fmt: skip
     if not any(isinstance(condition, (Circle, Box, Ids)) for condition in conditions):
         raise InvalidFieldError("near", request.near, "is not given; say where the look was, or which `ids` it missed")

@@ -44,8 +44,8 @@ class Watch:
 
     def __init__(self, access: Access, request: WatchRequest) -> None:
         self._access = access
-        areas = access.parts.areas.by_name
-        self._conditions = Reader.of(request, access.parameters(), access.decay(), areas).conditions()
+        areas, places = access.parts.areas.by_name, access.parts.places
+        self._conditions = Reader.of(request, access.parameters(), access.decay(), areas, places).conditions()
         self._condition = And(self._conditions)
         self._is_resumed = request.after is not None
         self._followed = access.ask(self._begin, request.after)

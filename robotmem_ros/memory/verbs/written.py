@@ -121,12 +121,12 @@ class MemoryVerbs(Verbs):
     ) -> Stored:  # fmt: skip
         """Store a perception. When this returns, it is on disk.
 
-        `pose` is x, y, z in metres, and a quaternion x, y, z, w if there is one, in `frame_id`. A perception with a
+        `pose` is x, y, z in metres, and a yaw in radians or a quaternion x, y, z, w, in `frame_id`. A perception with a
         label and a pose in the memory frame is a sighting of an object: the id is that of the object, and `times_seen`
         is 1 for a new object. An object keeps its first description and data, and the latest context. What is no
-        sighting is a memory of its own, the same saved twice is two: without label or pose, with `as_object` false, and
-        what the robot perceives of itself (proprioceptive, procedural). Nothing is transformed here: if a pose in
-        another frame keeps it from being a sighting, the `reason` of the result says so.
+        sighting is a memory of its own, the same saved twice is two: without label or pose, with `as_object` false, a
+        named place (place), and what the robot perceives of itself (proprioceptive, procedural). Nothing is transformed
+        here: if a pose in another frame keeps it from being a sighting, the `reason` of the result says so.
 
         Args:
             description: what was perceived, in words. Example: description="a red mug on the table"
@@ -136,8 +136,8 @@ class MemoryVerbs(Verbs):
             context: what else belongs to it, such as {"task": "patrol"}. Example: context={"task": "patrol"}
             session_id: the session that it belongs to. Example: session_id=session.session_id
             collection: its collection, if not the default one. Example: collection="kitchen"
-            pose: where it is: x, y, z in metres, and a quaternion x, y, z, w if there is one. Example: pose=(3.0, 1.0,
-                0.8)
+            pose: where it is: x, y, z in metres, and a yaw in radians or a quaternion x, y, z, w if it is turned.
+                Example: pose=(3.0, 1.0, 0.8)
             size: how large it is: the edges x, y, z of a box around it in metres. Example: size=(0.08, 0.08, 0.1)
             frame_id: frame of the pose, if not the memory frame. Example: frame_id="odom"
             label: what kind of thing it is, such as mug. Example: label="mug"
@@ -248,7 +248,7 @@ class MemoryVerbs(Verbs):
                 quotes, as in '{"params.\"max.speed\"": 1}'. Example: context_filter={"task.success": True,
                 "params.force": {"$lt": 15}}
             spatial_sort: nearest first, such as 1.0,2.0 or '{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}' (x, y and
-                z in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, `frame_id`
+                z in metres, the name of a place or of a frame, or an object with `target`, `max_distance`, `frame_id`
                 and `field`). Example: spatial_sort=(1.0, 2.0, 0.0)
             after: memories observed at or after this time, as in 2026-01-31T12:00 (nanoseconds since the epoch, a
                 datetime, a text, or a timedelta before now). Example: after="2 hours ago"
@@ -276,13 +276,13 @@ class MemoryVerbs(Verbs):
                 Example: min_relevance=0.4
             ids: these memories. Example: ids=[3, 7]
             near: memories near a place, such as 1.0,2.0 (within 5 m) or '{"target": [1.0, 2.0], "max_distance": 5.0}'
-                (x, y and z in metres, the name of a frame for its origin, or an object with `target`, `max_distance`,
+                (x, y and z in metres, the name of a place or of a frame, or an object with `target`, `max_distance`,
                 `frame_id` and `field`). Example: near={"target": (1.0, 2.0), "max_distance": 3.0}
             within: memories in a box, such as '{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'. Example:
                 within={"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}
             since_last_visit: memories observed since the robot's last visit to a place, given as `near` is (x, y and z
-                in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, `frame_id`
-                and `field`). Example: since_last_visit=(1.0, 2.0)
+                in metres, the name of a place or of a frame, or an object with `target`, `max_distance`, `frame_id` and
+                `field`). Example: since_last_visit=(1.0, 2.0)
             usually_at: objects where they usually are at a time of day, such as 09:00 or Monday 09:00. Example:
                 usually_at="09:00"
             representatives_only: of similar facts, only the representative. Example: representatives_only=True
@@ -485,8 +485,8 @@ class MemoryVerbs(Verbs):
 
         Args:
             near: the place, such as 1.0,2.0 (within 1 m) or '{"target": [1.0, 2.0], "max_distance": 0.5}' (x, y and z
-                in metres, the name of a frame for its origin, or an object with `target`, `max_distance`, `frame_id`
-                and `field`). Example: near={"target": (1.0, 2.0), "max_distance": 0.5}
+                in metres, the name of a place or of a frame, or an object with `target`, `max_distance`, `frame_id` and
+                `field`). Example: near={"target": (1.0, 2.0), "max_distance": 0.5}
             within: the space, such as '{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}'. Example:
                 within={"min_corner": (0.0, 0.0), "max_corner": (4.0, 3.0)}
             ids: these objects. Example: ids=[3, 7]

@@ -146,7 +146,7 @@ def test_a_place_may_be_a_text_of_its_numbers(patrol: RobotMemory, text: str) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["0", "0,0,0,0", "over here", "0;0", "[0,0", "[]", ",", "[[0,0]]", "nan,0", "0,1e400", "(0,0)"]
+    "text", ["0", "0,0,0,0", "1 m, 2 m", "0;0", "[0,0", "[]", ",", "[[0,0]]", "nan,0", "0,1e400", "(0,0)"]
 )
 @pytest.mark.parametrize("field", ["near", "spatial_sort", "since_last_visit"])
 def test_a_text_that_is_no_place_is_refused_with_an_example_of_one(patrol: RobotMemory, field: str, text: str) -> None:
@@ -199,7 +199,7 @@ def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
         ({"near": {"target": [0], "max_distance": 1}}, "near.target: [0] must be two or three numbers in metres"),
         ({"near": {"x": 1}}, f"near: ['x'] is unknown; there are {_PLACE_FIELDS}"),
         ({"within": '{"x": 1}'}, f"within: ['x'] is unknown; there are {_BOX_FIELDS}"),
-        ({"near": [1]}, "near: [1] must be two or three numbers in metres, the name of a frame"),
+        ({"near": [1]}, "near: [1] must be two or three numbers in metres, the name of a place or"),
         ({"near": (1, float("nan"))}, "near[1]: nan must be a finite number"),
         ({"within": [1, 2]}, "within: [1, 2] must be an object with `field`, `min_corner` and `max_corner`"),
         ({"near": {**KITCHEN, "field": "x."}}, "near.field: 'x.' must be"),

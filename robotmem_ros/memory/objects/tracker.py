@@ -174,8 +174,13 @@ class Tracker:
         return [objects.get(index) for index in range(len(scene))]
 
     def _explains(self, track: Track, sighting: NewSighting, own: Track | None) -> bool:
-        """Tell whether an object explains a sighting that has another label, and perhaps an object of its own."""
-        if own is not None and (own.told or self._neighbours.get(_pair(track, own), _NEVER).together > 0):
+        """Tell whether an object explains a sighting that has another label, and perhaps a farther object of its own."""
+        place = sighting.estimate.position
+        if own is not None and (
+            own.told
+            or self._neighbours.get(_pair(track, own), _NEVER).together > 0
+            or math.dist(own.estimate.position, place) < math.dist(track.estimate.position, place)
+        ):
             return False
         return self._editor.explains(track, sighting.new.label, sighting.new.observed_at)
 

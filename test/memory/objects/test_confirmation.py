@@ -308,3 +308,18 @@ def test_two_labels_of_one_place_that_come_in_turn_are_one_thing(memory: RobotMe
         label = "stool" if t % 5 in (1, 3) else "chair"
         see(memory, sighting(1.0, t=t, label=label), sighting(3.0, t=t, label="lamp"))
     assert [(one.label, one.times_seen) for one in objects(memory)] == [("chair", 60), ("lamp", 60)]
+
+
+BESIDE = (
+    (12, "glass", 2.75), (15, "glass", 2.85), (16, "mug", 2.46), (17, "glass", 2.87), (22, "glass", 2.82),
+    (24, "glass", 2.94), (34, "glass", 3.03), (36, "glass", 2.90), (231, "mug", 2.48), (235, "mug", 2.40),
+    (236, "glass", 2.83), (242, "mug", 2.47), (245, "glass", 2.83), (246, "mug", 2.35), (247, "glass", 2.86),
+    (249, "glass", 2.93), (252, "mug", 2.53),
+)  # fmt: skip
+"""Seconds, labels and metres along x of a glass and a mug half a metre apart, each in a message of its own."""
+
+
+def test_a_thing_beside_another_one_keeps_its_sightings_though_no_message_shows_both(memory: RobotMemory) -> None:
+    for t, label, x in BESIDE:
+        see(memory, sighting(x, t=100 + t, label=label))
+    assert {one.label for one in objects(memory) if one.confirmed} == {"glass", "mug"}

@@ -174,7 +174,7 @@ class Tracker:
         return [objects.get(index) for index in range(len(scene))]
 
     def _explains(self, track: Track, sighting: NewSighting, own: Track | None) -> bool:
-        """Tell whether an object explains a sighting that has another label, and perhaps a farther object of its own."""
+        """Tell whether an object explains a sighting of another label, which may have a farther object of its own."""
         place = sighting.estimate.position
         if own is not None and (
             own.told

@@ -16,7 +16,7 @@ from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
 from .embedding.providers import Choice, choices, load_first
-from .errors import RobotMemoryError
+from .errors import MemoryClosedError, RobotMemoryError
 from .heap import release_free_memory
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
@@ -197,6 +197,8 @@ class Parts:
             for step in steps:
                 while not self.database.queue_length and time.monotonic() < ends and step():
                     pass
+        except MemoryClosedError:
+            pass  # there was no time left: the next start reads all rows
         except RobotMemoryError as error:
             _LOG.warning("the table could not be kept for the next start: %s", error)
 

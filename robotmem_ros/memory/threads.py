@@ -27,6 +27,8 @@ from operator import attrgetter
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from .errors import MemoryClosedError
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -252,6 +254,8 @@ class _State:
             self.is_running, self._busy, self._notifications = True, 0.0, notifications
         try:
             has_more = self.step.update()
+        except MemoryClosedError:
+            return False  # it took longer than closing waits, and is done when the memory is opened again
         except Exception as error:
             # Whatever happened, the other steps go on, and this one may succeed later.
             self._fail(error)

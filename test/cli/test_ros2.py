@@ -85,4 +85,4 @@ def test_a_shell_completes_commands_options_and_values() -> None:
     assert {"recall", "recalls", "restore"} <= {*completed("robotmem re")}
     assert completed("robotmem tag ") == ["list", "add", "rename", "remove"]
     assert completed("robotmem recall mug --lab") == ["--labels"]
-    assert {"csv", "jsonl", "mcp"} == {*completed("robotmem import facts.csv --from ")}
+    assert {"csv", "jsonl", "mcp", "places"} == {*completed("robotmem import facts.csv --from ")}

@@ -25,6 +25,7 @@ NEEDS = {
     "sqlite3": "test_docs.py runs it where the command is there",
     "a memory with trouble": "test/cli/test_doctor.py makes some",
     "PostgreSQL": "test/fleet/test_contents.py runs it",
+    "an action that failed": "test/node/test_watched_actions.py makes one, and reads the file",
     "another store": "it was run by hand, with the versions that the page names",
 }
 """What blocks need, and what becomes of them."""

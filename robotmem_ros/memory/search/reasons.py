@@ -183,7 +183,8 @@ def _why_no_place(view: View, field: Field) -> str:
         return "it is a place, to which no box is turned"
     remainder = f" and {len(places) - _AREAS} more" if len(places) > _AREAS else ""
     near = did_you_mean(field.frame_id, places)
-    return f"no place is named so{near}; there are {', '.join(places[:_AREAS])}{remainder}" if places else ""
+    known = f"; there are {', '.join(places[:_AREAS])}{remainder}" if places else ""
+    return f"no place is named so{near}{known}"
 
 
 def unknown_positions(view: View, field: Field) -> Iterable[str]:

@@ -134,8 +134,8 @@ def _observations(item: Item) -> Items:
             continue
         key = next((key for key in ("text", "content", "observation", "contents") if key in entry.values), "text")
         text = entry.values.get(key)
-        told = {key: _about(name, text)} if isinstance(text, str) else {}
-        yield Item(own_place, {**about, **entry.values, **told})
+        sentence = {key: _about(name, text)} if isinstance(text, str) else {}
+        yield Item(own_place, {**about, **entry.values, **sentence})
     if not observations:
         yield Item(place, {**about, "text": f"{_words(name)}: {_words(str(entity_type)) or 'an entity'}"})
 

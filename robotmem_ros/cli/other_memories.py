@@ -127,8 +127,8 @@ class Reader:
 
     def _keys(self, values: Mapping[str, object]) -> dict[str, str]:
         """Return the key of each field that a row has."""
-        given = [key for key, value in values.items() if _is_given(value)]
-        by_name = {**{_plain(key): key for key in reversed(given)}, **{key: key for key in self._own_keys & {*given}}}
+        filled = [key for key, value in values.items() if _is_given(value)]
+        by_name = {**{_plain(key): key for key in reversed(filled)}, **{key: key for key in self._own_keys & {*filled}}}
         keys: dict[str, str] = {}
         for field, names in self._names.items():
             name = next((name for name in names if name in by_name and by_name[name] not in keys.values()), None)
@@ -157,37 +157,37 @@ class Reader:
         rest = [key for key, value in values.items() if _is_given(value) and key not in {*keys.values(), vector}]
         self.read_as |= {key: field for field, key in keys.items()}
         self.kept.update(rest)
-        known = {field: values[key] for field, key in keys.items()}
+        row = {field: values[key] for field, key in keys.items()}
         others = {key: _of_cell(values[key]) if item.is_text else values[key] for key in rest}
-        context = _object(known.pop("context", {})) or {}
-        known["context"] = {keys["context"]: context, **others} if context.keys() & others else {**context, **others}
-        text = json.dumps([kind, known], sort_keys=True).encode()
+        context = _object(row.pop("context", {})) or {}
+        row["context"] = {keys["context"]: context, **others} if context.keys() & others else {**context, **others}
+        text = json.dumps([kind, row], sort_keys=True).encode()
         digest: Any = struct.unpack("<qq", blake2b(text, digest_size=16).digest())
-        tags, request = self._request(kind, known)
+        tags, request = self._request(kind, row)
         return Row(request, tags, digest, item.place, keys)
 
-    def _request(self, kind: str, known: dict[str, Any]) -> tuple[tuple[str, ...], NewFact | NewPerception]:
-        known.pop("kind", None)
-        text = known.pop("text", known.get("label"))
+    def _request(self, kind: str, row: dict[str, Any]) -> tuple[tuple[str, ...], NewFact | NewPerception]:
+        row.pop("kind", None)
+        text = row.pop("text", row.get("label"))
         if text is None:
             known_keys = ", ".join(self._names["text"])
             raise InvalidFieldError("text", None, f"is missing; its key is one of {known_keys}, or give --key KEY=text")
-        if pose := _pose({field: known.pop(field) for field in _PLACE if field in known}):
-            known["pose"] = pose
-        if "observed_at" in known:
-            known["observed_at"] = _stamp(known["observed_at"], self._now)
-        if "confidence" in known:
-            known["confidence"] = _number("confidence", known["confidence"])
+        if pose := _pose({field: row.pop(field) for field in _PLACE if field in row}):
+            row["pose"] = pose
+        if "observed_at" in row:
+            row["observed_at"] = _stamp(row["observed_at"], self._now)
+        if "confidence" in row:
+            row["confidence"] = _number("confidence", row["confidence"])
         for field in ("label", "session_id", "collection"):
-            if type(known.get(field)) is int:
-                known[field] = str(known[field])
+            if type(row.get(field)) is int:
+                row[field] = str(row[field])
         for field in _LISTS:
-            if field in known:
-                known[field] = _list(known[field])
+            if field in row:
+                row[field] = _list(row[field])
         if kind == "fact":
-            return (), NewFact(text, **known)
-        tags = validation.names("tags", known.pop("tags", ()), limit=MAX_TAGS)
-        return tags, NewPerception(text, **known)
+            return (), NewFact(text, **row)
+        tags = validation.names("tags", row.pop("tags", ()), limit=MAX_TAGS)
+        return tags, NewPerception(text, **row)
 
 
 def _named(error: InvalidFieldError, place: str, keys: Mapping[str, str]) -> InvalidFieldError:
@@ -241,25 +241,25 @@ def _number(field: str, value: object) -> float:
     raise InvalidFieldError(field, value, "must be a number")
 
 
-def _pose(known: Mapping[str, Any]) -> Any:
+def _pose(row: Mapping[str, Any]) -> Any:
     """Return the numbers of a place; None for none."""
-    if not known:
+    if not row:
         return None
-    if "pose" in known:
-        numbers = _numbers_of(known["pose"])
+    if "pose" in row:
+        numbers = _numbers_of(row["pose"])
         if not isinstance(numbers, list):
             return numbers
     else:
         for axis in "xy":
-            if axis not in known:
+            if axis not in row:
                 raise InvalidFieldError(axis, None, "is missing; a place has x and y")
-        numbers = [_number(axis, known.get(axis, 0.0)) for axis in "xyz"]
-    turned = [part for part in _ORIENTATION if part in known]
-    if len(numbers) > 3 and (turned or "yaw" in known):
-        raise InvalidFieldError("pose", known["pose"], "has an orientation, and the row has another one")
+        numbers = [_number(axis, row.get(axis, 0.0)) for axis in "xyz"]
+    turned = [part for part in _ORIENTATION if part in row]
+    if len(numbers) > 3 and (turned or "yaw" in row):
+        raise InvalidFieldError("pose", row["pose"], "has an orientation, and the row has another one")
     if turned:
-        return numbers + [_number(part, known.get(part, 0.0)) for part in _ORIENTATION]
-    return [*numbers, _number("yaw", known["yaw"])] if "yaw" in known else numbers
+        return numbers + [_number(part, row.get(part, 0.0)) for part in _ORIENTATION]
+    return [*numbers, _number("yaw", row["yaw"])] if "yaw" in row else numbers
 
 
 def _numbers_of(value: Any) -> Any:

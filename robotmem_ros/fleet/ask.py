@@ -96,8 +96,8 @@ def memory(
     A row that no robot wrote may hold anything, and is none.
     """
     try:
-        found = memory_of(memory_id, body, confidence_now, faded)
-        return found if then is None else past.as_it_was(found, body, then)
+        memory = memory_of(memory_id, body, confidence_now, faded)
+        return memory if then is None else past.as_it_was(memory, body, then)
     except MALFORMED:
         return None
 

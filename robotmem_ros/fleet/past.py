@@ -115,15 +115,17 @@ def _as_of(at: int) -> Sql:
     goes_on = f"(m.confirmed AND m.appeared <= {at})"
     was_there = f"{at} < s.first_absent"
     seen = "coalesce(s.last_seen, m.observed_at)"
-    told = f"""AND (m.type <> 'fact' OR (m.body ->> 'created_at') COLLATE "C" <= '{stamp}')""" if is_wall_clock else ""
+    by_then = ""
+    if is_wall_clock:
+        by_then = f"""AND (m.type <> 'fact' OR (m.body ->> 'created_at') COLLATE "C" <= '{stamp}')"""
     was_active = _WAS_ACTIVE.format(stamp=stamp) if is_wall_clock else "m.status = 'active'"
     was_known = f"""
-        CASE WHEN m.confirmed IS NOT NULL THEN {goes_on} OR {_STAYED} ELSE l.learned IS NOT NULL {told} END
+        CASE WHEN m.confirmed IS NOT NULL THEN {goes_on} OR {_STAYED} ELSE l.learned IS NOT NULL {by_then} END
     """
     then, day = f"jsonb_build_object('as_of', {at}::bigint)", f"m.evidence_day + {_days_later(at)}"
     others = _others(
         status=f"CASE WHEN {was_active} THEN 'active' ELSE 'invalidated' END", evidence_day=day, past=then,
-        where=f"m.observed_at <= {at} {told}",
+        where=f"m.observed_at <= {at} {by_then}",
     )  # fmt: skip
     return join(others, " UNION ALL ", _view(
         stay=f"{_stay(f'first_seen <= {at}')} AS s ON {goes_on} IS NOT TRUE",

@@ -153,6 +153,7 @@ def test_the_log_leaves_room_to_empty_it_and_writing_goes_on_when_there_is_room_
     assert second > 1000
 
 
+@pytest.mark.rare  # how many bytes are left decides: once a purge did not fit
 def test_a_full_disk_still_takes_what_frees_room_and_then_takes_memories_again(tmp_path: Path) -> None:
     assert output_of(FREE, tmp_path, before=small_disk(tmp_path)) == "unfinished True False True\n"
 

@@ -6,8 +6,7 @@ import random
 import re
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from robotmem_ros.memory import RobotMemory
 
@@ -33,7 +32,6 @@ def live_for_two_days(memory: RobotMemory, clock: Clock) -> int:
     return min(one.memory_id for one in memory.objects(include_unconfirmed=True) if one.label == "mug")
 
 
-@pytest.mark.rare  # once no bar came in a loaded run
 def test_stays_are_bars_and_the_map_is_that_of_the_moment(open_page: OpenPage, tmp_path: Path) -> None:
     clock = Clock()
     with RobotMemory(tmp_path / "memory.db", clock=clock, embedding_model="", synchronous="normal") as memory:
@@ -49,3 +47,16 @@ def test_stays_are_bars_and_the_map_is_that_of_the_moment(open_page: OpenPage, t
         hover(page, 2.0, 0.0, "98 % sure")
         page.get_by_role("button", name="Now").click()
         hover(page, 2.0, 0.0, "not confirmed")
+
+
+def test_the_stays_of_what_is_open_come_however_late_the_list_is(open_page: OpenPage, own_console: str) -> None:
+    page = open_page(own_console)
+    held: list[Route] = []
+    page.route("**/api/memories?*", lambda route: held.append(route))  # noqa: PLW0108 - playwright asks for its code
+    address = own_console.rstrip("/")
+    thing = page.request.get(f"{address}/api/objects").json()["objects"][0]
+    page.goto(f"{address}/?panel=memory&memory={thing['id']}", wait_until="commit")
+    expect(page.locator("#panel .content")).to_be_visible()
+    for route in held:
+        route.continue_()
+    expect(page.locator(".stay").first).to_be_visible()

@@ -39,6 +39,7 @@ const isSimulated = () => newest() !== null && isSim(newest());
 startConditions(isSimulated, () => (isSimulated() ? newest() : now()));
 startTarget(map);
 startMapTools(map, mayWrite);
+startTimeline();
 startActivity();
 startLogout();
 startFleet();
@@ -59,7 +60,7 @@ startKeys();
 startLive();
 if (state().scope) await health; // which tells whether there is a fleet
 await startResults(visibleBox); // first what is read first
-await Promise.allSettled([startAreas(map, mayWrite), loadWorld(), startTimeline(), health]);
+await Promise.allSettled([startAreas(map, mayWrite), loadWorld(), loadTimeline(), health]);
 tell("clock");
 document.documentElement.dataset.ready = "true";
 // The list was asked for while the connection was made; a search counts as use, so it is not repeated for that.

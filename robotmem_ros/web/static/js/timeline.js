@@ -21,7 +21,8 @@ let last = 0;
 let main = null; // ms: start and end of the times in which nearly all was observed; null for an empty memory
 let counts = { starts: [], width: 1 };
 let sessions = [];
-let stays = []; // of the object that is open
+let open = null; // the memory that is open
+let stays = []; // of it, if it is an object
 let moment = null; // ms, or null for now
 let span = null; // ms: the first and the last moment that the strip shows
 const askLatest = latest();
@@ -33,8 +34,8 @@ export const newest = () => (main ? last : null);
 /** Returns what is now: of a simulated clock only the newest memory is known. */
 const present = () => (isSim(last) ? last : now());
 
-/** Starts the strip and asks for all times. */
-export async function startTimeline() {
+/** Starts the strip, which is empty until `loadTimeline`. */
+export function startTimeline() {
   build();
   on("health", arrange);
   on("stays", showStays);
@@ -51,7 +52,6 @@ export async function startTimeline() {
   });
   moment = state().at ? toMs(state().at) : null;
   new ResizeObserver(eachFrame(resize)).observe(byId("timeline"));
-  await loadTimeline();
 }
 
 /** Asks again for all that the strip shows; it stays where it is, and follows the newest memory if that was in sight. */
@@ -296,17 +296,13 @@ function arrange() {
   parts.stays.hidden = !stays.length;
 }
 
-const askStays = latest();
-
 /** Draws from when until when an object was at its place; that of another robot only its own file knows. */
 async function showStays(memory) {
+  open = memory;
   const isOwn = memory?.first_seen && !memory.fleet_robot;
-  try {
-    stays = isOwn ? (await askStays(`/api/objects/${memory.id}`)).stays : [];
-  } catch (error) {
-    if (isAbort(error)) return;
-    stays = [];
-  }
+  const details = isOwn ? await get(`/api/objects/${memory.id}`).catch(() => null) : null;
+  if (open !== memory) return;
+  stays = details?.stays ?? [];
   arrange();
 }
 

@@ -176,9 +176,12 @@ def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
 
 
 def _recall(desk: Desk, query: str, n: int, min_confidence: float | None = None, **conditions: Any) -> RecallResult:
-    # What is in a digest was not asked for, so it does not count as used; its conditions say nothing of the task.
+    # What is in a digest was not asked for, so it does not count as used; its conditions say nothing of the task, and
+    # when the task is to be done says nothing of when what helps was learned.
     bound = desk.memory.min_relevance
-    return desk.memory.recall(query, n, min_confidence, min_relevance=bound, count_usage=False, **conditions)
+    return desk.memory.recall(
+        query, n, min_confidence, min_relevance=bound, count_usage=False, time_words=False, **conditions
+    )
 
 
 def _fact_line(desk: Desk, fact: Memory) -> Line:

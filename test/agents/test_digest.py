@@ -51,6 +51,13 @@ def test_what_failed_is_told_without_a_task_too(toolbox: Toolbox) -> None:
     assert "the red mug slipped at 6 N because its handle was wet" in told
 
 
+def test_when_a_task_is_to_be_done_hides_nothing_that_is_known_of_it(toolbox: Toolbox) -> None:
+    for words in ("as yesterday", "like last week"):
+        plain, timed = (text(toolbox, task=f"hold the red mug {more}".strip()) for more in ("", words))
+        for line in re.findall(r"^- \[\d+\] .*red mug", plain, re.MULTILINE):
+            assert line in timed
+
+
 @pytest.mark.parametrize("tokens", [100, 150, 300, 800])
 @pytest.mark.parametrize("task", ["", "grip the red mug", "拿起杯子"])
 def test_it_is_no_longer_than_it_may_be(tokens: int, task: str, toolbox: Toolbox) -> None:

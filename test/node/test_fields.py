@@ -28,7 +28,7 @@ FIELDS_ALONE = {
 ARGUMENTS_ALONE = {
     "Learn": {"observed_at"},  # as above
     "Look": {"observed_at"},  # as above
-    "Recall": {"count_usage", "caller"},  # for programs that only look, and for the log: the node names itself
+    "Recall": {"count_usage", "time_words", "caller"},  # as Python alone may say
     "SavePerception": {"frame_id", "observed_at", "metadata", "received_at"},  # as above; streams alone set the last
 }
 """Arguments of a verb that are no field of the same name."""

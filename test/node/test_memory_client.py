@@ -195,6 +195,7 @@ def test_times_places_and_poses_may_be_messages(memory: MemoryClient, client: Cl
         (lambda memory: memory.recall("mug", min_confidence=2.0), InvalidFieldError, "min_confidence: 2.0 must lie in"),
         (lambda memory: memory.recall("mug", before=0), InvalidFieldError, "before: 0 is no time in a request"),
         (lambda memory: memory.recall("mug", count_usage=False), InvalidFieldError, "count_usage: False cannot be"),
+        (lambda memory: memory.recall("mug", time_words=False), InvalidFieldError, "time_words: False cannot be"),
         (lambda memory: memory.recall("a\0b"), InvalidFieldError, r"query: 'a\\x00b' contains a NUL"),
         (lambda memory: memory.learn("a\ud800"), InvalidFieldError, "lone surrogate"),
         (lambda memory: memory.forget([1, 2], "wrong"), InvalidFieldError, r"memory_id: \[1, 2\] is 2 ids; a request"),

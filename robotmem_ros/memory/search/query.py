@@ -67,6 +67,7 @@ class RecallFields(Request, Protocol):
     min_relevance: float | None
     explain: bool
     fold: bool
+    time_words: bool | None
 
 
 @dataclass(frozen=True)
@@ -171,8 +172,9 @@ _TIMES = ("after", "before", "max_age", "as_of", "changed_since", "since_last_vi
 def _with_window(request: RecallFields, parameters: Parameters, now: int) -> tuple[RecallFields, TimeWords | None]:
     # The request as if the caller had given the window that words of the query tell, unless it gives a time itself. The
     # clock of a simulation knows no days.
-    text = request.query
-    is_read = parameters.time_words and isinstance(text, str) and len(text) <= MAX_QUERY and now >= FIRST_OF_WALL_CLOCKS
+    text, wanted = request.query, request.time_words
+    is_wanted = parameters.time_words if wanted is None else validation.flag("time_words", wanted)
+    is_read = is_wanted and isinstance(text, str) and len(text) <= MAX_QUERY and now >= FIRST_OF_WALL_CLOCKS
     if not is_read or any(getattr(request, name) for name in _TIMES) or (found := find_time(text, now)) is None:
         return request, None
     time_words, rest = found

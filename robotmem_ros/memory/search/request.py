@@ -241,6 +241,10 @@ class RecallRequest(_Conditions):
         True, "whether the results count as used, by retention and by the session, and the log has it", "False",
         only_python=True,
     )  # fmt: skip
+    time_words: bool | None = argument(
+        None, "whether words of the query that say when are its window; default: the parameter; not those of a text "
+        "that is no question", "False", only_python=True,
+    )  # fmt: skip
     result_frame: str = argument(
         "", "frame in which poses are returned, which a node alone knows; empty for the memory frame", '"map"',
         only_python=True,

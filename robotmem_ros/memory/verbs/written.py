@@ -223,8 +223,8 @@ class MemoryVerbs(Verbs):
         changed_since: Time | None = None, min_relevance: float | None = None,
         ids: Iterable[int] | int | None = (), near: Where = None, within: Json = None,
         since_last_visit: Where = None, usually_at: str | None = None, representatives_only: bool = False,
-        explain: bool = False, fold: bool = True, count_usage: bool = True, result_frame: str = "",
-        caller: str = "python",
+        explain: bool = False, fold: bool = True, count_usage: bool = True, time_words: bool | None = None,
+        result_frame: str = "", caller: str = "python",
     ) -> RecallResult:  # fmt: skip
         r"""Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
@@ -291,6 +291,8 @@ class MemoryVerbs(Verbs):
                 fold=False
             count_usage: whether the results count as used, by retention and by the session, and the log has it.
                 Example: count_usage=False
+            time_words: whether words of the query that say when are its window; default: the parameter; not those of a
+                text that is no question. Example: time_words=False
             result_frame: frame in which poses are returned, which a node alone knows; empty for the memory frame.
                 Example: result_frame="map"
             caller: who asks, for the log of recalls. Example: caller="planner"
@@ -308,7 +310,7 @@ class MemoryVerbs(Verbs):
             as_of=self._time("as_of", as_of), changed_since=self._time("changed_since", changed_since),
             min_relevance=min_relevance, ids=ids, near=near, within=within, since_last_visit=since_last_visit,
             usually_at=usually_at, representatives_only=representatives_only, explain=explain, fold=fold,
-            count_usage=count_usage, result_frame=result_frame, caller=caller,
+            count_usage=count_usage, time_words=time_words, result_frame=result_frame, caller=caller,
         ))  # fmt: skip
 
     def _recall(self, request: RecallRequest) -> RecallResult:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.text.time_words import TimeWords
 from robotmem_ros.memory.times import moment
 
@@ -63,6 +64,16 @@ def test_the_parameter_turns_it_off(open_memory: OpenMemory) -> None:
     result = memory.recall("what broke last week")
     assert result
     assert result.time_words is None
+
+
+def test_a_caller_turns_it_off_and_on_for_a_text(open_memory: OpenMemory) -> None:
+    for parameter in (True, False):
+        memory = open_memory(clock=lambda: NOW, time_words=parameter)
+        memory.learn("the mug broke")
+        assert memory.recall("the mug yesterday", time_words=False)
+        assert not memory.recall("the mug yesterday", time_words=True)
+        with pytest.raises(InvalidFieldError, match=r"^time_words: 'no' "):
+            memory.recall("the mug yesterday", time_words="no")  # type: ignore[arg-type]
 
 
 def test_a_simulated_clock_has_no_days(open_memory: OpenMemory) -> None:

@@ -113,6 +113,16 @@ def test_facts_learned_outside_any_session_are_offered_too(memory: RobotMemory) 
     assert offered(memory, {"task": "empty the kitchen bin"}) == [outside]
 
 
+@pytest.mark.parametrize("words", ["yesterday", "last week", "昨天"])
+def test_when_something_was_says_nothing_of_when_what_helps_was_learned(memory: RobotMemory, words: str) -> None:
+    outside = memory.learn("The bin of the kitchen opens by a pedal").memory_id
+    assert offered(memory, {"task": f"empty the kitchen bin that was full {words}"}) == [outside]
+    session = memory.start_session({}).session_id
+    memory.save_perception(f"the bin of the kitchen was full {words}", session_id=session)
+    assert [fact.id for fact in memory.end_session(session).proactive] == [outside]
+    assert [fact.id for fact in memory.sessions.prepare(f"empty the kitchen bin that was full {words}")] == [outside]
+
+
 def test_only_facts_from_outside_the_session_but_of_its_collection_are_offered(
     memory: RobotMemory, clock: Clock
 ) -> None:

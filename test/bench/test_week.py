@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 from bench.suites.week import room, year
-from bench.suites.week.answers import Answers, Belief, LastSightings
+from bench.suites.week.answers import Answers, Belief, LastSightings, MemoryAnswers
 from bench.suites.week.measure import measure
 from bench.suites.week.small import measure_small
-from bench.worlds.objects import Point
+from bench.worlds.objects import Detection, Point
 from bench.worlds.week import DAY, HOUR, MONDAY, SECOND, Detector, Message, Settings, Slip, World, make_week
 from bench.worlds.week.house import FLOOR
 from bench.worlds.week.life import LIVING
-from bench.worlds.week.robot import LABELS
+from bench.worlds.week.robot import LABELS, Camera
 from bench.worlds.week.small import SMALL_WORLDS, make_small_world
 from bench.worlds.week.truth import Change, LastSeen, Truth, is_near
 
@@ -249,6 +249,23 @@ def test_looks_at_a_real_room_are_told_and_compared_with_the_truth(tmp_path: Pat
     asked = 2 * 59
     assert last_look[:3] == ("last look", f"{1 - 1 / asked:.3f}", f"{1 / asked:.3f}")
     assert float(memory[1]) > 0.9
+
+
+def test_the_memory_is_asked_for_what_left_too() -> None:
+    camera = Camera(MONDAY, 0j, 0.0)
+
+    def look(second: int, x: float, label: str) -> Message:
+        time = MONDAY + second * SECOND
+        found = (Detection(label, (x, 1.5, 1.0), 0.9, 0),) if label else ()
+        return Message(time, time, "/camera", found, (x, 0.0, 1.0), (0.0, 1.0, 0.0), camera, False)
+
+    answers = MemoryAnswers(Settings(has_map=False))
+    with answers.memory:
+        answers.tell([look(second, 0.0, "mug") for second in range(0, 60, 10)], MONDAY + 60 * SECOND)
+        gone = [look(second, 0.0, "") for second in range(100, 200, 10)]
+        answers.tell([*gone, *(look(second, 9.0, "keys") for second in range(200, 260, 10))], MONDAY + 300 * SECOND)
+        changes = {(change.label, change.came) for change in answers.changed_since(MONDAY + 60 * SECOND)}
+    assert changes == {("mug", False), ("keys", True)}
 
 
 def test_tables_of_weeks_and_small_worlds_are_printed() -> None:

@@ -24,6 +24,8 @@ _BELIEVED = 0.5
 """Presence from which a thing is believed to be there."""
 _BATCH = 64
 """Messages that are stored without waiting for each."""
+_ALL = 1000
+"""Results of a query that is to leave none out."""
 _CELL = 0.1
 """Metres."""
 
@@ -106,12 +108,11 @@ class MemoryAnswers:
         return _mostly(self.where_at, label, hour, days)
 
     def changed_since(self, time: int) -> list[Change]:
-        """Return objects that are new since a time: nothing tells what left."""
-        return [
-            Change(item.label, True, item.position)
-            for item in self.memory.objects()
-            if item.first_seen >= time and item.presence >= _BELIEVED
-        ]
+        """Return what recall tells: an object that moved left one place and came to another."""
+        found = self.memory.recall(changed_since=time, n=_ALL, fold=False, count_usage=False).memories
+        came = [(memory.label, memory.change != "left", memory.pose) for memory in found]
+        left = [(memory.label, False, memory.moved_from) for memory in found if memory.moved_from is not None]
+        return [Change(label, has_come, _position(pose)) for label, has_come, pose in came + left]
 
     def last_seen(self, label: str) -> LastSeen | None:
         """Return the latest sighting of an object of the label, however sure it is."""

@@ -45,6 +45,8 @@ from .validation import compact_json
 T = TypeVar("T")
 _BATCH = 250
 """Maximum number of memories deleted in one transaction."""
+_SMALLER = 16
+"""Divisor of this number where the disk has no room for it: each attempt may wait for readers."""
 _POINTS = 5000
 """Maximum number of path points deleted in one transaction."""
 PATIENCE = 30.0
@@ -105,7 +107,8 @@ def purge(database: Database, selection: Selection, parameters: Parameters, tabl
         except StorageError as error:
             if batch == 1 or not is_full(error.__cause__):
                 raise
-            batch //= 2  # a deletion is written to the log first, and there is little room for that
+            # A deletion is written to the log first, and there is little room for that.
+            batch = max(batch // _SMALLER, 1)
             continue
         if not count:
             break

@@ -5,8 +5,10 @@ a page: on a disk without a free byte, nothing could be purged, evicted or forgo
 the disk is full.
 
 The log is as a rule emptied into the database at every thousandth page. If it takes the last bytes of the disk before
-that, the database cannot grow by what the log holds, so the log can never be emptied. Where room is scarce, it is
-emptied after every commit; and a commit that finds no room is tried again after that.
+that, the database cannot grow by what the log holds, so the log can never be emptied. So this growth counts as taken,
+and no transaction may grow the database by more than there is room for twice: in the log and in the file. Where room
+is scarce, the log is emptied after every commit. A commit that finds no room waits for the readers of the log, empties
+it, and is tried again.
 
 Nothing can shorten the log while a process reads an older state of the file, such as a shell with an open transaction.
 Saving goes on, since losing observations would be worse than a long log. But each commit writes a page of nearly every
@@ -44,6 +46,10 @@ _STEP = 64
 """Maximum number of pages to give back in one step."""
 _MARGIN = 20
 """Divisor of a budget for the room of writes between two runs of retention, and of the pages that may be free."""
+_MAX_PAGES = 1073741823
+"""Greatest number of pages that every SQLite allows."""
+FRAME_HEADER = 24
+"""Bytes before each page in the log."""
 _LARGE = 4
 """Factor by which the log must exceed its limit before it is reported."""
 _GATHERED = 1.0
@@ -68,21 +74,36 @@ class DiskRoom:
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
-        self._folder = None if str(path) == IN_MEMORY else path.parent
+        self._path = None if str(path) == IN_MEMORY else path
 
     def refusal(self) -> sqlite3.OperationalError | None:
-        """Return an error for jobs that free no room; None if all jobs may write."""
-        total, free = self._disk()
-        reserve = reserve_of(total)
-        if free >= reserve:
-            return None
-        return sqlite3.OperationalError(
-            f"the disk is full but for {free:,} bytes, and the last {reserve:,} are left to forgetting and purging"
-        )
+        """Return an error for jobs that free no room; None if all jobs may write. To be called in a transaction."""
+        room = self._room()
+        return None if room is None else room.refusal()
+
+    def limit(self) -> None:
+        """Limit what a transaction, which has begun, may add to the file, so that the log can be emptied into it.
+
+        Raises:
+            sqlite3.OperationalError: the last bytes of the disk are needed to empty the log.
+        """
+        room = self._room()
+        if room is None:
+            return
+        if room.owed and room.refusal():
+            raise sqlite3.OperationalError(
+                f"the disk is full: its last {room.free:,} bytes are needed by the write-ahead log, which cannot be "
+                "emptied while somebody reads an older state of the file"
+            )
+        self._set_max_pages(room.max_pages)
 
     def after_commit(self) -> None:
         """Give the room of the log back if room is scarce, as soon as the readers of the log are done."""
-        if self._disk()[1] < _SCARCE:
+        room = self._room()
+        if room is None:
+            return
+        self._set_max_pages(_MAX_PAGES)  # for jobs outside of a transaction
+        if room.free < _SCARCE:
             self.make_room()
 
     def make_room(self) -> None:
@@ -91,13 +112,46 @@ class DiskRoom:
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def _disk(self) -> tuple[int, int]:
-        # The size of the disk and the free bytes.
-        if self._folder is not None:
+    def _set_max_pages(self, number: int) -> None:
+        self._connection.execute(f"PRAGMA max_page_count = {number}").fetchone()
+
+    def _room(self) -> _Room | None:
+        if self._path is not None:
             with suppress(OSError):
-                disk = shutil.disk_usage(self._folder)
-                return disk.total, disk.free
-        return _SCARCE, _SCARCE
+                disk = shutil.disk_usage(self._path.parent)
+                return _Room(disk.total, disk.free, file_size(Snapshot(self._connection)), self._path.stat().st_size)
+        return None
+
+
+class _Room(NamedTuple):
+    """A disk and the file on it."""
+
+    total: int
+    free: int
+    size: FileSize
+    written: int
+    """Bytes of the file, without what is in its log alone."""
+
+    @property
+    def owed(self) -> int:
+        """Return by how many bytes the file grows when its log is emptied."""
+        return max(self.size.page * self.size.pages - self.written, 0)
+
+    @property
+    def max_pages(self) -> int:
+        """Return how many pages the file may have, each of which needs room in the log too."""
+        growth = max(self.free - self.owed, 0) // (2 * self.size.page + FRAME_HEADER)
+        return min(self.size.pages + growth, _MAX_PAGES)
+
+    def refusal(self) -> sqlite3.OperationalError | None:
+        """Return an error for jobs that free no room; None if all jobs may write."""
+        reserve, free = reserve_of(self.total), self.free - self.owed
+        if free >= reserve:
+            return None
+        return sqlite3.OperationalError(
+            f"the disk is full but for {max(free, 0):,} bytes, and the last {reserve:,} are left to forgetting and "
+            "purging"
+        )
 
 
 def free_bytes(path: Path) -> int | None:

@@ -25,7 +25,7 @@ from ..errors import MemoryNotFoundError, PurgeUnfinishedError, StorageError
 from ..models import Kind
 from . import event_rows, note_rows, object_rows, recall_rows, revisions, rows, sighting_rows, table_rows
 from .connection import IN_MEMORY, INCREMENTAL
-from .disk import empty_log, file_size, free_bytes, give_back, is_full, to_give_back
+from .disk import FRAME_HEADER, empty_log, file_size, free_bytes, give_back, is_full, to_give_back
 from .snapshot import Snapshot, Transaction, json_array
 
 # A memory that a selected one superseded has the same text, so it is selected too.
@@ -374,8 +374,6 @@ def _join(*conditions: tuple[object, str]) -> tuple[str, tuple[object, ...]]:
 
 
 Connected = Callable[[], AbstractContextManager[sqlite3.Connection]]
-_FRAME_HEADER = 24
-"""Bytes before each page in the log."""
 COPIES = ("{name}.v*.bak",)
 """Patterns of files beside a database that hold parts of it and are not needed."""
 
@@ -455,7 +453,7 @@ def _has_room(connection: sqlite3.Connection, path: Path) -> bool:
 def _needed(connection: sqlite3.Connection) -> int:
     # VACUUM writes each page to a file beside the database, and from there to the log.
     size = file_size(Transaction(connection))
-    return (size.pages - size.free) * (2 * size.page + _FRAME_HEADER)
+    return (size.pages - size.free) * (2 * size.page + FRAME_HEADER)
 
 
 def _no_room(connection: sqlite3.Connection, path: Path) -> PurgeUnfinishedError:

@@ -17,8 +17,8 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -369,11 +369,8 @@ class Writer:
         with self._lock:
             loss = self._guard.check(self._connection) if self._guard else None
             if loss is None:
-                self._wait_for_locks(self._busy_timeout)
-                try:
+                with self._patience():
                     job.run_alone(self._connection)
-                finally:
-                    self._wait_for_locks(min(_ATTEMPT, self._busy_timeout))
                 self._room.after_commit()
         self._resolve([job], loss)
 
@@ -392,11 +389,8 @@ class Writer:
 
     def _begin_again(self) -> sqlite3.Error | None:
         # Another process may have locked the file since.
-        self._wait_for_locks(self._busy_timeout)
-        try:
+        with self._patience():
             return self._begin()
-        finally:
-            self._wait_for_locks(min(_ATTEMPT, self._busy_timeout))
 
     def _next_jobs(self, error: BaseException | None) -> list[Job[Any]]:
         # While the file is locked, only jobs past their deadline.
@@ -408,9 +402,13 @@ class Writer:
         return [job for job in jobs if job.begin()]
 
     def _committed(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
+        if not jobs:
+            self._roll_back()
+            return None
         error = self._attempt(jobs)
         if is_full(error) and self.discarded is None:
-            self._room.make_room()
+            with self._patience():
+                self._room.make_room()
             error = self._begin_again() or self._attempt(jobs)
         return error
 
@@ -429,6 +427,7 @@ class Writer:
         # The transaction has begun.
         try:
             self._transaction.has_events = False
+            self._room.limit()
             revisions.begin(self._transaction)
             lived_days.note(self._transaction, self._clock)
             run(jobs)
@@ -482,6 +481,15 @@ class Writer:
         with suppress(sqlite3.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _patience(self) -> Iterator[None]:
+        # Waits for other processes and readers as long as a caller would, instead of a moment.
+        self._wait_for_locks(self._busy_timeout)
+        try:
+            yield
+        finally:
+            self._wait_for_locks(min(_ATTEMPT, self._busy_timeout))
 
     def _wait_for_locks(self, seconds: float) -> None:
         self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")

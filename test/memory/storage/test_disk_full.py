@@ -79,6 +79,55 @@ with RobotMemory(path, **options) as memory:
     print(memory.finish_purge(), saved(memory, "hall") >= before // 2)
 """
 
+HELD = """
+import sys
+import threading
+from pathlib import Path
+from robotmem_ros.memory import RobotMemory, StorageError
+
+path = Path(sys.argv[1]) / "memory.db"
+with RobotMemory(path, embedding_model="", busy_timeout=60.0, synchronous="normal") as memory:
+    try:
+        while True:
+            memory.save_perception("a red box", collection="kitchen", data=bytes(6000))
+    except StorageError as error:
+        assert "disk is full" in str(error), error
+    with memory.parts.database.snapshot() as snapshot:
+        snapshot.row("SELECT count(*) FROM memories")
+        thread = threading.Thread(target=memory.purge, kwargs={"collection": "kitchen"})
+        thread.start()
+        thread.join(2)
+    thread.join()
+    print(memory.status().memories)
+"""
+
+OWED = """
+import sys
+from pathlib import Path
+from robotmem_ros.memory import RobotMemory, StorageError
+
+def save(size):
+    try:
+        memory.save_perception("a red box", data=bytes(size))
+    except StorageError as error:
+        assert "disk is full" in str(error), error
+        return False
+    return True
+
+with RobotMemory(Path(sys.argv[1]) / "memory.db", embedding_model="", synchronous="normal") as memory:
+    save(0)
+    if sys.argv[2] == "log":
+        with memory.parts.database.snapshot() as snapshot:
+            snapshot.row("SELECT count(*) FROM memories")
+            while save(20_000):
+                pass
+    else:
+        print(save(3_500_000), end=" ")
+    for memory_id in range(1, memory.status().memories):
+        memory.forget(memory_id, "gone")
+    print(save(0))
+"""
+
 
 BACK_UP = """
 import sys
@@ -153,9 +202,20 @@ def test_the_log_leaves_room_to_empty_it_and_writing_goes_on_when_there_is_room_
     assert second > 1000
 
 
-@pytest.mark.rare  # how many bytes are left decides: once a purge did not fit
 def test_a_full_disk_still_takes_what_frees_room_and_then_takes_memories_again(tmp_path: Path) -> None:
     assert output_of(FREE, tmp_path, before=small_disk(tmp_path)) == "unfinished True False True\n"
+
+
+def test_a_purge_on_a_full_disk_waits_for_who_reads_the_log(tmp_path: Path) -> None:
+    assert output_of(HELD, tmp_path, before=small_disk(tmp_path)) == "0\n"
+
+
+def test_a_log_that_was_held_can_be_emptied_into_a_full_disk(tmp_path: Path) -> None:
+    assert output_of(OWED, tmp_path, "log", before=small_disk(tmp_path)) == "True\n"
+
+
+def test_what_fits_into_the_log_but_not_into_the_file_as_well_is_refused(tmp_path: Path) -> None:
+    assert output_of(OWED, tmp_path, "one", before=small_disk(tmp_path)) == "False True\n"
 
 
 def test_a_purge_says_how_much_room_it_lacks_and_needs_no_more(tmp_path: Path) -> None:

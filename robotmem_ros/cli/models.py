@@ -97,7 +97,7 @@ def _use(arguments: argparse.Namespace) -> None:
             raise CommandError(embedder.why_not)
         memory.flush(progress=progress)
         status, name = memory.status(), embedder.name
-        if status.model_of_vectors != name:
+        if status.model_of_vectors != embedder.identity:
             raise CommandError(f"model: the vectors are still those of {status.model_of_vectors!r}: {status.reason}")
     write_result(f"model: {arguments.db} has the vectors of {name}; its node needs embedding_model: {name}\n")
 

@@ -207,7 +207,7 @@ class FleetMemory(RobotMemory):
                 reason = str(error)
         parents, file = self._access.read(tag_rows.parents), self._access.read(revisions.robot)
         robots = self._access.ask(lambda view: view.others) if is_of_both else None
-        return Asker(self.parameters, vector, embedder.name, reason, parents, file, robots)
+        return Asker(self.parameters, vector, embedder.identity, reason, parents, file, robots)
 
 
 def open_memory(

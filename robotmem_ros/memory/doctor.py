@@ -269,7 +269,7 @@ def _model(patient: Patient) -> Seen:
         vector = embedder.embed_one(f"a text of the doctor at {time.time_ns()}")
         duration = (time.perf_counter() - start) * 1e3
         with patient.parts.database.snapshot() as snapshot:
-            check_kept_model(snapshot, embedder.name)
+            check_kept_model(snapshot, embedder.identity)
     except ModelUnavailableError as error:
         return Seen(Severity.WARN, str(error), "see docs/operations.md, Embedding model")
     norm = math.sqrt(sum(float(number) ** 2 for number in vector))

@@ -15,6 +15,7 @@ from .areas import Areas
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
+from .embedding.profile import name_of
 from .embedding.providers import Choice, choices, load_first
 from .errors import MemoryClosedError, RobotMemoryError
 from .heap import release_free_memory
@@ -95,7 +96,7 @@ class Parts:
                 self.embedder = embedder
             else:
                 if keeps_model and (stored := _stored_model(self.database)):
-                    at_start = at_start.changed(embedding_model=stored)
+                    at_start = at_start.changed(embedding_model=name_of(stored))
                 self.embedder = _in_background(
                     embedder, at_start, patience, self.maintenance, self.database, is_closing=self._is_closing
                 )

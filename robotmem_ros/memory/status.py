@@ -43,7 +43,7 @@ class Status:
     removed: int = 0
     """Memories that retention removed so far."""
     model_of_vectors: str = ""
-    """The model that the vectors in the file are of; empty while there are none."""
+    """The model of the vectors in the file, with a digest of all that makes them; empty while there are none."""
     fleet_backlog: int = -1
     """Revisions of the file that its fleet lacks; -1 without a fleet, and until it has answered."""
     fleet_trouble: str = ""
@@ -143,7 +143,7 @@ def _of_another_model(snapshot: Snapshot, embedder: BackgroundEmbedder) -> str:
     # What is wrong with the vectors, while that is so; empty when nothing is.
     try:
         if embedder.available:
-            check_kept_model(snapshot, embedder.name)
+            check_kept_model(snapshot, embedder.identity)
     except ModelUnavailableError as error:
         return str(error)
     return ""

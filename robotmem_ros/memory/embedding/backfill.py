@@ -74,7 +74,7 @@ class Backfill:
                 self._is_behind = not (yield from self._embed_after(START))
 
     def _adopt(self, transaction: Transaction) -> bool:
-        return vector_rows.adopt_model(transaction, self._embedder.name)
+        return vector_rows.adopt_model(transaction, self._embedder.identity)
 
     def _embed_after(self, position: ChangeKey) -> Generator[None, None, bool]:
         """Embed what has no vector behind a place; return whether there was nothing more to do."""
@@ -102,7 +102,7 @@ class Backfill:
         # Memories without a vector, with their texts and whether these have one; and where to go on.
         with self._database.snapshot() as snapshot:
             end = revisions.latest(snapshot), last_id(snapshot)
-            if after > end or vector_rows.model(snapshot) != self._embedder.name:
+            if after > end or vector_rows.model(snapshot) != self._embedder.identity:
                 self._position = START  # an older file took its place, or vectors of another model are made
                 return [], START
             if after == START and not vector_rows.lacking(snapshot):
@@ -140,7 +140,7 @@ class Backfill:
         ]
 
         def store(transaction: Transaction) -> bool:
-            is_own = vector_rows.model(transaction) == self._embedder.name
+            is_own = vector_rows.model(transaction) == self._embedder.identity
             return not is_own or vector_rows.store(transaction, rows)
 
         return self._database.write(store)

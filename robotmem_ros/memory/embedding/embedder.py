@@ -75,7 +75,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Name the model; vectors of models with different names are never compared."""
+        """Name the model; its profile, and vectors that can be compared with its own, are known by that."""
 
     @property
     def dim(self) -> int:
@@ -114,6 +114,20 @@ class CountsTokens(Protocol):
         """Count the tokens of a text, those at its ends included."""
 
 
+@runtime_checkable
+class KnowsFiles(Protocol):
+    """An embedder that can tell when the files of its model are others."""
+
+    files_digest: str
+    """Digest of the files; empty if they are not known."""
+
+
+def identity_of(model: Embedder) -> str:
+    """Return the name under which the vectors of a model are kept; those of different identities are never compared."""
+    files = model.files_digest if isinstance(model, KnowsFiles) else ""
+    return profile_of(model.name).identity(model.name, files)
+
+
 class BackgroundEmbedder:
     """Loads an embedder on a thread of its own, and remembers the vectors of the latest texts.
 
@@ -139,7 +153,7 @@ class BackgroundEmbedder:
         asks_service: Event | None = None,
         cooldown: Cooldown | None = None,
     ) -> None:
-        self._configured_name = name
+        self._configured_name = self._identity = name
         self._load = load
         self._patience = patience
         self._asks_service = asks_service or Event()
@@ -162,6 +176,11 @@ class BackgroundEmbedder:
     def name(self) -> str:
         """Name of the model; of the configured one while none is loaded."""
         return self._model.name if self._model else self._configured_name
+
+    @property
+    def identity(self) -> str:
+        """Name under which the file keeps the vectors; until the model is loaded, the name of the configured one."""
+        return self._identity
 
     @property
     def dim(self) -> int:
@@ -283,6 +302,7 @@ class BackgroundEmbedder:
     def _try_to_load(self, load: Callable[[], Embedder]) -> None:
         try:
             model = load()
+            identity = identity_of(model)
         except ServiceFailedError as cause:
             self._cooldown.fail(str(cause), cause.retry_after)
         except ModelUnavailableError as cause:
@@ -296,7 +316,7 @@ class BackgroundEmbedder:
             if self._is_closed:
                 model.close()
             else:
-                self._model = model
+                self._identity, self._model = identity, model
 
     def _start(self, prefix_of: _PrefixOf, text: str, threads: Executor | None) -> Future[Vector]:
         if threads is not None and not self._is_at_hand(prefix_of, text):
@@ -411,7 +431,7 @@ def usable_vectors(vectors: npt.ArrayLike | Sequence[Vector], count: int, dim: i
 
 
 def check_kept_model(snapshot: Snapshot, model: str) -> None:
-    """Check that the vectors of a database are those of this model, or that there never were any.
+    """Check that the vectors of a database have this identity, or that there never were any.
 
     Raises:
         ModelUnavailableError: the vectors are those of another model, and cannot be compared.

@@ -19,7 +19,7 @@ from ..models import Vector, Vectors
 from ..threads import importing
 from ..validation import expanded_path
 from .embedder import ModelUnavailableError
-from .folder_model import FolderModel, Tokens
+from .folder_model import PIECES, FolderModel, Tokens
 from .profile import profile_of, profiles
 
 _BATCH = 16
@@ -50,7 +50,9 @@ class FastEmbedEmbedder:
         folder = find_folder(model)
         self.name = folder.name if folder else model
         try:
-            self._model = _load(folder, model, threads)
+            files = inspect(folder) if folder else None
+            self.files_digest = files.digest if files else ""
+            self._model = _load(files, model, threads)
             self._batch = _BATCH if self._keeps_texts_apart() else 1
             self.dim = len(self.embed_one("warm up"))
             is_folder = isinstance(self._model, FolderModel)
@@ -102,6 +104,8 @@ class ModelFiles:
     onnx: str
     dim: int
     cls_pooling: bool
+    digest: str
+    """Digest of all files that tell what the vectors are."""
 
 
 def find_folder(model: str) -> Path | None:
@@ -144,17 +148,20 @@ def inspect(folder: Path) -> ModelFiles:
         raise ModelUnavailableError(
             f"embedding_model: config.json in {str(folder)!r} cannot be used: {cause}"
         ) from cause
-    files = {*onnx.parent.glob(f"{onnx.name}*"), *folder.glob("*.json"), *folder.glob("1_Pooling/*.json")}
-    if unverified := ", ".join(sorted(str(file.relative_to(folder)) for file in files - verified)):
+    patterns = (f"{onnx.relative_to(folder)}*", PIECES, "*.json", "1_Pooling/*.json")
+    files = {str(file.relative_to(folder)): file for pattern in patterns for file in folder.glob(pattern)}
+    sums = {name: verified.get(file) or sha256_of(file) for name, file in sorted(files.items())}
+    if unverified := ", ".join(name for name in sums if files[name] not in verified):
         fix = f"`sha256sum $(find . -name '*.*' -type f) > {_SUMS}` in the folder lists them"
         _LOG.info("embedding_model: damage of %s in %r goes unseen without checksums; %s", unverified, str(folder), fix)
-    return ModelFiles(folder, str(onnx.relative_to(folder)), dim, bool(pooling.get("pooling_mode_cls_token", False)))
+    digest = hashlib.sha256(json.dumps(sums).encode()).hexdigest()
+    is_cls = bool(pooling.get("pooling_mode_cls_token", False))
+    return ModelFiles(folder, str(onnx.relative_to(folder)), dim, is_cls, digest)
 
 
-def _load(folder: Path | None, model: str, threads: int) -> Any:
-    if folder is not None:
-        files = inspect(folder)
-        return FolderModel(folder, files.onnx, cls_pooling=files.cls_pooling, threads=threads)
+def _load(files: ModelFiles | None, model: str, threads: int) -> Any:
+    if files is not None:
+        return FolderModel(files.folder, files.onnx, cls_pooling=files.cls_pooling, threads=threads)
     with importing:
         import fastembed
     descriptions = fastembed.TextEmbedding.list_supported_models()
@@ -182,10 +189,10 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _verified(folder: Path) -> set[Path]:
-    """Compare the files that SHA256SUMS lists, if there is such a file, with their checksums; return them."""
+def _verified(folder: Path) -> dict[Path, str]:
+    """Compare the files that SHA256SUMS lists, if there is such a file, with their checksums; return both."""
     sums = folder / _SUMS
-    verified = set()
+    verified = dict[Path, str]()
     for line in sums.read_text().splitlines() if sums.exists() else ():
         checksum, _, name = line.partition(" ")
         file = folder / name[1:]  # behind the sign for text or binary
@@ -193,7 +200,7 @@ def _verified(folder: Path) -> set[Path]:
             raise ModelUnavailableError(f"embedding_model: {str(file)!r} is missing; fetch the model again")
         if sha256_of(file) != checksum:
             raise ModelUnavailableError(f"embedding_model: {str(file)!r} is damaged; fetch the model again")
-        verified.add(file)
+        verified[file] = checksum
     return verified
 
 

@@ -6,6 +6,7 @@ a model that nobody has measured are read.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections import Counter
@@ -29,6 +30,8 @@ _POOLINGS = ("mean", "cls")
 _MEANS = ("mean", "latin_mean")
 _MAX_FACTOR, _MAX_DIMENSION, _MAX_TOKENS = 1000.0, 65_536, 1_000_000
 _SYMBOL = "symbol"
+_DIGEST = "#"
+"""Stands before the digest in the identity of vectors."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,18 @@ class Profile:
     vector is multiplied from the right; `scripts/fit_projection.py` fits it."""
     recipe: Recipe | None = field(default=None, compare=False)
 
+    def identity(self, name: str, files: str = "") -> str:
+        """Return the name under which the vectors of a model are kept: with a digest of all that makes them, if known.
+
+        `files` is a digest of the files of the model. A model that nothing is known of has its name alone.
+        """
+        matrix = _matrix(self.projection) if self.projection else None
+        numbers = [b"" if array is None else array.tobytes() for array in (self.mean, self.latin_mean, matrix)]
+        made_by = (files, self.scripts, self.pooling, self.passage_prefix, *numbers)
+        if not any((files, self.scripts, self.passage_prefix, *numbers)):
+            return name
+        return f"{name}{_DIGEST}{hashlib.sha256(repr(made_by).encode()).hexdigest()[:8]}"
+
     @property
     def short_name(self) -> str:
         """Return the name by which it is chosen."""
@@ -169,9 +184,15 @@ def _matrix(name: str) -> Vectors:
     return matrix
 
 
+def name_of(identity: str) -> str:
+    """Return the name of the model whose vectors are kept under an identity."""
+    return identity.partition(_DIGEST)[0]
+
+
 @cache
 def profile_of(model: str) -> Profile:
-    """Return the profile of a model, by the name that the database keeps beside its vectors."""
+    """Return the profile of a model, by its name or by the identity of its vectors."""
+    model = name_of(model)
     if (file := own_profile(model)) is not None and file.is_file():
         return read_profile(file)
     return next((profile for profile in profiles() if profile.names.search(model)), Profile())

@@ -11,7 +11,7 @@ from ..threads import Event
 from .embedder import Embedder, ModelUnavailableError
 from .fastembed_provider import FastEmbedEmbedder, find_folder
 from .http_provider import APIS, HttpEmbedder
-from .profile import own_profile, without_profile
+from .profile import name_of, own_profile, without_profile
 
 AUTO, NONE = "auto", "none"
 
@@ -83,7 +83,8 @@ def load_first(
     Raises:
         ModelUnavailableError: none can be used; the message says why not, for each.
     """
-    candidates = [choice for choice in chain if choice.name == stored_name] or chain
+    stored = stored_name and name_of(stored_name)
+    candidates = [choice for choice in chain if choice.name == stored] or chain
     reasons: list[ModelUnavailableError] = []
     for choice in candidates:
         if choice.provider in APIS:

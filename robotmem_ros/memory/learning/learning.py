@@ -156,7 +156,7 @@ class Learning:
             # Without a vector, the last facts are found in the transaction alone.
             lag = _LAG if all(isinstance(vector, str) for vector in vectors) else 0
             with self._tables.with_facts(lag=lag) as view:
-                near = find_neighbours(view, self._embedder.name, vectors)
+                near = find_neighbours(view, self._embedder.identity, vectors)
                 table = stack.enter_context(self._tables.holding(view))
             yield near, table
 

@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
-from ..embedding.embedder import check_kept_model
-from ..embedding.profile import profile_of
+from ..embedding.embedder import BackgroundEmbedder, check_kept_model
 from ..errors import StorageError
 from ..storage.rows import Traits, read_traits
 from ..table.column import Floats, Mask, Rows, bound
@@ -232,7 +231,7 @@ class Ranking:
     text: TextSearch
     embedding: Future[Vector] | None
     """The vector of the query, which may still be computed; None if the query has no text."""
-    model: str
+    embedder: BackgroundEmbedder
     lap: Callable[[str], None]
     """Ends a stage of the stopwatch."""
     failure: VectorFailure
@@ -306,7 +305,7 @@ class Ranking:
 
     def _embedded(self, embedding: Future[Vector]) -> Vector:
         vector = embedding.result()
-        check_kept_model(self.view.snapshot, self.model)
+        check_kept_model(self.view.snapshot, self.embedder.identity)
         return vector
 
     @cached_property
@@ -476,7 +475,7 @@ class Ranking:
         if self.has_text and len(ids):
             held = self.text.held(self.view.table.rows_of(ids))
             shares, is_unknown = self.text.shares(held), self.text.is_unknown
-        probable = relevance(measures.cosine, shares, profile_of(self.model).curve, is_unknown=is_unknown)
+        probable = relevance(measures.cosine, shares, self.embedder.profile.curve, is_unknown=is_unknown)
         return AllEvidence(ids, probable, measures.cosine, held, self.text.words, explanations)
 
     def _mode_and_reason(self, found: _Found, text_failure: str, vector_failure: str) -> tuple[Mode, str]:

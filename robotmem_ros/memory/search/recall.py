@@ -144,7 +144,7 @@ class Recall:
             view = view_of(now, query.conditions)
             texts = TextSearch(view, analyse(query.text), parameters, query.collections)
             query = query.judged_by(embedder.profile)
-            ranking = Ranking(view, parameters, texts, embedding, embedder.name, times.lap, self.vector_failure)
+            ranking = Ranking(view, parameters, texts, embedding, embedder, times.lap, self.vector_failure)
             result = _Recall(view, query, parameters, ranking, texts, times).result()
         if reranks and len(result) > 1:
             result = self.reranker.rerank(query.text, result, n, started)

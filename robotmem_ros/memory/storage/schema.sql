@@ -512,7 +512,7 @@ CREATE TABLE imported (
 ) WITHOUT ROWID;
 
 -- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
--- migrations.py that made it), `embedding_model`, `log` (see log_mark),
+-- migrations.py that made it), `embedding_model` (its name, and a digest of all that makes vectors), `log` (see log_mark),
 -- `indexed_texts` (see memories_fts), `last_memory` (the greatest id of a memory that was deleted as the last one),
 -- `last_purge` (the last transaction that purged something, as a JSON array: see revisions.py),
 -- `lost_vectors` (up to where vectors of an earlier model were deleted),

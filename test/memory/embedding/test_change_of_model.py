@@ -18,6 +18,7 @@ from robotmem_ros.cli.main import main
 from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
 from robotmem_ros.memory.embedding.backfill import Backfill
 from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
+from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.replay import load_config
@@ -61,6 +62,13 @@ def numbers(path: Path, *tables: str) -> list[int]:
     """The numbers of rows of some tables."""
     with closing(sqlite3.connect(path)) as connection:
         return [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+
+
+def newest_vector(path: Path) -> int:
+    """The greatest id of a vector."""
+    with closing(sqlite3.connect(path)) as connection:
+        newest: int = connection.execute("SELECT max(id) FROM vectors").fetchone()[0]
+        return newest
 
 
 def test_a_program_that_names_no_model_takes_that_of_the_file(path: Path) -> None:
@@ -118,6 +126,34 @@ def test_while_the_vectors_are_those_of_another_model_words_answer_and_the_reaso
         assert (result.mode, result[0].memory.content) == (Mode.BM25_ONLY, "thing 7 stands here")
         assert f"the vectors in the database are those of the model {FORMER!r}, not of 'new'" in result.reason
         assert FORMER in reader.status().reason
+
+
+@pytest.mark.parametrize("former", ["", "#00000000"])
+def test_vectors_of_the_default_model_that_were_made_in_another_way_are_made_again(tmp_path: Path, former: str) -> None:
+    if find_folder(Parameters().embedding_model) is None:
+        pytest.skip("`robotmem model fetch` fetches the model")
+    path, texts = tmp_path / "memory.db", [f"thing {number} stands here" for number in range(5)]
+    with RobotMemory(path) as memory:
+        memory.save_many(texts)
+        memory.flush()
+        name, kept = memory.parts.embedder.name, memory.status().model_of_vectors
+        assert (memory.status().embedding_model, kept.startswith(f"{name}#")) == (name, True)
+        before = memory.recall("thing 3", n=1)[0].similarity
+    assert main(["model", "use", Parameters().embedding_model, "--db", str(path)]) == 0
+    newest = newest_vector(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE settings SET value = ? WHERE name = 'embedding_model'", (f"{name}{former}",))
+        connection.commit()
+    with RobotMemory(path, read_only=True) as reader:
+        assert reader.wait_for_model()
+        assert f"are those of the model {name + former!r}, not of {kept!r}" in reader.recall("thing 3").reason
+    with RobotMemory(path) as memory:
+        memory.flush()
+        assert (memory.status().model_of_vectors, memory.status().pending_vectors) == (kept, 0)
+        result = memory.recall("thing 3", n=1)
+        assert (result.mode, result[0].similarity) == (Mode.HYBRID, before)
+    assert (numbers(path, "vectors"), newest_vector(path)) == ([5], newest + 5)
+    check_file(path)
 
 
 _CHANGE = """

@@ -113,6 +113,20 @@ def test_checksums_are_verified(copy: Path, mark: str, caplog: pytest.LogCapture
         FastEmbedEmbedder(str(copy))
 
 
+def test_another_file_of_a_model_has_another_digest_with_checksums_and_without(copy: Path) -> None:
+    digests = [inspect(copy).digest, inspect(copy).digest]
+    subprocess.run("sha256sum *.* > SHA256SUMS", shell=True, cwd=copy, check=True)
+    digests.append(inspect(copy).digest)
+    (copy / "README.md").write_text("of no matter")
+    digests.append(inspect(copy).digest)
+    assert len(set(digests)) == 1
+    with (copy / "tokenizer.json").open("a") as file:
+        file.write("\n")
+    (copy / "SHA256SUMS").unlink()
+    digests.append(inspect(copy).digest)
+    assert len(set(digests)) == 2
+
+
 def test_files_without_a_checksum_are_named_in_the_log(copy: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     inspect(copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,25 @@ def test_what_is_left_of_a_vector_is_projected_and_has_length_one() -> None:
     mean = np.full(384, 0.5 / np.sqrt(384), np.float32)
     both, centred = (Profile(mean=mean, projection=name).comparable(given, ["a", "杯"]) for name in (file.name, ""))
     assert both == pytest.approx(Profile(projection=file.name).comparable(centred, ["a", "杯"]), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mean": np.full(384, 0.01, np.float32)}, {"latin_mean": np.full(384, 0.01, np.float32)}, {"projection": ""},
+        {"pooling": "cls"}, {"passage_prefix": "text: "}, {"scripts": ("latin",)},
+    ],
+    ids=lambda change: next(iter(change)),
+)  # fmt: skip
+def test_vectors_are_others_if_anything_that_makes_them_is(change: dict[str, object]) -> None:
+    known = profile_of("multilingual-e5-small")
+    identity = known.identity("e5", "files")
+    assert replace(known, **change).identity("e5", "files") != identity  # type: ignore[arg-type]
+    assert known.identity("e5", "other files") != identity
+    same = {"curve": Profile().curve, "min_relevance": 0.5, "similar_cosine": 0.5, "query_prefix": "asked: "}
+    assert replace(known, **same).identity("e5", "files") == identity  # type: ignore[arg-type]
+    assert profile_of(profile_of("ollama:all-minilm").identity("ollama:all-minilm")) is profile_of("small")
+    assert Profile().identity("openai:anything") == "openai:anything"
 
 
 def test_a_model_of_another_dimension_than_its_profile_says_is_told(open_memory: OpenMemory) -> None:

@@ -105,7 +105,7 @@ def _payload(file: BinaryIO, local: bytes, length: int, size: int, usable: int) 
 
 
 def _page(file: BinaryIO, number: int, size: int) -> bytes:
-    file.seek((number - 1) * size)
+    file.seek(max(0, number - 1) * size)  # where zeros are, a page follows that has the number 0
     page = file.read(size)
     if number < 1 or len(page) < size:
         raise ValueError(f"page {number} is not there")

@@ -66,3 +66,21 @@ def test_behind_a_damaged_chunk_the_rest_is_stored(
     numbers = [int(text.split()[1]) for text in contents(stored(db))]
     assert (numbers[0], numbers[-1]) == (0, 3999)
     assert 1000 < len(numbers) < 4000
+
+
+def test_of_large_messages_with_a_hole_in_them_the_others_are_stored(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [f"caption {n}" for n in range(20)]
+    content = [("/caption", START + n * SECOND, messages.string(text + " " * 50_000)) for n, text in enumerate(texts)]
+    bag = write_bag(tmp_path / "bag", messages, content, storage="sqlite3")
+    (file,) = bag.glob("*.db3")
+    written = bytearray(file.read_bytes())
+    at = written.index(texts[7].encode()) + 20_000
+    written[at : at + 10_000] = bytes(10_000)
+    file.write_bytes(written)
+    assert imported(bag) == 1
+    assert "is damaged" in capsys.readouterr().err
+    found = contents(stored(db))
+    assert 17 <= len(found) < 20
+    assert {*found} < {*texts}

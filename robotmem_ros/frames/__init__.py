@@ -8,35 +8,10 @@ from .errors import (
     FrameLoopError,
     InvalidTransformError,
     NoStampError,
+    QueueFullError,
     UnknownFrameError,
 )
 from .topics import TF_TYPE, FrameOwners, TransformTopics, is_static, transform_topics, unread_hint
 from .transform import IDENTITY, Transform
 from .transform_buffer import DEFAULT_HISTORY_NS, TimeJump, TimeJumps, TransformBuffer, strip_slash
-from .waiting import Settled, TransformQueue
-
-__all__ = [
-    "DEFAULT_HISTORY_NS",
-    "IDENTITY",
-    "TF_TYPE",
-    "ConnectivityError",
-    "ExtrapolationError",
-    "FrameError",
-    "FrameLookupError",
-    "FrameLoopError",
-    "FrameOwners",
-    "InvalidTransformError",
-    "NoStampError",
-    "Settled",
-    "TimeJump",
-    "TimeJumps",
-    "Transform",
-    "TransformBuffer",
-    "TransformQueue",
-    "TransformTopics",
-    "UnknownFrameError",
-    "is_static",
-    "strip_slash",
-    "transform_topics",
-    "unread_hint",
-]
+from .waiting import TransformQueue

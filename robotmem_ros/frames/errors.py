@@ -97,6 +97,13 @@ class ExtrapolationError(FrameError):
         self.waiting_helps = waiting_helps
 
 
+class QueueFullError(FrameError):
+    """A transform is not waited for any longer, since too many are."""
+
+    def __init__(self) -> None:
+        super().__init__("more wait for transforms than queue_limit")
+
+
 class InvalidTransformError(FrameError):
     """A transform that was received cannot be used."""
 

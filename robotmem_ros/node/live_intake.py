@@ -17,7 +17,8 @@ from ..memory import RobotMemory
 from ..memory.intake_report import LOCALISATION
 from ..memory.models import NewMemory
 from ..messages.requests import Clock
-from ..perception import Intake, MessageClasses, PathRecorder, Placed, Placing
+from ..perception import Intake, MessageClasses, PathRecorder, Placed
+from ..perception.placing import kept
 from .intake_worker import IntakeWorker
 from .map_topic import MapTopic
 from .parameters import ParametersNode
@@ -86,7 +87,6 @@ class LiveIntake:
         self._path_since = math.inf
         self._targets = TargetFrames(self._buffer)
         clocks = (time.monotonic, self._simulated)
-        self._placing = Placing(self._buffer, parameters, clocks)
         self._intake = Intake(
             memory,
             self._configs,
@@ -113,7 +113,7 @@ class LiveIntake:
             on_error=self._report_error,
         )
         tf = TfTopics(
-            self._node, worker, self._intake.receive_tf, self._clear,
+            self._node, worker, self._intake.receive_tf, self._intake.clear,
             named=self._memory.parameters.tf_topics, users=[config.topic for config in self._configs],
         )  # fmt: skip
         if self._configs or self._path:
@@ -143,7 +143,6 @@ class LiveIntake:
             if dropped := activation.close(patience):
                 problem = "messages of configured topics were thrown away: they still waited to be read"
                 self._node.get_logger().error(f"{dropped:,} {problem} after {patience:g} s")
-            self._placing.finish()
             self._intake.finish()
             activation.actions.finish()
 
@@ -171,15 +170,19 @@ class LiveIntake:
         Without a transform it stays in its own frame, and the log says so. The future fails with InvalidFieldError if a
         transformed position lies too far out.
         """
-        activation, placing = self._activation, self._placing
+        activation = self._activation
         problem = activation.tf.problem if activation else _NOT_ACTIVE
-        placed = placing.keep(new, problem) if problem and placing.needs_transform(new) else placing.place(new)
+        placed = Future[Placed]()
+        if problem and self._intake.needs_transform(new):
+            placed.set_result(kept(new, problem))
+        else:
+            placed = self._intake.place(new)
         if activation is not None and not placed.done():
             self._listen_to_tf(activation)
             # The thread of the intake looks at what waits from now on, unless it has ended.
             activation.worker.put_first(lambda: None)
             if self._activation is not activation:
-                placing.finish()
+                self._intake.finish()
         placed.add_done_callback(self._warn_of_frame)
         return placed
 
@@ -196,7 +199,7 @@ class LiveIntake:
         """Return the lengths of the queues by name."""
         return {
             "messages_to_read": self._activation.worker.depth if self._activation else 0,
-            "waiting_for_transforms": self._intake.waiting_for_transforms + len(self._placing),
+            "waiting_for_transforms": self._intake.waiting_for_transforms,
             "waiting_to_be_written": self._memory.waiting,
         }
 
@@ -232,11 +235,6 @@ class LiveIntake:
             depth=10,
         )
 
-    def _clear(self) -> None:
-        # Before the transforms of what waits are forgotten.
-        self._placing.finish()
-        self._intake.clear()
-
     def _listen_to_tf(self, activation: _Activation) -> None:
         if not activation.tf.listens and self._node.executor is not None:
             # Called by a thread of a service; subscriptions are made by the executor's.
@@ -248,12 +246,10 @@ class LiveIntake:
 
     def _look(self) -> bool:
         self._intake.collect()
-        self._placing.collect()
         # Always both, so no `or`.
         targets_wait = self._targets.settle()
         self._warn_of_path()
-        waiting_count = self._intake.waiting_for_transforms + len(self._placing)
-        return targets_wait or waiting_count > 0 or self._intake.path_waits
+        return targets_wait or self._intake.waiting_for_transforms > 0 or self._intake.path_waits
 
     def _warn_of_path(self) -> None:
         # Once: a robot without the frame has other transforms all the time.

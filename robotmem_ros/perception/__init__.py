@@ -6,35 +6,8 @@ from .intake import Intake
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, UnknownTypeError, message_class
 from .observation import Observation
 from .path_recorder import PathRecorder
-from .placing import Placed, PlacePerception, Placing
+from .placing import Placed, PlacePerception
 from .plan import TopicError
 from .sampling import LocalisationGate
 from .storing import PerceptionStore
 from .topic_config import Presets, TopicConfig, configured_topics, load_presets, parse_topic
-
-__all__ = [
-    "DropReason",
-    "Extraction",
-    "Extractor",
-    "Intake",
-    "LocalisationGate",
-    "MessageClasses",
-    "Observation",
-    "PathRecorder",
-    "PerceptionStore",
-    "PlacePerception",
-    "Placed",
-    "Placing",
-    "Presets",
-    "TopicConfig",
-    "TopicCounter",
-    "TopicCounts",
-    "TopicError",
-    "TypeDescription",
-    "TypestoreTypes",
-    "UnknownTypeError",
-    "configured_topics",
-    "load_presets",
-    "message_class",
-    "parse_topic",
-]

@@ -11,6 +11,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..frames import (
@@ -18,24 +20,30 @@ from ..frames import (
     FrameError,
     FrameLoopError,
     InvalidTransformError,
+    QueueFullError,
     Transform,
     TransformBuffer,
     TransformQueue,
     UnknownFrameError,
     strip_slash,
 )
+from ..memory.errors import InvalidFieldError
+from ..memory.models import NewMemory
 from .counters import DropError, DropReason, TopicCounts
 from .depth import DepthCamera, View
 from .message import Frame, Message
 from .message_types import TypeDescription
-from .observation import Origin
+from .observation import Observation, Origin
 from .path_recorder import PathRecorder
+from .placing import Placed, placed
 from .sampling import LocalisationGate
 from .storing import PerceptionStore, Storing
 from .topic_config import TopicConfig
 from .topic_reader import TopicReader
 
 _LOG = logging.getLogger(__name__)
+_Settle = Callable[[Transform | FrameError], None]
+"""What is done with a transform when it has come, or with the reason why it has not."""
 
 
 class _Boxes(NamedTuple):
@@ -50,12 +58,12 @@ class _Boxes(NamedTuple):
 
 
 class Intake:
-    """Take the messages of all configured topics, by the name of their configuration. Safe to use from several threads.
+    """Take the messages of all configured topics, by the name of their configuration, and place single perceptions.
 
-    `types` describes the messages, and `buffer` holds the transforms. A message waits at most `transform_timeout`
-    seconds of each of `clocks` for its transform, and before that as long for its depth image (`depth_timeout` if it is
-    given); all other limits are parameters of the memory. `path` looks where the robot is when transforms come, and
-    `tf_hint` says which transforms are not read.
+    Safe to use from several threads. `types` describes the messages, and `buffer` holds the transforms. What comes
+    waits at most `transform_timeout` seconds of each of `clocks` for its transform, and before that as long for its
+    depth image (`depth_timeout` if it is given); all other limits are parameters of the memory. `path` looks where the
+    robot is when transforms come, and `tf_hint` says which transforms are not read.
 
     Raises:
         TopicError: a source of a topic does not fit its message type.
@@ -84,7 +92,7 @@ class Intake:
         limits = parameters.localisation_position_limit, parameters.localisation_yaw_limit
         self._gate = LocalisationGate(*limits) if parameters.localisation_topic else None
         self._topics = {config.name: TopicReader(config, types, self._gate) for config in topics}
-        self._queue: TransformQueue[tuple[Message, Frame]] = TransformQueue(
+        self._queue: TransformQueue[_Settle] = TransformQueue(
             buffer, self._memory_frame, timeout=transform_timeout, capacity=parameters.queue_limit, clocks=clocks
         )
         self._depth_timeout = transform_timeout if depth_timeout is None else depth_timeout
@@ -153,8 +161,8 @@ class Intake:
         """Go on with what no longer waits for its transform; call it from time to time."""
         with self._working:
             self._collect_boxes()
-            for (message, frame), result in self._queue.collect():
-                self._settle(message, frame, result)
+            for settle, result in self._queue.collect():
+                settle(result)
             if self._path is not None and self._path.is_due:
                 self._path.flush()
 
@@ -162,10 +170,34 @@ class Intake:
         """Go on with everything that waits, because no more transforms will come; `memory.flush()` then writes it."""
         with self._working:
             self._collect_boxes(is_over=True)
-            for (message, frame), result in self._queue.flush():
-                self._settle(message, frame, result)
+            for settle, result in self._queue.flush():
+                settle(result)
             if self._path is not None:
                 self._path.flush()
+
+    def needs_transform(self, new: NewMemory) -> bool:
+        """Tell whether a perception has a position in another frame than that of the memory."""
+        return Observation(new).position_frame not in {"", self._memory_frame}
+
+    def place(self, new: NewMemory) -> Future[Placed]:
+        """Return a future of a perception in the memory frame: done now, or when its transform has come.
+
+        Without a transform the perception stays as it is. The future fails with InvalidFieldError if a transformed
+        position lies too far out.
+        """
+        future: Future[Placed] = Future()
+
+        def settle(result: Transform | FrameError) -> None:
+            try:
+                future.set_result(placed(new, result, self._memory_frame))
+            except InvalidFieldError as error:
+                future.set_exception(error)
+
+        if self.needs_transform(new):
+            self._look_up(settle, new.frame_id, new.observed_at)
+        else:
+            future.set_result(Placed(new))
+        return future
 
     def clear(self) -> None:
         """Settle what waits, then forget transforms over time and samples, because the clock jumped back."""
@@ -194,7 +226,7 @@ class Intake:
 
     @property
     def waiting_for_transforms(self) -> int:
-        """Number of messages that wait for transforms, each for every frame that it needs, or for a depth image."""
+        """Number of what waits for transforms, a message for every frame that it needs, or for a depth image."""
         return len(self._queue) + sum(map(len, self._boxes.values()))
 
     def _collect_boxes(self, *, is_over: bool = False) -> None:
@@ -231,25 +263,21 @@ class Intake:
         )
         frames = [*reading.frames]
         for frame in frames:
-            self._transform(reading, frame)
+            self._look_up(partial(self._settle, reading, frame), *frame)
         if not frames:
             self._storing.store(reading)
 
-    def _transform(self, message: Message, frame: Frame) -> None:
-        """Transform what a message has in a frame now if possible; else queue it or drop it."""
+    def _look_up(self, settle: _Settle, frame: str, stamp_ns: int) -> None:
+        """Settle with a transform into the memory frame, now if possible; else when it has come, or will not come."""
+        result: Transform | FrameError
         try:
-            transform = self._buffer.lookup(self._memory_frame, *frame)
+            result = self._buffer.lookup(self._memory_frame, frame, stamp_ns)
         except FrameError as error:
-            if not error.waiting_helps:
-                self._settle(message, frame, error)
-            elif (oldest := self._queue.put((message, frame), *frame)) is not None:
-                detail = "more messages wait for transforms than queue_limit"
-                oldest[0].lose(oldest[1], DropReason.TF_QUEUE_FULL, detail)
-                self._store_if_complete(oldest[0])
-            else:
-                _LOG.debug("%s: waits for its transform: %s", message, error)
-        else:
-            self._settle(message, frame, transform)
+            result = error
+        if isinstance(result, Transform) or not result.waiting_helps:
+            settle(result)
+        elif (oldest := self._queue.put(settle, frame, stamp_ns)) is not None:
+            oldest(QueueFullError())
 
     def _settle(self, message: Message, frame: Frame, result: Transform | FrameError) -> None:
         if isinstance(result, Transform):
@@ -257,7 +285,8 @@ class Intake:
         elif self._keep:
             message.keep(frame, str(result))
         else:
-            message.lose(frame, _reason(result), "; ".join([str(result), *self._ways_out(frame, result)]))
+            reason = _REASONS.get(type(result), DropReason.NO_TRANSFORM)
+            message.lose(frame, reason, "; ".join([str(result), *self._ways_out(frame, result)]))
         self._store_if_complete(message)
 
     def _ways_out(self, frame: Frame, error: FrameError) -> Iterator[str]:
@@ -276,9 +305,7 @@ class Intake:
             self._storing.store(message)
 
 
-def _reason(error: FrameError) -> DropReason:
-    if isinstance(error, UnknownFrameError):
-        return DropReason.UNKNOWN_FRAME
-    if isinstance(error, ConnectivityError):
-        return DropReason.NOT_CONNECTED
-    return DropReason.FRAME_LOOP if isinstance(error, FrameLoopError) else DropReason.NO_TRANSFORM
+_REASONS: Mapping[type[FrameError], DropReason] = {
+    UnknownFrameError: DropReason.UNKNOWN_FRAME, ConnectivityError: DropReason.NOT_CONNECTED,
+    FrameLoopError: DropReason.FRAME_LOOP, QueueFullError: DropReason.TF_QUEUE_FULL,
+}  # fmt: skip

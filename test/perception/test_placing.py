@@ -13,7 +13,8 @@ from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.perception import Placing
+from robotmem_ros.perception import Intake, MessageClasses
+from robotmem_ros.replay import DryRun
 
 from ..support.perception.intakes import QUARTER, SECOND
 
@@ -26,8 +27,9 @@ def seen(frame: str = "camera", **fields: object) -> NewMemory:
     return new_perception(Parameters(), perception, now=lambda: STAMP)
 
 
-def placing(buffer: TransformBuffer | None = None, **parameters: object) -> Placing:
-    return Placing(buffer or TransformBuffer(), Parameters().changed(transform_timeout=60.0, **parameters))
+def placing(buffer: TransformBuffer | None = None, **parameters: object) -> Intake:
+    memory = DryRun(Parameters().changed(**parameters))
+    return Intake(memory, [], MessageClasses(), buffer=buffer or TransformBuffer(), transform_timeout=60.0)
 
 
 def test_a_perception_is_moved_by_the_transform_at_its_stamp() -> None:
@@ -56,10 +58,10 @@ def test_a_perception_waits_for_a_late_transform() -> None:
     frames = placing(buffer)
     placed = frames.place(seen())
     frames.collect()
-    assert (placed.done(), len(frames)) == (False, 1)
+    assert (placed.done(), frames.waiting_for_transforms) == (False, 1)
     buffer.add("map", "camera", 0, Transform(5.0), static=True)
     frames.collect()
-    assert (placed.result(0).new.pose, len(frames)) == (Pose(6.0, 2.0, 3.0), 0)
+    assert (placed.result(0).new.pose, frames.waiting_for_transforms) == (Pose(6.0, 2.0, 3.0), 0)
 
 
 def test_a_perception_without_a_transform_is_kept_and_the_reason_says_why() -> None:
@@ -75,7 +77,8 @@ def test_a_perception_without_a_transform_is_kept_and_the_reason_says_why() -> N
 
 def test_a_perception_waits_no_longer_than_transform_timeout() -> None:
     now = [0.0]
-    frames = Placing(TransformBuffer(), Parameters().changed(transform_timeout=2.0), clocks=[lambda: now[0]])
+    memory, buffer, clocks = DryRun(Parameters()), TransformBuffer(), [lambda: now[0]]
+    frames = Intake(memory, [], MessageClasses(), buffer=buffer, transform_timeout=2.0, clocks=clocks)
     placed = frames.place(seen())
     now[0] = 1.9
     frames.collect()
@@ -88,7 +91,7 @@ def test_a_perception_waits_no_longer_than_transform_timeout() -> None:
 def test_the_oldest_does_not_wait_if_more_wait_than_may() -> None:
     frames = placing(queue_limit=1)
     first, second = frames.place(seen()), frames.place(seen())
-    assert "more perceptions wait for transforms than queue_limit" in first.result(0).reason
+    assert "more wait for transforms than queue_limit" in first.result(0).reason
     assert not second.done()
 
 

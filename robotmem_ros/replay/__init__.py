@@ -6,26 +6,3 @@ from .definitions import RECORDING
 from .errors import BagError, EncodingError, MissingPackageError, ReplayError, TopicTypeError
 from .proposal import Proposal, proposals, proposed_parameters
 from .replay import DryRun, Replay, Result, UnreadTopic
-
-__all__ = [
-    "RECORDING",
-    "Bag",
-    "BagError",
-    "DryRun",
-    "EncodingError",
-    "MissingPackageError",
-    "Proposal",
-    "RecordedMessage",
-    "RecordedTopic",
-    "Replay",
-    "ReplayConfig",
-    "ReplayError",
-    "Result",
-    "TopicTypeError",
-    "UnreadTopic",
-    "config_of",
-    "load_config",
-    "parameter_file",
-    "proposals",
-    "proposed_parameters",
-]

@@ -28,9 +28,3 @@ def test_no_module_imports_ros_or_what_is_optional() -> None:
         capture_output=True, text=True, timeout=180, check=True, cwd=FOLDER.parents[1],
     )  # fmt: skip
     assert done.stdout.strip() == "[]"
-
-
-def test_every_name_of_the_package_is_there() -> None:
-    exported = robotmem_ros.perception.__all__
-    assert exported == sorted(exported)
-    assert all(hasattr(robotmem_ros.perception, name) for name in exported)

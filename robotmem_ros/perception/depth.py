@@ -6,7 +6,6 @@ deprojected by the intrinsic matrix K of the CameraInfo at the median of the dep
 
 from __future__ import annotations
 
-import io
 import math
 import struct
 import threading
@@ -22,7 +21,7 @@ import numpy.typing as npt
 from ..frames.transform_buffer import strip_slash
 from ..memory.geometry import Matrix
 from .counters import DropError, DropReason
-from .images import MAX_PIXELS, pixels_of
+from .images import compressed_image, pixels_of
 from .message_types import TypeDescription, UnknownTypeError, raw_stamp_reader
 from .values import stamp_ns as nanoseconds
 
@@ -244,23 +243,12 @@ def depths_of(message: Any) -> Depths:
 
 
 def _png(data: bytes) -> Depths:
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError:
-        raise DropError(DropReason.NO_DECODER, "a compressed depth image needs Pillow: pip install pillow") from None
-    try:
-        with Image.open(io.BytesIO(data)) as image:
-            if image.width * image.height > MAX_PIXELS:
-                raise DropError(DropReason.BAD_IMAGE, f"{image.width}x{image.height} pixels are too many")
-            if not image.mode.startswith("I"):
-                problem = f"a {image.format} image of mode {image.mode} is no depth image; 16 bits a pixel are needed"
-                raise DropError(DropReason.UNKNOWN_ENCODING, problem)
-            # Pillow widens 16 bits to 32 in some versions.
-            return np.asarray(image).astype(np.uint16)
-    except UnidentifiedImageError:
-        raise DropError(DropReason.BAD_IMAGE, f"{len(data)} bytes are no compressed depth image") from None
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as cause:
-        raise DropError(DropReason.BAD_IMAGE, f"cannot be decompressed: {cause}") from None
+    with compressed_image(data, "depth image") as image:
+        if not image.mode.startswith("I"):
+            problem = f"a {image.format} image of mode {image.mode} is no depth image; 16 bits a pixel are needed"
+            raise DropError(DropReason.UNKNOWN_ENCODING, problem)
+        # Pillow widens 16 bits to 32 in some versions.
+        return np.asarray(image).astype(np.uint16)
 
 
 def _middle(depths: Depths, box: Box) -> Depths:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,16 +128,29 @@ def pixels_of(message: Any) -> tuple[Pixels, str]:
 def _decompress(message: Any, width: int, height: int) -> tuple[Pixels, str]:
     if "compressedDepth" in message.format:
         raise DropError(DropReason.UNKNOWN_ENCODING, "compressedDepth cannot be read")
+    with compressed_image(bytes(message.data)) as image:
+        image.draft("RGB", (2 * width, 2 * height))
+        return np.asarray(image.convert("RGB")), "rgb8"
+
+
+@contextmanager
+def compressed_image(data: bytes, kind: str = "image") -> Iterator[Any]:
+    """Open a compressed image of a kind with Pillow.
+
+    Raises:
+        DropError: Pillow is not installed, or the image is none, too large or damaged, as reading it may show.
+    """
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError:
-        raise DropError(DropReason.NO_DECODER, "a compressed image needs Pillow: pip install pillow") from None
+        raise DropError(DropReason.NO_DECODER, f"a compressed {kind} needs Pillow: pip install pillow") from None
     try:
-        with Image.open(io.BytesIO(bytes(message.data))) as image:
+        with Image.open(io.BytesIO(data)) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise DropError(DropReason.BAD_IMAGE, f"{image.width}x{image.height} pixels are too many")
-            image.draft("RGB", (2 * width, 2 * height))
-            return np.asarray(image.convert("RGB")), "rgb8"
+            yield image
+    except UnidentifiedImageError:
+        raise DropError(DropReason.BAD_IMAGE, f"{len(data)} bytes are no compressed {kind}") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as cause:
         raise DropError(DropReason.BAD_IMAGE, f"cannot be decompressed: {cause}") from None
 

@@ -1,16 +1,14 @@
 """Classify a fact by rules: category, confidence, tags, scope, parameters. Values given by the caller win.
 
-Rules on the words of a text, and the taxonomy of tags with the rules that give each tag, are read from data files. The
-phrases of all rules are found at once, in a time that does not grow with their number. English phrases match word by
-word in all forms; `*` at the end of a word matches any ending. Chinese phrases match anywhere, because Chinese has no
-spaces.
+Rules on the words of a text, and the taxonomy of tags with the rules that give each tag, are read from data files.
+English phrases match word by word in all forms; `*` at the end of a word matches any ending. Chinese phrases match
+anywhere, because Chinese has no spaces.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -59,28 +57,23 @@ class Rule:
 
 
 class _PhraseIndex:
-    """An index of phrases by their first word, prefix or character."""
+    """An index of phrases by their first word, and those that are looked for in the whole text."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self._by_first: dict[str, list[tuple[tuple[str, ...], bool, str]]] = {}
-        self._by_prefix: dict[str, list[str]] = {}
+        self._beginnings: dict[str, str] = {}
+        """A space and what a word begins with, by the phrase."""
         self._han: dict[str, str] = {}
         for phrase in dict.fromkeys(phrases):
             self._add(phrase)
-        # Lengths of phrases by first character, so that most characters, which begin none, cost one look-up.
-        lengths: defaultdict[str, set[int]] = defaultdict(set)
-        for phrase in self._han:
-            lengths[phrase[0]].add(len(phrase))
-        self._han_lengths = {first: tuple(sorted(of_first)) for first, of_first in lengths.items()}
-
-        starts: defaultdict[str, set[int]] = defaultdict(set)
-        for prefix in self._by_prefix:
-            starts[prefix[:_SHORTEST_PREFIX]].add(len(prefix))
-        self._prefix_lengths = {start: tuple(sorted(of_start)) for start, of_start in starts.items()}
 
     def find(self, reading: Reading) -> set[str]:
         """Return the phrases that occur in a text."""
-        return {*self._english(reading), *self._beginnings(reading), *self._chinese(reading)}
+        words, han = f" {' '.join(reading.words)}", " ".join(reading.runs)
+        found = {phrase for phrase, beginning in self._beginnings.items() if beginning in words}
+        if han:
+            found |= {phrase for phrase, characters in self._han.items() if characters in han}
+        return found.union(self._english(reading))
 
     def _english(self, reading: Reading) -> Iterator[str]:
         forms = reading.stems
@@ -90,24 +83,11 @@ class _PhraseIndex:
                 if forms[index:end] == rest or (is_open and _ends_openly(reading.words[index:end], rest)):
                     yield phrase
 
-    def _beginnings(self, reading: Reading) -> Iterator[str]:
-        for word in reading.words if self._by_prefix else ():
-            for length in self._prefix_lengths.get(word[:_SHORTEST_PREFIX], ()):
-                yield from self._by_prefix.get(word[:length], ())
-
-    def _chinese(self, reading: Reading) -> Iterator[str]:
-        for run in reading.runs if self._han else ():
-            for start, first in enumerate(run):
-                for length in self._han_lengths.get(first, ()):
-                    phrase = self._han.get(run[start : start + length])
-                    if phrase is not None:
-                        yield phrase
-
     def _add(self, phrase: str) -> None:
         if has_han(phrase):
-            self._han["".join(phrase.split())] = phrase
+            self._han[phrase] = "".join(phrase.split())
         elif phrase.endswith("*") and " " not in phrase:
-            self._by_prefix.setdefault(phrase[:-1].lower(), []).append(phrase)
+            self._beginnings[phrase] = f" {phrase[:-1].lower()}"
         else:
             first, *rest = read(phrase).stems
             is_open = phrase.endswith("*")
@@ -130,21 +110,11 @@ class RuleSet:
         self._index = _PhraseIndex(
             phrase for rule in self.rules for group in (rule.any, rule.also, rule.unless) for phrase in group
         )
-        # Positions of the rules that hold by a phrase, and of those that can hold without one.
-        self._by_phrase: defaultdict[str, list[int]] = defaultdict(list)
-        self._by_themselves: list[int] = []
-        for place, rule in enumerate(self.rules):
-            for phrase in rule.any:
-                self._by_phrase[phrase].append(place)
-            if rule.pattern is not None or not rule.any:
-                self._by_themselves.append(place)
 
     def holding(self, reading: Reading, features: frozenset[str]) -> list[Rule]:
         """Return the rules that hold for a text, in order."""
         phrases = self._index.find(reading)
-        places = {place for phrase in phrases for place in self._by_phrase.get(phrase, ())}.union(self._by_themselves)
-        candidates = (self.rules[place] for place in sorted(places))
-        return [rule for rule in candidates if rule.holds(reading, phrases, features)]
+        return [rule for rule in self.rules if rule.holds(reading, phrases, features)]
 
 
 def read_rule(name: str, entry: Entry, weight: float = 1.0, extra_keys: frozenset[str] = frozenset()) -> Rule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from typing import Any
 
 from rclpy.node import Node
@@ -11,6 +11,7 @@ from rclpy.serialization import deserialize_message
 from ..memory import RobotMemory
 from ..memory.errors import RobotMemoryError
 from ..memory.intake_report import MAP
+from ..memory.threads import Threads
 from ..messages.requests import Clock
 from ..perception import UnknownTypeError, message_class
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
@@ -21,7 +22,7 @@ _PERIOD = 5.0
 
 
 class MapTopic:
-    """Listen from creation to `close`; a thread reads and stores the last map that came.
+    """Listen from creation to `close`; a thread reads and stores the last map that came, when `poll` finds it due.
 
     If nav_msgs is missing, `problem` says so.
     """
@@ -33,10 +34,9 @@ class MapTopic:
         self._topic = topic
         self._latest: bytes | None = None
         self._last_digest = b""
-        self._closing = threading.Event()
-        self._arrived = threading.Event()
+        self._next = 0.0
         self._subscription: MatchedSubscription | None = None
-        self._thread: threading.Thread | None = None
+        self._threads = Threads(1, "memory-map")
         self.problem = ""
         """Reason why the last map is not stored; empty if it is."""
         try:
@@ -45,16 +45,17 @@ class MapTopic:
             self.problem = f"nav_msgs is not installed: no map is kept of {topic}"
             node.get_logger().warning(self.problem)
             return
-        self._thread = threading.Thread(target=self._run, name="memory-map", daemon=True)
-        self._thread.start()
         self._subscription = MatchedSubscription(
             node, self._kind, MAP_TYPE, topic, self._receive, reliability="match", durability="match", depth=1
         )
 
     def poll(self) -> None:
-        """Match the subscription to the publishers."""
+        """Match the subscription to the publishers, and let what came be stored."""
         if self._subscription is not None:
             self._subscription.poll()
+        if self._latest is not None and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _PERIOD
+            self._threads.submit(self._take)
 
     def states(self) -> list[TopicState]:
         """Return the state of the topic; none without nav_msgs."""
@@ -64,22 +65,11 @@ class MapTopic:
         """Stop listening, and store the last map that came."""
         if self._subscription is not None:
             self._subscription.close()
-        self._closing.set()
-        self._arrived.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._threads.submit(self._take)
+        self._threads.shutdown()
 
     def _receive(self, raw: bytes) -> None:
         self._latest = raw
-        self._arrived.set()
-
-    def _run(self) -> None:
-        while not self._closing.is_set():
-            self._arrived.wait()
-            self._arrived.clear()
-            self._take()
-            self._closing.wait(_PERIOD)
-        self._take()
 
     def _take(self) -> None:
         raw, self._latest = self._latest, None

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import NewMemory
-from .validation import compact_json, coordinates, expanded_path, name
+from .validation import compact_json, coordinates, expanded_path, name, position_numbers
 from .yaml_file import read_yaml
 
 _CHECK_PERIOD = 1.0
@@ -196,7 +196,6 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 def _position(spatial: dict[str, object]) -> tuple[float, float] | None:
     for key in ("object_position", "position"):
-        value = spatial.get(key)
-        if isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value):
-            return float(value[0]), float(value[1])
+        if (numbers := position_numbers(spatial.get(key))) is not None:
+            return numbers[0], numbers[1]
     return None

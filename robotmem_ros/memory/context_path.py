@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from .argument import MAX_DEPTH
 from .errors import InvalidFieldError
-from .validation import MAX_COORDINATE
+from .validation import MAX_COORDINATE, position_numbers
 
 _Values = Sequence[tuple[str, object]]
 _KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=\.|\Z)|[^".][^.]*', re.DOTALL)
@@ -105,12 +105,8 @@ def points(values: _Values) -> Iterator[tuple[str, list[float]]]:
     Arrays with numbers too large for a position, such as a window of times, are left out.
     """
     for path, value in values:
-        if isinstance(value, list) and len(value) in (2, 3) and all(_is_coordinate(part) for part in value):
-            yield path, [float(part) for part in value]
-
-
-def _is_coordinate(value: object) -> bool:
-    return isinstance(value, (int, float)) and type(value) is not bool and abs(value) <= MAX_COORDINATE
+        if (numbers := position_numbers(value)) is not None and all(abs(part) <= MAX_COORDINATE for part in numbers):
+            yield path, numbers
 
 
 def _collect(value: dict[str, object], prefix: str, values: list[tuple[str, object]]) -> None:

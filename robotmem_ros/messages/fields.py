@@ -149,8 +149,12 @@ def time_from(field: str, message: Time) -> int | None:
     """
     if message.sec < 0 or message.nanosec >= NS:
         raise InvalidFieldError(field, f"{message.sec} s {message.nanosec} ns", "is no time after the epoch")
-    total = int(message.sec) * NS + int(message.nanosec)
-    return total or None
+    return nanoseconds_of(message) or None
+
+
+def nanoseconds_of(message: Time) -> int:
+    """Return the nanoseconds of a time that a node wrote."""
+    return int(message.sec) * NS + int(message.nanosec)
 
 
 def seconds_from(field: str, message: Duration) -> float:
@@ -207,9 +211,10 @@ def _box_from(message: Box) -> dict[str, Any]:
     return {"field": message.field, "frame_id": message.frame_id, "min_corner": low, "max_corner": high}
 
 
-def _pose_from(message: PoseMessage) -> tuple[float, ...]:
+def pose_from(message: PoseMessage) -> Pose:
+    """Return a pose of a message."""
     position, turn = message.position, message.orientation
-    return position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w
+    return Pose(position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w)
 
 
 def pose_message(pose: Pose) -> PoseMessage:
@@ -281,7 +286,7 @@ _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
     "double": lambda name, value: float(value),
     "string": lambda name, value: value,
     "sequence<uint8>": lambda name, value: bytes(value),
-    "geometry_msgs/Pose": lambda name, value: _pose_from(value),
+    "geometry_msgs/Pose": lambda name, value: pose_from(value),
     "geometry_msgs/Vector3": lambda name, value: (value.x, value.y, value.z),
     "robotmem_ros/SpatialSort": lambda name, value: _place_from(value),
     "robotmem_ros/Place": lambda name, value: _place_from(value),

@@ -9,13 +9,13 @@ import dataclasses
 import math
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import cache
 from typing import Any
 
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Point, PointStamped, PoseStamped
+from geometry_msgs.msg import PointStamped, PoseStamped
 from geometry_msgs.msg import Pose as PoseMessage
 
 from robotmem_ros.msg import Box, Perception, Place, SpatialSort
@@ -29,6 +29,7 @@ from .fields import (
     NS,
     field_types,
     fields_of,
+    point_message,
     pose_message,
     sequence_of,
     time_from,
@@ -226,8 +227,8 @@ def _target(kind: Any, name: str, value: Any) -> Any:
     parts = _parts(name, place_object(name, value), {"field", "target", "frame_id", "max_distance"})
     made = kind(**_field(name, parts))
     target = parts.get("target")
-    target = ORIGIN if target is None and parts.get("frame_id") else _coordinates(f"{name}.target", target)
-    made.target.point = _point((*target, math.nan)[:3])
+    target = ORIGIN if target is None and parts.get("frame_id") else validation.coordinates(f"{name}.target", target)
+    made.target.point = point_message((*target, math.nan)[:3])
     if frame_id := parts.get("frame_id"):
         made.target.header.frame_id = _text(f"{name}.frame_id", frame_id)
         made.transform_timeout = _duration("transform_timeout", TRANSFORM_TIMEOUT)
@@ -242,13 +243,15 @@ def _box(name: str, value: Any) -> Box:
     if isinstance(value, Box):
         return value
     parts = _parts(name, value, {"field", "frame_id", "min_corner", "max_corner"})
-    corners = {corner: _coordinates(f"{name}.{corner}", parts.get(corner)) for corner in ("min_corner", "max_corner")}
+    corners = {
+        corner: validation.coordinates(f"{name}.{corner}", parts.get(corner)) for corner in ("min_corner", "max_corner")
+    }
     low, high = corners.values()
     if len(low) != len(high):
         raise InvalidFieldError(f"{name}.max_corner", high, f"must have as many numbers as min_corner, {list(low)}")
     if low[2:] == high[2:] == (0.0,):
         raise InvalidFieldError(name, value, "has no height, which means any in a request; give two numbers for that")
-    points = {corner: _point((*numbers, 0.0)[:3]) for corner, numbers in corners.items()}
+    points = {corner: point_message((*numbers, 0.0)[:3]) for corner, numbers in corners.items()}
     return Box(**_field(name, parts), frame_id=_text(f"{name}.frame_id", parts.get("frame_id") or ""), **points)
 
 
@@ -263,15 +266,6 @@ def _parts(name: str, value: object, names: set[str]) -> Mapping[str, Any]:
 
 def _field(name: str, parts: Mapping[str, Any]) -> dict[str, str]:
     return {"field": _text(f"{name}.field", parts["field"])} if parts.get("field") else {}
-
-
-def _coordinates(name: str, value: object) -> tuple[float, ...]:
-    return validation.coordinates(name, value)
-
-
-def _point(numbers: Sequence[float]) -> Point:
-    x, y, z = numbers
-    return Point(x=x, y=y, z=z)
 
 
 _FIELDS = {"observed_at": "stamp"}

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hint
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Vector3
-from geometry_msgs.msg import Pose as PoseMessage
 
 from robotmem_ros.msg import Change as ChangeMessage
 from robotmem_ros.msg import Event as EventMessage
@@ -52,7 +51,7 @@ from ..memory.search.details import LeftOut
 from ..memory.sessions.consolidation import Consolidation, Group
 from ..memory.sessions.sessions import SessionReport
 from ..memory.storage.session_rows import SessionFact
-from .fields import ATTRIBUTES, NS, PoseInFrame, field_types, fill, from_field, time_message
+from .fields import ATTRIBUTES, PoseInFrame, field_types, fill, from_field, nanoseconds_of, pose_from, time_message
 
 T = TypeVar("T")
 
@@ -84,30 +83,21 @@ def _value(hint: Any, value: Any, kind: str) -> Any:
     origin, arguments = get_origin(hint), [one for one in get_args(hint) if one is not NoneType]
     if NoneType in get_args(hint):
         if isinstance(value, Time):
-            return _nanoseconds(value) or None
+            return nanoseconds_of(value) or None
         return _value(arguments[0], value[0], kind) if len(value) else None
     if origin is tuple:
         return _position(value) if isinstance(value, Point) else tuple(_value(arguments[0], one, kind) for one in value)
     if origin is not None and issubclass(origin, Mapping):
         return {count.name: int(count.n) for count in value}
     if isinstance(value, Time):
-        return _nanoseconds(value)
+        return nanoseconds_of(value)
     if hasattr(value, "get_fields_and_field_types"):
         return read(hint, value)
     return hint(from_field(kind)("", value) if kind == "float" else value)
 
 
-def _nanoseconds(message: Time) -> int:
-    return int(message.sec) * NS + int(message.nanosec)
-
-
 def _position(point: Point) -> tuple[float, float, float]:
     return point.x, point.y, point.z
-
-
-def _pose(message: PoseMessage) -> Pose:
-    position, turn = message.position, message.orientation
-    return Pose(position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w)
 
 
 def _size(message: Vector3) -> Size | None:
@@ -125,7 +115,7 @@ def _hit(message: MemoryMessage) -> Hit:
 
 
 def _change(message: ChangeMessage) -> Change:
-    return read(Change, message, changed_at=iso(_nanoseconds(message.changed)), before=json.loads(message.before))
+    return read(Change, message, changed_at=iso(nanoseconds_of(message.changed)), before=json.loads(message.before))
 
 
 def _group(message: GroupMessage) -> Group:
@@ -213,7 +203,7 @@ def fill_approach(response: Any, result: Approach) -> None:
 
 def approach(request: Any, response: Any) -> Approach:
     """Read poses from which to look at a thing."""
-    poses = tuple(_pose(message.pose) for message in response.poses)
+    poses = tuple(pose_from(message.pose) for message in response.poses)
     frame_id = response.poses[0].header.frame_id if poses else ""
     return Approach(poses, frame_id, "", response.reason)
 
@@ -229,7 +219,7 @@ def fill_report(response: Any, result: SessionReport) -> None:
 
 def report(request: Any, response: Any) -> SessionReport:
     """Read the report of a session."""
-    times = _nanoseconds(response.started), _nanoseconds(response.ended)
+    times = nanoseconds_of(response.started), nanoseconds_of(response.ended)
     session = Session(request.session_id, "", "{}", *times, "ended", request.outcome_score)
     groups = consolidation(request, response)
     return read(SessionReport, response, session=session, consolidation=groups)
@@ -277,13 +267,13 @@ _FIELD_OF = {attribute: field for field, attribute in ATTRIBUTES.items()}
 def _event(message: EventMessage) -> Event:
     pose = message.pose[0] if message.pose else None
     return read(
-        Event, message, at=_nanoseconds(message.stamp), observed_at=_nanoseconds(message.last_observed),
-        pose=pose and _READERS[Pose](pose.pose), frame_id=pose.header.frame_id if pose else "",
+        Event, message, at=nanoseconds_of(message.stamp), observed_at=nanoseconds_of(message.last_observed),
+        pose=pose and pose_from(pose.pose), frame_id=pose.header.frame_id if pose else "",
     )  # fmt: skip
 
 
 _READERS: Mapping[Any, Callable[[Any], Any]] = {
-    Memory: _memory, Hit: _hit, Change: _change, Group: _group, Pose: _pose,
+    Memory: _memory, Hit: _hit, Change: _change, Group: _group, Pose: pose_from,
     Event: _event,
 }  # fmt: skip
 """Readers of what is not read field by field, by the type of the value."""

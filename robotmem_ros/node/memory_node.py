@@ -1,9 +1,4 @@
-"""The memory node: wiring only. A lifecycle node that by default brings itself up.
-
-Threads: requests and perceptions are each taken in a thread of their own, all else of rclpy runs in the executor's.
-Requests are served in worker threads, writes are done in the writer's thread, messages of configured topics are read
-in the thread of the intake, vectors come from the maintenance loop. No callback waits for a disk or a model.
-"""
+"""The memory node: wiring only. A lifecycle node that by default brings itself up."""
 
 from __future__ import annotations
 
@@ -48,13 +43,7 @@ _READING = 1.5
 
 
 class MemoryNode(ThreadedNode, ParametersNode):
-    """Serve one memory.
-
-    Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/restore, ~/update, ~/object_history, ~/start_session,
-    ~/end_session, ~/consolidate. Subscribes ~/perception and the configured topics, publishes ~/status, ~/events,
-    ~/objects, ~/markers and /diagnostics.
-    The services exist in every state; while the node is not active they answer why.
-    """
+    """Serve one memory. The services exist in every state; while the node is not active they answer why."""
 
     def __init__(self) -> None:
         super().__init__("memory")

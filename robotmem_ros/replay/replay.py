@@ -337,7 +337,7 @@ class Replay:
         for robot in self._robots:
             if message.topic not in robot.tf_topics:
                 continue
-            own = robot.own(message.topic, transforms)
+            own = robot.owners.own(message.topic, transforms)
             if not static and robot.times.notice(own) is not None:
                 # The recording holds a loop: earlier messages are settled with the transforms of before.
                 self._pass_on(until_ns=message.receipt_ns)

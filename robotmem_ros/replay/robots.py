@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..frames import TF_TYPE, FrameOwners, TimeJumps, TransformBuffer, TransformTopics, transform_topics
 from ..perception import Intake, TopicConfig
@@ -24,10 +23,6 @@ class Robot:
     intake: Intake
     owners: FrameOwners
     times: TimeJumps
-
-    def own(self, topic: str, message: Any) -> Any:
-        """Return a tf2_msgs/TFMessage without what belongs to another robot."""
-        return self.owners.own(topic, message)
 
 
 def recorded_tf_topics(bag: Bag) -> frozenset[str]:

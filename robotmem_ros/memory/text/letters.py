@@ -13,16 +13,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import groupby
 
-_CATEGORIES = tuple(map(unicodedata.category, map(chr, range(0x20000))))
+
+def _runs() -> Iterator[tuple[str, int, int]]:
+    # Neighbours of one category: it, the first and the last of them.
+    first = 0
+    for category, run in groupby(map(unicodedata.category, map(chr, range(0x20000)))):
+        after = first + len([*run])
+        yield category, first, after - 1
+        first = after
+
+
+_RUNS = tuple(_runs())
 
 
 def _in_categories(*categories: str) -> str:
     # Their characters, for the brackets of a regular expression.
-    codes = [code for code, category in enumerate(_CATEGORIES) if category in categories]
-    firsts = [code for before, code in zip([-1, *codes[:-1]], codes, strict=True) if code != before + 1]
-    lasts = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if code + 1 != after]
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in zip(firsts, lasts, strict=True))
+    return "".join(f"{chr(first)}-{chr(last)}" for category, first, last in _RUNS if category in categories)
 
 
 MARKS = _in_categories("Mn", "Mc", "Me")
@@ -136,7 +144,13 @@ def simplify(text: str) -> str:
     return text if text.isascii() else text.translate(_TABLE)
 
 
-_VIRAMAS = "".join(char for char in map(chr, range(0x900, 0x11F50)) if unicodedata.combining(char) == 9)
+_VIRAMAS = "".join(
+    char
+    for category, first, last in _RUNS
+    if category in {"Mn", "Mc"}
+    for char in map(chr, range(first, last + 1))
+    if unicodedata.combining(char) == 9
+)
 _INDIC = "\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1b00-\u1bff\ua800-\uabff\U00011000-\U00011f5f"
 _LEADING, _VOWELS, _TRAILING = "\u1100-\u115f\ua960-\ua97c", "\u1160-\u11a7\ud7b0-\ud7c6", "\u11a8-\u11ff\ud7cb-\ud7fb"
 _HANGUL = rf"[{_LEADING}]*[{_VOWELS}\uac00-\ud7a3][{_VOWELS}{_TRAILING}]*|[{_LEADING}]+|[{_TRAILING}]+"

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,8 @@ NOT_RUN = {
     "ros2 launch": "runs until it is stopped, and the wheels have no launch",
 }
 """Beginnings of commands in sentences."""
+OF_MEANING = {"README.md", "first_hour.md"}
+"""Pages that show what is found by its meaning."""
 STAND_INS = {
     "git": 'cp -r "$2" "$3"',
     "sudo": "true",
@@ -106,9 +108,9 @@ def keep_interface(source: Path, service: str) -> None:
             file.unlink()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def default_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the model that a reader has."""
+    """Have the model that a reader has, in place of the small one."""
     if (folder := find_folder(profile_of(Parameters().embedding_model).folder)) is not None:
         monkeypatch.setenv(MODEL_VARIABLE, str(folder))
 
@@ -155,7 +157,9 @@ def test_every_block_and_command_is_run_or_says_what_it_needs() -> None:
 
 
 @pytest.mark.parametrize("page", dict.fromkeys(block.page for block in RUN))
-def test_the_blocks_of_a_page_run_one_after_the_other(page: str, reader: Path) -> None:
+def test_the_blocks_of_a_page_run_one_after_the_other(page: str, reader: Path, request: pytest.FixtureRequest) -> None:
+    if page in OF_MEANING:
+        request.getfixturevalue("default_model")
     names: dict[str, Any] = {}
     before = [block for block in RUN if block.page == "README.md" != page and block.kind == "python"]
     for block in (*before, *(block for block in RUN if block.page == page)):
@@ -172,6 +176,7 @@ def test_programs_ask_the_console(reader: Path) -> None:
             run(block._replace(text=block.text.replace("http://127.0.0.1:8765", server.url)), reader, {})
 
 
+@pytest.mark.usefixtures("default_model")
 def test_the_notebook_prints_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.chdir(ROOT / "docs")
@@ -192,10 +197,27 @@ def run(block: Block, folder: Path, names: dict[str, Any]) -> None:
         assert looks_like(block.output, printed.getvalue()), printed.getvalue()
         return
     for command, shown in block.commands():
+        code, told = typed(command, folder, is_program=block.page == "README.md")
+        assert code == 0, f"{command}: {told}"
+        assert block.kind == "sh" or looks_like(shown, told), told
+
+
+def typed(command: str, folder: Path, *, is_program: bool) -> tuple[object, str]:
+    """Type a command; return its exit code and what a terminal shows then.
+
+    `robotmem` runs in this process unless it shall be a program, or a shell has something to do for it.
+    """
+    code: object
+    if is_program or not re.fullmatch(r"robotmem [^|<>;&$*`()]*", command):
         done = bash(f"({command}) 2>&1", folder, dict(os.environ))
-        assert done.returncode == 0, f"{command}: {done.stdout}"
-        typed = done.stdout.replace("Type yes to go on: ", "Type yes to go on: yes\n")
-        assert block.kind == "sh" or looks_like(shown, typed), typed
+        code, told = done.returncode, done.stdout
+    else:
+        shown = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(shown), redirect_stderr(shown):
+            patch.setattr(sys, "stdin", Keyboard("yes\n"))
+            code = code_of(command)
+        told = shown.getvalue()
+    return code, told.replace("Type yes to go on: ", "Type yes to go on: yes\n")
 
 
 @pytest.mark.parametrize("command", [command for command in SENTENCES if not command.startswith(tuple(NOT_RUN))])
@@ -236,6 +258,7 @@ def code_of(command: str) -> object:
         return end.code
 
 
+@pytest.mark.usefixtures("default_model")
 def test_the_demo_runs_and_robotmem_is_there_afterwards(
     environment: dict[str, str], store: tuple[Path, str], tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +18,15 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file that nobody changes: to fill one takes longer than most tests."""
+    return kitchen(tmp_path_factory.mktemp("kitchen") / "memory.db")
+
+
 @pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return kitchen(tmp_path / "memory.db")
+def db(filled: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(filled, tmp_path / "memory.db"))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,10 +15,17 @@ from ..support.web import Server, console, seed
 
 
 @pytest.fixture(scope="session")
-def shared_db(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Return the file of a memory and the id of its session."""
-    db = tmp_path_factory.mktemp("console") / "memory.db"
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return the file of a memory that nobody opens, and the id of its session."""
+    db = tmp_path_factory.mktemp("seeded") / "memory.db"
     return db, seed(db)
+
+
+@pytest.fixture(scope="session")
+def shared_db(seeded: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return the file of a memory and the id of its session."""
+    db, session = seeded
+    return Path(shutil.copy(db, tmp_path_factory.mktemp("console"))), session
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +41,6 @@ def client(server: Server) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Path:
+def db(seeded: tuple[Path, str], tmp_path: Path) -> Path:
     """Return the file of a memory that a test may change."""
-    seed(tmp_path / "memory.db")
-    return tmp_path / "memory.db"
+    return Path(shutil.copy(seeded[0], tmp_path / "memory.db"))

@@ -1,6 +1,6 @@
 """Apply batches to the database of a fleet, in the transaction of the caller: what is newer is stored.
 
-It is `memory/storage/applying.py` for many robots. A batch may come twice, late, or from a file that was restored.
+It is `memory/storage/feed.py` for many robots. A batch may come twice, late, or from a file that was restored.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ..memory.batch import Batch
 from ..memory.errors import MALFORMED, InvalidFieldError
 from ..memory.fellow_robots import as_of_another, uuid_of_another
 from ..memory.robot_memory import RobotMemory
-from ..memory.storage import applying
+from ..memory.storage import feed
 from .connection import Connection, connect, connection_settings, fleet_errors
 from .requests import carry_out
 
@@ -87,8 +87,8 @@ class Pull:
         with self._memory.parts.tables.reading(in_pieces=True) as view:
             # An unnamed map may be any.
             maps = sorted({*view.maps(), self._memory.parameters.map_id} - {""})
-            scope = applying.scope_of(self._collections, maps, grants)
-            after = applying.subscribed_place(view.snapshot, name, scope)
+            scope = feed.scope_of(self._collections, maps, grants)
+            after = feed.subscribed_place(view.snapshot, name, scope)
         if last <= after:
             return
         values: dict[str, Any] = {
@@ -116,13 +116,13 @@ class Pull:
         # What the file has and would not get any more, such as an object that is not confirmed now.
         names = {uuid_of_another(name, uuid): uuid for uuid, (_, body) in bodies.items() if body is None}
         with self._memory.parts.database.snapshot() as snapshot:
-            uuids = [names[uuid] for uuid in applying.stored_among(snapshot, [*names])]
+            uuids = [names[uuid] for uuid in feed.stored_among(snapshot, [*names])]
         rows = connection.execute(_BODIES, (robot, uuids)).fetchall() if uuids else []
         return {uuid.hex: (bodies[uuid.hex][0], body) for uuid, body in rows}
 
     def _store(self, name: str, scope: str, rows: Sequence[Any], deletions: tuple[str, ...], place: int) -> None:
         batch = Batch(name, "", 0, place, tuple(rows), deletions)
-        database, store = self._memory.parts.database, applying.store_subscribed
+        database, store = self._memory.parts.database, feed.store_subscribed
         try:
             self.stored += (
                 database.write(lambda transaction: store(transaction, name, scope, batch, place)).result().stored
@@ -135,7 +135,7 @@ class Pull:
             # What somebody put into the fleet by hand must not keep the rest from coming.
             parts = [((row,), ()) for row in rows] + [((), (uuid,)) for uuid in deletions]
             with self._memory.parts.database.snapshot() as snapshot:
-                before = applying.subscribed_place(snapshot, name, scope)
+                before = feed.subscribed_place(snapshot, name, scope)
             for part_rows, part_deleted in parts:
                 self._store(name, scope, part_rows, part_deleted, before)
             self._store(name, scope, (), (), place)

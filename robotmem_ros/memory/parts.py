@@ -30,10 +30,9 @@ from .search.recall import Recall
 from .search.reranking import Reranker
 from .search.usage import UsageRecorder
 from .sessions.sessions import Episodes
-from .storage import Database, doubtful_times, lived_days, rows, text_rows, vector_rows
+from .storage import Database, doubtful_times, lived_days, rows, vector_rows
 from .storage.disk import LogWatch
 from .storage.map_rows import AreaKeeper
-from .storage.place_rows import named_places
 from .table.tables import Tables
 from .text import scripts
 from .threads import Event, MaintenanceLoop, Step, Threads, piecewise
@@ -133,7 +132,7 @@ class Parts:
         """Return the poses of the named places in the memory frame of the current map, by the keys of their names."""
         parameters = self._parameters()
         with self.database.snapshot() as snapshot:
-            return named_places(snapshot, parameters.memory_frame, parameters.map_id)
+            return rows.named_places(snapshot, parameters.memory_frame, parameters.map_id)
 
     def now(self) -> int:
         """Return the time of the robot's clock in nanoseconds; 0 while it has none."""
@@ -211,9 +210,9 @@ class Parts:
 
     def _offer_texts(self) -> bool:
         with self.database.snapshot() as snapshot:
-            is_behind = text_rows.is_behind(snapshot)
+            is_behind = rows.has_texts_to_offer(snapshot)
         if is_behind:
-            self.database.write(text_rows.catch_up, background=True).result()
+            self.database.write(rows.offer_next_texts, background=True).result()
         return is_behind
 
     def _look_at_clock(self) -> bool:

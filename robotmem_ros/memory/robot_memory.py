@@ -59,9 +59,8 @@ from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
 from .status import Status, status
 from .storage import changes, event_rows, imports, object_rows, rows
-from .storage.applying import apply
 from .storage.disk import Activity, read_activity
-from .storage.feed import changes_since
+from .storage.feed import apply, changes_since
 from .storage.purge_rows import Purged
 from .storage.recall_rows import latest, most_used
 from .storage.sighting_rows import Sighted, Stayed, read_sighted, stays_of

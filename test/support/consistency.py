@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from robotmem_ros.memory.storage import rows, text_rows, vector_rows
+from robotmem_ros.memory.storage import rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.snapshot import Transaction
 from robotmem_ros.memory.text.normal_form import digest
@@ -36,7 +36,7 @@ def check(transaction: Transaction) -> int:
 
 def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> None:
     """Compare the offered index with one that is made of the memories that it knows."""
-    names = ", ".join(text_rows.COLUMNS)
+    names = ", ".join(rows.OFFERED)
     transaction.execute(f"CREATE VIRTUAL TABLE temp.expected USING fts5({names}, tokenize = 'porter unicode61')")
     last = int(transaction.row("SELECT value FROM settings WHERE name = 'indexed_texts'")[0])
     transaction.execute(
@@ -51,7 +51,7 @@ def _check_text(transaction: Transaction, memories: list[dict[str, Any]]) -> Non
     for table in ("there_words", "expected_words", "expected"):
         transaction.execute(f"DROP TABLE temp.{table}")
     assert there == expected
-    assert text_rows.is_behind(transaction) == any(row["id"] > last for row in memories)
+    assert rows.has_texts_to_offer(transaction) == any(row["id"] > last for row in memories)
     tags = [(row["id"], tag, source) for row in memories for tag, source in sorted(json.loads(row["tags"]).items())]
     assert transaction.rows("SELECT * FROM memory_tags ORDER BY memory_id, tag") == tags
 

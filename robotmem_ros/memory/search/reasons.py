@@ -25,7 +25,6 @@ from ..display import time_text
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean, shown
 from ..models import Kind
 from ..storage import rows, table_rows, vector_rows
-from ..storage.place_rows import named_places
 from ..table.column import Mask
 from ..table.view import Chosen, View, last_visit, select
 from ..text.normal_form import label_key
@@ -178,7 +177,7 @@ def check_frame(view: View, field: Field) -> None:
 
 
 def _why_no_place(view: View, field: Field) -> str:
-    places = sorted(named_places(view.snapshot, field.memory_frame, field.map_id))
+    places = sorted(rows.named_places(view.snapshot, field.memory_frame, field.map_id))
     if label_key(field.frame_id) in places:
         return "it is a place, to which no box is turned"
     remainder = f" and {len(places) - _AREAS} more" if len(places) > _AREAS else ""

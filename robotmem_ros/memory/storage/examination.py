@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..clocks import DAY, nanoseconds
-from . import fact_rows, object_rows, revisions, rows, text_rows, vector_rows
+from . import fact_rows, object_rows, revisions, rows, vector_rows
 from .snapshot import Snapshot, Transaction, json_array
 
 _MOST = 5
@@ -64,7 +64,7 @@ def rebuild(transaction: Transaction) -> None:
     """Make anew what follows from memories: links of vectors, boxes of objects, texts that are offered."""
     vector_rows.link_anew(transaction)
     object_rows.write_boxes_anew(transaction)
-    text_rows.clear(transaction)
+    rows.withdraw_all_texts(transaction)
 
 
 def _wrong_vectors(snapshot: Snapshot, ids: Sequence[int]) -> Iterator[str]:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from ..clocks import FIRST_OF_WALL_CLOCKS, iso, nanoseconds
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
+from ..fellow_robots import is_of_another
 from ..geometry import Covariance
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose, Size
-from ..text.normal_form import digest
-from . import fact_rows, lived_days, revisions, sighting_rows, text_rows, vector_rows
+from ..text.normal_form import digest, label_key
+from . import fact_rows, lived_days, revisions, sighting_rows, vector_rows
 from .snapshot import Snapshot, Transaction, json_array
 
 OF_OTHERS = "{column} >= '@' AND {column} < 'A'"
@@ -257,12 +258,12 @@ def write(transaction: Transaction, memory_id: int, columns: Mapping[str, object
     assigned = {**columns, **({"content_hash": digest(content)} if isinstance(content, str) else {})}
     assignments = ", ".join([*(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned), *extra_assignments])
     before = transaction.row(_SAID, (memory_id,)) if columns.keys() & _SAYING else None
-    has_text = not columns.keys().isdisjoint(text_rows.COLUMNS)
+    has_text = not columns.keys().isdisjoint(OFFERED)
     if has_text:
-        text_rows.remove(transaction, [memory_id])
+        _withdraw_texts(transaction, [memory_id])
     transaction.execute(f"UPDATE memories SET {assignments} WHERE id = :id", {**assigned, "id": memory_id})
     if has_text:
-        text_rows.add(transaction, [memory_id])
+        _offer_texts(transaction, [memory_id])
     if before is not None and (after := transaction.row(_SAID, (memory_id,))) != before:
         status, content, summary, kind = after
         texts = {memory_id: vector_rows.embedded_text(kind, summary, content)} if status == "active" else {}
@@ -276,7 +277,7 @@ def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
     ids, last = list(memory_ids), last_id(transaction)
     if last in ids:
         transaction.execute("UPDATE settings SET value = ? WHERE name = 'last_memory'", (last,))
-    text_rows.remove(transaction, ids)
+    _withdraw_texts(transaction, ids)
     vector_rows.exchange(transaction, ids, {})
     fact_rows.unlink_contradictions(transaction, ids)
     fact_rows.unlink_similar(transaction, ids)
@@ -454,3 +455,60 @@ def _memory(row: Sequence[Any]) -> Memory:
         )
     except MALFORMED as cause:
         raise StorageError(f"read memory {row[0]}", cause) from cause
+
+
+OFFERED = ("content", "human_summary", "scope_files", "scope_entities", "label")
+"""Columns of `memories` that are offered to other programs, as an ordinary FTS5 table: nothing here asks it."""
+_TEXTS = ", ".join(OFFERED)
+_OFFERED_AT_ONCE = 4096
+"""Texts that are offered in one transaction, in some tenths of a second."""
+_LAST_OFFERED = "(SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'indexed_texts')"
+"""The last memory whose text is offered, in SQL."""
+_OF_OFFERED = f"FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND id <= {_LAST_OFFERED}"
+
+
+def _offer_texts(transaction: Transaction, memory_ids: Iterable[int]) -> None:
+    """Offer the texts of memories that were changed; a new one waits for maintenance."""
+    sql = f"INSERT INTO memories_fts (rowid, {_TEXTS}) SELECT id, {_TEXTS} {_OF_OFFERED}"
+    transaction.execute(sql, (json_array(memory_ids),))
+
+
+def _withdraw_texts(transaction: Transaction, memory_ids: Iterable[int]) -> None:
+    """Take back the texts of memories, before they are changed or deleted."""
+    sql = f"INSERT INTO memories_fts (memories_fts, rowid, {_TEXTS}) SELECT 'delete', id, {_TEXTS} {_OF_OFFERED}"
+    transaction.execute(sql, (json_array(memory_ids),))
+
+
+def has_texts_to_offer(snapshot: Snapshot) -> bool:
+    """Return whether a text is not offered to other programs yet."""
+    return bool(snapshot.row(f"SELECT EXISTS (SELECT 1 FROM memories WHERE id > {_LAST_OFFERED})")[0])
+
+
+def offer_next_texts(transaction: Transaction) -> None:
+    """Offer the next texts to other programs, some thousand at once."""
+    ids = transaction.ids(f"SELECT id FROM memories WHERE id > {_LAST_OFFERED} ORDER BY id LIMIT {_OFFERED_AT_ONCE}")
+    if ids:
+        transaction.execute("UPDATE settings SET value = ? WHERE name = 'indexed_texts'", (ids[-1],))
+        _offer_texts(transaction, ids)
+
+
+def withdraw_all_texts(transaction: Transaction) -> None:
+    """Take back all texts, whatever is offered; maintenance offers them again."""
+    transaction.execute("INSERT INTO memories_fts (memories_fts) VALUES ('delete-all')")
+    transaction.execute("UPDATE settings SET value = 0 WHERE name = 'indexed_texts'")
+
+
+_PLACES = """
+    SELECT label, collection, x, y, z, qx, qy, qz, qw FROM memories
+    WHERE perception_type = 'place' AND status = 'active' AND x IS NOT NULL AND frame_id = ? AND map_id = ?
+    ORDER BY observed_at, id
+"""
+
+
+def named_places(snapshot: Snapshot, frame_id: str, map_id: str) -> dict[str, Pose]:
+    """Return the poses of the robot's own places in a frame of a map, by the keys of their names.
+
+    Of several places with one name, the last one counts.
+    """
+    rows = snapshot.rows(_PLACES, (frame_id, map_id))
+    return {label_key(label): Pose(*pose) for label, collection, *pose in rows if not is_of_another(collection)}

@@ -153,7 +153,7 @@ CREATE TABLE recalls (
 
 -- Text index, for other programs ---------------------------------------------------------------------------------------
 
--- Nothing in the package asks it: text_rows.py says when a text comes in, which is up to `indexed_texts` of the settings.
+-- Nothing in the package asks it: rows.py says when a text comes in, which is up to `indexed_texts` of the settings.
 CREATE VIRTUAL TABLE memories_fts USING fts5(
     content, human_summary, scope_files, scope_entities, label,
     content = 'memories', content_rowid = 'id', tokenize = 'porter unicode61'
@@ -518,7 +518,7 @@ CREATE TABLE imported (
 -- `lost_vectors` (up to where vectors of an earlier model were deleted),
 -- `late_links` (how often a memory got a vector that was there already, after it was stored: see vector_rows.py),
 -- `removed MEASURE KIND` (how many memories, or sightings, retention has deleted for this measure of a budget),
--- `subscribed ROBOT` (what was subscribed to, and up to where the file has it, as a JSON array: see applying.py),
+-- `subscribed ROBOT` (what was subscribed to, and up to where the file has it, as a JSON array: see feed.py),
 -- `intake ...` (what a node reported of its intake, see imports.py).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,

@@ -17,7 +17,7 @@ from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory
 from robotmem_ros.memory.batch import BEGINNING, Batch, Cursor
 from robotmem_ros.memory.errors import InvalidFieldError, MemoryNotFoundError, SessionNotFoundError
 from robotmem_ros.memory.storage import feed, map_rows
-from robotmem_ros.memory.storage.applying import apply
+from robotmem_ros.memory.storage.feed import apply
 from robotmem_ros.memory.storage.map_rows import MapAreas
 
 from ...support.consistency import check

@@ -14,7 +14,7 @@ import pytest
 
 from robotmem_ros.memory import Kind, Parameters, RobotMemory
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.storage import Database, rows, text_rows
+from robotmem_ros.memory.storage import Database, rows
 
 from ...support.consistency import check, check_file
 
@@ -70,7 +70,7 @@ def test_a_program_without_our_functions_cannot_write_memories(
 def test_a_program_without_our_functions_reads_and_copies_everything(
     database: Database, stranger: sqlite3.Connection, tmp_path: Path
 ) -> None:
-    database.write(text_rows.catch_up).result()
+    database.write(rows.offer_next_texts).result()
     tables = [name for (name,) in stranger.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
     assert {"memories", "objects", "memories_fts", "objects_rtree"} <= {*tables}
     for table in tables:

@@ -25,7 +25,6 @@ from robotmem_ros.memory.storage import (
     retention_rows,
     rows,
     session_rows,
-    text_rows,
     vector_rows,
 )
 from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
@@ -186,7 +185,7 @@ def merge(transaction: Transaction, memory_id: int) -> None:
 OTHERS: Mapping[str, Callable[[Transaction, int], object]] = {
     "forget": lambda transaction, memory_id: changes.invalidate(transaction, [memory_id], "a test"),
     "restore": lambda transaction, memory_id: changes.restore(transaction, [memory_id]),
-    "index texts": lambda transaction, memory_id: text_rows.catch_up(transaction),
+    "index texts": lambda transaction, memory_id: rows.offer_next_texts(transaction),
     "track": track,
     "merge": merge,
     "delete": lambda transaction, memory_id: rows.delete(transaction, [memory_id, memory_id + 2]),
@@ -249,7 +248,7 @@ def test_counting_reads_no_memory(database: Database) -> None:
 
 def test_what_is_indexed_is_written_by_the_one_path_alone() -> None:
     """An index would not follow."""
-    followed = {"status", *text_rows.COLUMNS, "id", "content_hash"}
+    followed = {"status", *rows.OFFERED, "id", "content_hash"}
     for path in (ROOT / "robotmem_ros").rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         if path.name == "rows.py":

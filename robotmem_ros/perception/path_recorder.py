@@ -7,13 +7,14 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..frames import FrameError, Transform, TransformBuffer
 from ..memory import validation
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.maps import Move, PathPart
+from .storing import PerceptionStore
 
 _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
@@ -26,28 +27,6 @@ _JUMP, _JUMP_SPEED = 1.0, 15.0
 """Metres and metres a second: a larger and faster move is a correction by localisation, not driving."""
 _BATCH, _PATIENCE = 32, 5.0
 """Batch size in points, and in seconds."""
-
-
-class PathMaps(Protocol):
-    """Where a path is stored."""
-
-    def store_path(self, part: PathPart) -> Future[int]:
-        """Queue poses of the robot; the future has the number of those that are new."""
-        ...
-
-
-class PathStore(Protocol):
-    """Store of a path: the part of RobotMemory that the recorder uses, and a dry run replaces."""
-
-    @property
-    def parameters(self) -> Parameters:
-        """Return frames and distances."""
-        ...
-
-    @property
-    def maps(self) -> PathMaps:
-        """Return where the path is stored."""
-        ...
 
 
 class _Place(NamedTuple):
@@ -71,11 +50,7 @@ class PathRecorder:
     """
 
     def __init__(
-        self,
-        memory: PathStore,
-        buffer: TransformBuffer,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        self, memory: PerceptionStore, buffer: TransformBuffer, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._memory = memory
         self._buffer = buffer

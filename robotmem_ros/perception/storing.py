@@ -15,6 +15,7 @@ from ..memory import FieldOfView, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.geometry import Matrix, checked_covariance
+from ..memory.maps import PathPart
 from ..memory.models import IMPORTED_BEFORE, NewMemory
 from ..memory.objects.field_of_view import Detection
 from .counters import DropReason
@@ -25,12 +26,25 @@ _LOG = logging.getLogger(__name__)
 _PAUSE = 0.002
 
 
+class PathStore(Protocol):
+    """Where a path is stored."""
+
+    def store_path(self, part: PathPart) -> Future[int]:
+        """Queue poses of the robot; the future has the number of those that are new."""
+        ...
+
+
 class PerceptionStore(Protocol):
-    """Store of perceptions: the part of RobotMemory that the intake uses, and a dry run replaces."""
+    """Store of perceptions and a path: the part of RobotMemory that the intake uses, and a dry run replaces."""
 
     @property
     def parameters(self) -> Parameters:
         """Return limits, frames and policies."""
+        ...
+
+    @property
+    def maps(self) -> PathStore:
+        """Return where the path is stored."""
         ...
 
     @property
@@ -50,68 +64,66 @@ class PerceptionStore(Protocol):
         ...
 
 
-class Storing:
-    """Store messages that need no transform any more."""
-
-    def __init__(self, memory: PerceptionStore) -> None:
-        self._memory = memory
-
-    def store(self, message: Message) -> None:
-        """Queue the observations of a message in their order, and its field of view."""
-        topic = message.topic
-        comparison = message.comparison = topic.compare()
-        observations: list[Observation] = []
-        drops: Counter[DropReason] = Counter()
-        for index, observation in enumerate(message.observations):
-            if observation is None or observation.is_dropped:
+def store(memory: PerceptionStore, message: Message) -> None:
+    """Queue the observations of a message that needs no transform any more, in their order, and its field of view."""
+    topic = message.topic
+    comparison = message.comparison = topic.compare()
+    observations: list[Observation] = []
+    drops: Counter[DropReason] = Counter()
+    for index, observation in enumerate(message.observations):
+        if observation is None or observation.is_dropped:
+            continue
+        if comparison is not None:
+            if reason := comparison.reason(observation):
+                message.observations[index] = replace(observation, is_dropped=True)
+                drops[reason] += 1
                 continue
-            if comparison is not None:
-                if reason := comparison.reason(observation):
-                    message.observations[index] = replace(observation, is_dropped=True)
-                    drops[reason] += 1
-                    continue
-                comparison.accept(observation)
-            observations.append(observation)
-        for reason, number in drops.items():
-            message.drop(reason, number)
-        view = message.field_of_view()
-        why_not = self._queue(message, observations, view) if observations or view else ""
-        if comparison is not None and not why_not:
-            comparison.commit()
-        # A thing that has not moved still counts for the interval; an unchanged state may change at any time.
-        if why_not or not (observations or view or DropReason.MIN_DISPLACEMENT in drops):
-            message.release()
-        if message.sensor_frame is not None:
-            topic.counter.field_of_view(message.no_field_of_view or why_not)
+            comparison.accept(observation)
+        observations.append(observation)
+    for reason, number in drops.items():
+        message.drop(reason, number)
+    view = message.field_of_view()
+    why_not = _queue(memory, message, observations, view) if observations or view else ""
+    if comparison is not None and not why_not:
+        comparison.commit()
+    # A thing that has not moved still counts for the interval; an unchanged state may change at any time.
+    if why_not or not (observations or view or DropReason.MIN_DISPLACEMENT in drops):
+        message.release()
+    if message.sensor_frame is not None:
+        topic.counter.field_of_view(message.no_field_of_view or why_not)
 
-    def _queue(self, message: Message, observations: Sequence[Observation], view: FieldOfView | None) -> str:
-        """Queue observations and field of view; return the problem if they could not be, else empty."""
-        if not self._has_room():
-            problem = "more waits to be written than queue_limit"
-            message.drop(DropReason.QUEUE_FULL, len(observations), problem)
-            return problem
-        new = [observation.new for observation in observations]
-        covariances = [observation.covariance for observation in observations]
-        store = partial(self._memory.store_sightings, new, field_of_view=view, dropped=message.detections())
+
+def _queue(
+    memory: PerceptionStore, message: Message, observations: Sequence[Observation], view: FieldOfView | None
+) -> str:
+    """Queue observations and field of view; return the problem if they could not be, else empty."""
+    if not _has_room(memory):
+        problem = "more waits to be written than queue_limit"
+        message.drop(DropReason.QUEUE_FULL, len(observations), problem)
+        return problem
+    new = [observation.new for observation in observations]
+    covariances = [observation.covariance for observation in observations]
+    save = partial(memory.store_sightings, new, field_of_view=view, dropped=message.detections())
+    try:
         try:
-            try:
-                future = store(covariances)
-            except InvalidFieldError:
-                # An unusable covariance says nothing, and is no reason to drop the rest.
-                future = store([_usable(covariance) for covariance in covariances])
-        except RobotMemoryError as error:
-            message.drop(DropReason.NOT_WRITTEN, len(observations), str(error))
-            return str(error)
-        future.add_done_callback(partial(_finish_write, message, len(observations)))
-        return ""
+            future = save(covariances)
+        except InvalidFieldError:
+            # An unusable covariance says nothing, and is no reason to drop the rest.
+            future = save([_usable(covariance) for covariance in covariances])
+    except RobotMemoryError as error:
+        message.drop(DropReason.NOT_WRITTEN, len(observations), str(error))
+        return str(error)
+    future.add_done_callback(partial(_finish_write, message, len(observations)))
+    return ""
 
-    def _has_room(self) -> bool:
-        parameters = self._memory.parameters
-        while self._memory.waiting >= parameters.queue_limit:
-            if parameters.queue_policy != "block":
-                return False
-            time.sleep(_PAUSE)
-        return True
+
+def _has_room(memory: PerceptionStore) -> bool:
+    parameters = memory.parameters
+    while memory.waiting >= parameters.queue_limit:
+        if parameters.queue_policy != "block":
+            return False
+        time.sleep(_PAUSE)
+    return True
 
 
 def _finish_write(message: Message, number: int, future: Future[tuple[Stored, ...]]) -> None:

@@ -15,6 +15,7 @@ from robotmem_ros.frames import TransformBuffer
 from robotmem_ros.memory import Parameters, PathPoint, RobotMemory, StorageError
 from robotmem_ros.memory.maps import PathPart
 from robotmem_ros.perception import PathRecorder
+from robotmem_ros.replay.replay import DryRun, DryRunMaps
 
 from ..support.transforms import about_z
 
@@ -161,7 +162,7 @@ def test_points_are_stored_in_batches_and_after_a_while(robot: Robot) -> None:
     assert len(robot.memory.maps.path()) == 33
 
 
-class FullMaps:
+class FullMaps(DryRunMaps):
     """Maps on a full disk."""
 
     def store_path(self, part: PathPart) -> Future[int]:
@@ -169,16 +170,11 @@ class FullMaps:
         raise StorageError("write", OSError(28, "No space left on device"))
 
 
-class Full:
-    """A store on a full disk."""
-
-    parameters = Parameters()
-    maps = FullMaps()
-
-
 def test_points_that_cannot_be_stored_are_lost_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
     buffer = TransformBuffer()
-    recorder = PathRecorder(Full(), buffer)
+    memory = DryRun(Parameters())
+    memory.maps = FullMaps()
+    recorder = PathRecorder(memory, buffer)
     buffer.add("map", "base_link", START, about_z(0.0), static=False)
     recorder.look()
     recorder.flush()

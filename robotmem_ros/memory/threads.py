@@ -112,6 +112,13 @@ class Future(futures.Future[T]):
         self._condition = Condition()
 
 
+def completed(value: T) -> Future[T]:
+    """Return a future that is done."""
+    future: Future[T] = Future()
+    future.set_result(value)
+    return future
+
+
 class _Call(NamedTuple):
     future: Future[Any]
     work: Callable[[], Any]

@@ -16,6 +16,7 @@ from ..frames import TransformBuffer
 from ..memory import RobotMemory
 from ..memory.intake_report import LOCALISATION
 from ..memory.models import NewMemory
+from ..memory.threads import completed
 from ..messages.requests import Clock
 from ..perception import Intake, MessageClasses, PathRecorder, Placed
 from ..perception.placing import kept
@@ -172,11 +173,8 @@ class LiveIntake:
         """
         activation = self._activation
         problem = activation.tf.problem if activation else _NOT_ACTIVE
-        placed = Future[Placed]()
-        if problem and self._intake.needs_transform(new):
-            placed.set_result(kept(new, problem))
-        else:
-            placed = self._intake.place(new)
+        stays = problem and self._intake.needs_transform(new)
+        placed = completed(kept(new, problem)) if stays else self._intake.place(new)
         if activation is not None and not placed.done():
             self._listen_to_tf(activation)
             # The thread of the intake looks at what waits from now on, unless it has ended.

@@ -17,6 +17,7 @@ from robotmem_ros import srv
 
 from ..memory import RobotMemory, Stored
 from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError, encodable
+from ..memory.threads import completed
 from ..messages.fields import fill
 from ..messages.requests import Clock, arguments_of
 from ..messages.responses import Found
@@ -116,7 +117,7 @@ class Services:
     def _store(self, placed: Future[Placed]) -> Future[Stored]:
         new, reason = placed.result()
         stored = self._call(lambda memory: memory.store(new))
-        return then(stored, lambda future: _completed(replace(future.result(), reason=reason)))
+        return then(stored, lambda future: completed(replace(future.result(), reason=reason)))
 
     def _recall(self, request: srv.Recall.Request) -> Future[Found]:
         parameters = self._memory().parameters
@@ -131,7 +132,7 @@ class Services:
             return self._recall_in(query, targets)
 
         def in_frame(timed: TimedTransform, found: Future[Found]) -> Future[Found]:
-            return _completed(conversions.in_frame(found.result(), frame, timed, parameters.map_id))
+            return completed(conversions.in_frame(found.result(), frame, timed, parameters.map_id))
 
         return then(
             self._transform(frame),
@@ -191,12 +192,12 @@ def serve(
             _LOG.debug("%s rejected: %s", name, error)
             response = kind.Response(success=False, error=encodable(str(error)))
         except Exception as error:
-            _complain(node, f"a request of {name} failed: {error!r}")
+            node.get_logger().error(f"a request of {name} failed: {error!r}")
             response = kind.Response(success=False, error=encodable(f"internal error: {error!r}"))
         try:
             send(response, header)
         except RuntimeError as error:
-            _complain(node, f"an answer of {name} could not be sent: {error}")
+            node.get_logger().error(f"an answer of {name} could not be sent: {error}")
 
     qos = QoSProfile(depth=DEPTH, reliability=QoSReliabilityPolicy.RELIABLE)
     service = node.create_service(kind, name, take, qos_profile=qos, callback_group=thread.group)
@@ -205,16 +206,6 @@ def serve(
     # coroutine would need turns of the executor, and keeps EventsExecutor of Kilted busy while it waits.
     service.send_response = lambda result, header: result.add_done_callback(partial(answer, header))
     thread.add(service)
-
-
-def _completed(value: T) -> Future[T]:
-    future: Future[T] = Future()
-    future.set_result(value)
-    return future
-
-
-def _complain(node: Node, trouble: str) -> None:
-    node.get_logger().error(trouble)
 
 
 def then(first: Future[S], step: Callable[[Future[S]], Future[T]]) -> Future[T]:

@@ -29,6 +29,7 @@ from ..frames import (
 )
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory
+from ..memory.threads import completed
 from .counters import DropError, DropReason, TopicCounts
 from .depth import DepthCamera, View
 from .message import Frame, Message
@@ -37,7 +38,7 @@ from .observation import Observation, Origin
 from .path_recorder import PathRecorder
 from .placing import Placed, placed
 from .sampling import LocalisationGate
-from .storing import PerceptionStore, Storing
+from .storing import PerceptionStore, store
 from .topic_config import TopicConfig
 from .topic_reader import TopicReader
 
@@ -103,7 +104,6 @@ class Intake:
         """Cameras whose depth images and CameraInfo are to be received, for topics with 2D boxes."""
         self._camera_of = {name: cameras[pair] for name, pair in pairs.items()}
         self._boxes: dict[str, deque[_Boxes]] = {name: deque() for name in pairs}
-        self._storing = Storing(memory)
         # Readers and messages are for one thread at a time.
         self._working = threading.RLock()
 
@@ -185,6 +185,8 @@ class Intake:
         Without a transform the perception stays as it is. The future fails with InvalidFieldError if a transformed
         position lies too far out.
         """
+        if not self.needs_transform(new):
+            return completed(Placed(new))
         future: Future[Placed] = Future()
 
         def settle(result: Transform | FrameError) -> None:
@@ -193,10 +195,7 @@ class Intake:
             except InvalidFieldError as error:
                 future.set_exception(error)
 
-        if self.needs_transform(new):
-            self._look_up(settle, new.frame_id, new.observed_at)
-        else:
-            future.set_result(Placed(new))
+        self._look_up(settle, new.frame_id, new.observed_at)
         return future
 
     def clear(self) -> None:
@@ -265,7 +264,7 @@ class Intake:
         for frame in frames:
             self._look_up(partial(self._settle, reading, frame), *frame)
         if not frames:
-            self._storing.store(reading)
+            store(self._memory, reading)
 
     def _look_up(self, settle: _Settle, frame: str, stamp_ns: int) -> None:
         """Settle with a transform into the memory frame, now if possible; else when it has come, or will not come."""
@@ -302,7 +301,7 @@ class Intake:
     def _store_if_complete(self, message: Message) -> None:
         # Each frame is settled once, so this holds once for each message.
         if not message.frames:
-            self._storing.store(message)
+            store(self._memory, message)
 
 
 _REASONS: Mapping[type[FrameError], DropReason] = {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from ..frames import DEFAULT_HISTORY_NS, FrameOwners, TimeJumps, TransformBuffer, is_static, unread_hint
 from ..memory import FieldOfView, RobotMemory, Stored
@@ -22,6 +22,7 @@ from ..memory.errors import RobotMemoryError
 from ..memory.maps import OccupancyGrid, PathPart
 from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
+from ..memory.threads import completed
 from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts, UnknownTypeError
 from ..perception.counters import DropError
 from ..perception.depth import Read
@@ -33,7 +34,6 @@ from .errors import EncodingError, TopicTypeError
 from .recorded_file import END_OF_TIME
 from .robots import TF_TYPES, Robot, recorded_tf_topics, shared_out
 
-T = TypeVar("T")
 _NS = 1_000_000_000
 _LOCALISATION_TYPE = "geometry_msgs/msg/PoseWithCovarianceStamped"
 _MIN_AHEAD_NS = 10 * _NS
@@ -49,12 +49,12 @@ class DryRunMaps:
 
     def store_path(self, part: PathPart) -> Future[int]:
         """Answer as if all were stored."""
-        return _completed_future(len(part.moves))
+        return completed(len(part.moves))
 
     def store(self, grid: OccupancyGrid, *, keeps_newer: bool, key: ImportKey | None) -> Future[bool]:
         """Answer as if it were stored."""
         del grid, keeps_newer, key
-        return _completed_future(True)
+        return completed(True)
 
 
 class DryRun:
@@ -76,13 +76,7 @@ class DryRun:
     ) -> Future[tuple[Stored, ...]]:
         """Answer as if all were stored."""
         del covariances, field_of_view, dropped
-        return _completed_future(tuple(Stored(0) for _ in new))
-
-
-def _completed_future(result: T) -> Future[T]:
-    future: Future[T] = Future()
-    future.set_result(result)
-    return future
+        return completed(tuple(Stored(0) for _ in new))
 
 
 class UnreadTopic(NamedTuple):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from .. import __version__
 from .config.parameters import Parameters
@@ -46,7 +46,10 @@ from .storage import (
 from .storage.connection import LOG_LIMIT, exposure
 from .storage.disk import is_read_elsewhere, read_activity, readers, reserve_of
 from .storage.recall_rows import latest
-from .storage.snapshot import Transaction
+from .storage.snapshot import Snapshot, Transaction
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Severity(str, Enum):
@@ -116,6 +119,11 @@ class Patient:
         """Return the file."""
         return self.parts.database.path
 
+    def read(self, work: Callable[Concatenate[Snapshot, P], T], *arguments: P.args, **keywords: P.kwargs) -> T:
+        """Call a function with a snapshot."""
+        with self.parts.database.snapshot() as snapshot:
+            return work(snapshot, *arguments, **keywords)
+
     @property
     def in_memory(self) -> bool:
         """Return whether nothing is kept on disk."""
@@ -135,8 +143,7 @@ _IN_MEMORY = Seen(Severity.OK, "nothing is kept on disk")
 
 
 def _versions(patient: Patient) -> Seen:
-    with patient.parts.database.snapshot() as snapshot:
-        sqlite = examination.sqlite_version(snapshot)
+    sqlite = patient.read(examination.sqlite_version)
     schema = patient.parts.database.schema_version()
     words = f"robotmem_ros {__version__}, schema {schema}, SQLite {sqlite}, Python {platform.python_version()}"
     if problems := missing_packages(patient.parts):
@@ -192,8 +199,7 @@ def _checkpoint(patient: Patient) -> None:
 
 
 def _integrity(patient: Patient) -> Seen:
-    with patient.parts.database.snapshot() as snapshot:
-        problems = examination.damage(snapshot)
+    problems = patient.read(examination.damage)
     if not problems:
         return Seen(Severity.OK, "every page, key and tree is sound")
     remedy = "stop its programs, then `robotmem export` it and import that into a new file, or restore a copy"
@@ -215,16 +221,14 @@ def _rebuild(patient: Patient) -> None:
 
 
 def _check_alone(patient: Patient) -> None:
-    with patient.parts.database.snapshot() as snapshot:
-        programs = () if patient.in_memory else read_activity(snapshot, patient.path).programs
+    programs = () if patient.in_memory else patient.read(read_activity, patient.path).programs
     if programs:
         names = ", ".join(programs)
         raise RobotMemoryError(f"close {names} first, or let a node mend its own file: service ~/doctor with fix")
 
 
 def _rows(patient: Patient) -> Seen:
-    with patient.parts.database.snapshot() as snapshot:
-        wrong = [f"{unit} {key} ({column})" for (unit, key), column in examination.broken(snapshot).items()]
+    wrong = [f"{unit} {key} ({column})" for (unit, key), column in patient.read(examination.broken).items()]
     if not wrong:
         return Seen(Severity.OK, "every row can be read")
     words = f"{len(wrong):,} hold what no version writes, and break reading: {', '.join(wrong[:_TOLD])}"
@@ -268,8 +272,7 @@ def _model(patient: Patient) -> Seen:
         # No query asks for this text, so that it is computed.
         vector = embedder.embed_one(f"a text of the doctor at {time.time_ns()}")
         duration = (time.perf_counter() - start) * 1e3
-        with patient.parts.database.snapshot() as snapshot:
-            check_kept_model(snapshot, embedder.identity)
+        patient.read(check_kept_model, embedder.identity)
     except ModelUnavailableError as error:
         return Seen(Severity.WARN, str(error), "see docs/operations.md, Embedding model")
     norm = math.sqrt(sum(float(number) ** 2 for number in vector))
@@ -279,8 +282,7 @@ def _model(patient: Patient) -> Seen:
 
 
 def _recalls(patient: Patient) -> Seen:
-    with patient.parts.database.snapshot() as snapshot:
-        recalls = [entry for entry in latest(snapshot, _LOGGED) if entry.mode != Mode.STRUCTURED.value]
+    recalls = [entry for entry in patient.read(latest, _LOGGED) if entry.mode != Mode.STRUCTURED.value]
     if not recalls:
         return Seen(Severity.OK, "the log has no recall with a text")
     nothing = sum(not entry.hits for entry in recalls) / len(recalls)
@@ -292,8 +294,7 @@ def _recalls(patient: Patient) -> Seen:
 
 
 def _latency(patient: Patient) -> Seen:
-    with patient.parts.database.snapshot() as snapshot:
-        durations = sorted(entry.milliseconds for entry in latest(snapshot, _LOGGED))
+    durations = sorted(entry.milliseconds for entry in patient.read(latest, _LOGGED))
     if not durations:
         return Seen(Severity.OK, "the log has no recall")
     slow = durations[math.ceil(0.95 * len(durations)) - 1]
@@ -329,9 +330,7 @@ def _clock(patient: Patient) -> Seen:
 
 
 def _purge(patient: Patient) -> Seen:
-    with patient.parts.database.snapshot() as snapshot:
-        is_unfinished = revisions.last_purge(snapshot).is_unfinished
-    if is_unfinished:
+    if patient.read(revisions.last_purge).is_unfinished:
         return Seen(Severity.WARN, "traces of a purge may still be in the file", "robotmem purge --finish")
     return Seen(Severity.OK, "no purge is unfinished")
 
@@ -363,8 +362,7 @@ def _notes(patient: Patient) -> Seen:
 
 
 def _intake(patient: Patient) -> Seen:
-    with patient.parts.database.snapshot() as snapshot:
-        intake = imports.read_intake(snapshot)
+    intake = patient.read(imports.read_intake)
     if intake.trouble:
         return Seen(Severity.WARN, f"{intake.words}; {intake.trouble}", "see docs/operations.md, Intake")
     return Seen(Severity.OK, intake.words)

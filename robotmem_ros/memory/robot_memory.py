@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from . import validation
 from .argument import MAX_HISTORY
@@ -89,8 +89,6 @@ from .verbs.watching import Watch
 from .verbs.written import MemoryVerbs
 
 _LOAD_PATIENCE = 60.0
-R = TypeVar("R")
-T = TypeVar("T")
 
 
 class Companion(Protocol):
@@ -198,8 +196,10 @@ class RobotMemory(MemoryVerbs):
         Raises:
             InvalidFieldError: a field cannot be used, which is named with its index, such as `facts[3].confidence`.
         """
-        store = self._access.writable.learning.learn
-        return self._store_many("facts", facts, NewFact, check=self._new_fact, store=store, progress=progress)
+        parts = self._access.writable
+        results = parts.learning.learn(read_entries("facts", facts, NewFact, self._new_fact, self.moment), progress)
+        parts.maintenance.notify()
+        return results
 
     def _new_fact(self, fact: NewFact) -> NewMemory:
         return new_fact(self.parameters, fact, now=self._access.clock, source=self._source)
@@ -248,22 +248,10 @@ class RobotMemory(MemoryVerbs):
         Raises:
             InvalidFieldError: a field cannot be used, which is named with its index, such as `perceptions[3].pose`.
         """
-        store = self._access.writable.objects.store_many
-        check = self._new_perception
-        return self._store_many("perceptions", perceptions, NewPerception, check=check, store=store, progress=progress)
-
-    def _store_many(
-        self,
-        field: str,
-        entries: Entries,
-        request: type[R],
-        *,
-        check: Callable[[R], NewMemory],
-        store: Callable[[list[NewMemory], Progress | None], list[T]],
-        progress: Progress | None,
-    ) -> list[T]:
-        results = store(read_entries(field, entries, request, check, self.moment), progress)
-        self.parts.maintenance.notify()
+        parts = self._access.writable
+        new = read_entries("perceptions", perceptions, NewPerception, self._new_perception, self.moment)
+        results = parts.objects.store_many(new, progress)
+        parts.maintenance.notify()
         return results
 
     def _new_perception(self, perception: NewPerception) -> NewMemory:

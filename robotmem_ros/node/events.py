@@ -6,7 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rclpy.duration import Duration
 from rclpy.event_handler import PublisherEventCallbacks
@@ -43,25 +43,13 @@ class OpenWatch(NamedTuple):
     """Number of the event after which it begins."""
 
 
-class _Topic(Protocol):
-    def publish(self) -> bool:
-        """Publish what there is, or a page of it; return whether there may be more."""
-
-    @property
-    def is_over(self) -> bool:
-        """Tell whether the topic has ended."""
-
-    def close(self) -> None:
-        """End the topic."""
-
-
 class EventTopics:
     """Publish from creation to `close` what is committed: on ~/events, and on a topic for each watch."""
 
     def __init__(self, node: Node, memory: RobotMemory) -> None:
         self._node = node
         self._memory = memory
-        self._topics: list[_Topic] = [_Events(node, memory)]
+        self._topics: list[_Events | _Watch] = [_Events(node, memory)]
         self._lock = threading.Lock()
         self._written = threading.Event()
         self._is_closing = False

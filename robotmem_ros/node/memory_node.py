@@ -19,7 +19,7 @@ from ..memory.errors import MemoryClosedError, RobotMemoryError
 from ..memory.intake_report import FINALIZED, IntakeReport, TopicReport
 from ..memory.models import NewMemory
 from ..memory.storage.connection import default_path
-from ..perception import Placed, TopicCounts
+from ..perception import Placed
 from .bond import Bond
 from .drop_warnings import DropWarnings
 from .events import EventTopics, OpenWatch
@@ -28,7 +28,6 @@ from .live_intake import LiveIntake
 from .markers import Markers
 from .objects import ObjectsTopic
 from .parameters import ParametersNode, declare, ignored_parameters
-from .perception_topic import NAME as OWN_TOPIC
 from .perception_topic import PerceptionTopic
 from .reports import Diagnostics, IntakeFile, IntakeRates, StatusTopic
 from .services import SHUTTING_DOWN, NotActiveError, Services
@@ -210,7 +209,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         except RobotMemoryError as error:
             self.get_logger().error(f"no status: {error}", throttle_duration_sec=10.0)
             return
-        self._status.publish(self._state, self._trouble(), status, _own_counts(topics), topics)
+        self._status.publish(self._state, self._trouble(), status, topics)
 
     def _publish_diagnostics(self) -> None:
         topics = self._warn_of_drops()
@@ -223,7 +222,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
             problem = str(error)
         self._diagnostics.publish(
             self._state, problem, status, topics=topics, reports=reports, queues=queues,
-            drops=_own_counts(topics).drops, findings=self._memory.findings if self._memory else (),
+            findings=self._memory.findings if self._memory else (),
         )  # fmt: skip
 
     def _keep_intake(
@@ -311,7 +310,3 @@ class MemoryNode(ThreadedNode, ParametersNode):
         if self._memory is not None:
             self._memory.close()
             self._memory = None
-
-
-def _own_counts(topics: Sequence[TopicState]) -> TopicCounts:
-    return next((topic.counts for topic in topics if topic.name == OWN_TOPIC), TopicCounts())

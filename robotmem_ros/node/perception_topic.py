@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
 from robotmem_ros.msg import Perception
@@ -19,7 +20,6 @@ from ..memory.intake_report import PERCEPTIONS
 from ..memory.models import NewMemory
 from ..messages.requests import Clock
 from ..perception import DropReason, Placed, PlacePerception, TopicCounter
-from . import subscriptions as qos
 from .conversions import perception_from
 from .executors import CallbackThread
 from .subscriptions import LostMessages, Receiver, TopicState
@@ -50,13 +50,9 @@ class PerceptionTopic:
         parameters = memory.parameters
         self._depth, self._reliability = parameters.perception_depth, parameters.perception_reliability
         self._thread = CallbackThread(node, "memory-perceptions", self._take_many)
+        qos = QoSProfile(depth=self._depth, reliability=QoSReliabilityPolicy[self._reliability.upper()])
         self._subscription = node.create_subscription(
-            Perception,
-            NAME,
-            Receiver(self._take_in),
-            qos.intake(self._reliability, self._depth),
-            raw=True,
-            callback_group=self._thread.group,
+            Perception, NAME, Receiver(self._take_in), qos, raw=True, callback_group=self._thread.group
         )
         self._thread.add(self._subscription)
         self._thread.start()

@@ -113,14 +113,13 @@ class StatusTopic:
         self._clock = clock
         self._last: MemoryStatus | None = None
 
-    def publish(
-        self, state: str, problem: str, status: Status | None, counts: TopicCounts, topics: Sequence[TopicState]
-    ) -> None:
+    def publish(self, state: str, problem: str, status: Status | None, topics: Sequence[TopicState]) -> None:
         """Publish the status if more than its stamp changed; `problem` says what is wrong."""
         message = MemoryStatus(state=state)
         if status is not None:
             fill_status(message, status)
         message.reason = "; ".join(filter(None, (problem, message.reason)))
+        counts = _own_counts(topics)
         topics = [topic for topic in topics if topic.role == PERCEPTIONS and topic.name != OWN_TOPIC]
         message.topic_names = [topic.name for topic in topics]
         message.topic_received = [topic.received for topic in topics]
@@ -133,6 +132,10 @@ class StatusTopic:
         if message != self._last:
             self._last = message
             self._publisher.publish(_stamped(message, self._clock()))
+
+
+def _own_counts(topics: Sequence[TopicState]) -> TopicCounts:
+    return next((topic.counts for topic in topics if topic.name == OWN_TOPIC), TopicCounts())
 
 
 def _stamped(message: MemoryStatus, now: int) -> MemoryStatus:
@@ -160,10 +163,10 @@ class Diagnostics:
         topics: Sequence[TopicState],
         reports: Sequence[TopicReport],
         queues: dict[str, int],
-        drops: dict[DropReason, int],
         findings: Sequence[Finding],
     ) -> None:
         """Publish the state of the node, its database, its topics and its queues; `problem` says what went wrong."""
+        drops = _own_counts(topics).drops
         message = DiagnosticArray(status=[self._memory(state, problem, status, queues, drops, findings=findings)])
         message.header.stamp = time_message(max(self._clock(), 0))
         message.status += map(self._topic, reports, (topic.counts for topic in topics))

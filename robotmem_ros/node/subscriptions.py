@@ -260,8 +260,3 @@ def latched(depth: int = 1) -> QoSProfile:
     return QoSProfile(
         depth=depth, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
     )
-
-
-def intake(reliability: str, depth: int) -> QoSProfile:
-    """Keep `depth` messages that should become memories; `reliability` is `reliable` or `best_effort`."""
-    return QoSProfile(depth=depth, reliability=QoSReliabilityPolicy[reliability.upper()])

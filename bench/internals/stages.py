@@ -49,7 +49,7 @@ class Hit(NamedTuple):
 
 Ranking = list[Hit]
 """Hits, best first."""
-Scores = scoring.Scores
+Scores = dict[int, float]
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())
 _N = 10
@@ -126,13 +126,17 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
 
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
     """Fuse two rankings as recall does by the parameter `fusion`: `scores` or `rrf`."""
-    text_ids, vector_ids = ([hit.memory_id for hit in ranking] for ranking in (text, vector))
+    ids = [*dict.fromkeys(hit.memory_id for hit in (*text, *vector))]
     if method == "scores":
-        bm25, distances = (np.array([hit.measure for hit in ranking]) for ranking in (text, vector))
-        hits = scoring.Measures.of(text_ids, bm25=-bm25)
-        hits = hits.join(scoring.Measures.of(vector_ids, cosine=1.0 - distances))
-        return hits.by_id(scoring.blend(hits, _WEIGHTS, max_score))
-    return scoring.reciprocal_rank_fusion(text_ids, vector_ids, _WEIGHTS, 60)
+        bm25, distances = {hit.memory_id: -hit.measure for hit in text}, dict[int, float](vector)
+        words = np.array([bm25.get(memory_id, 0.0) for memory_id in ids])
+        cosines = 1.0 - np.array([distances.get(memory_id, np.nan) for memory_id in ids])
+        scores = scoring.blend(words, cosines, _WEIGHTS, max_score)
+    else:
+        ranks = [{hit.memory_id: rank for rank, hit in enumerate(ranking, start=1)} for ranking in (text, vector)]
+        by_words, by_meaning = (np.array([of_ids.get(memory_id, 0) for memory_id in ids]) for of_ids in ranks)
+        scores = scoring.reciprocal_rank_fusion(by_words, by_meaning, _WEIGHTS, 60)
+    return dict(zip(ids, scores.tolist(), strict=True))
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from itertools import compress
 from typing import NamedTuple
 from uuid import UUID
 
+import numpy as np
+
 from ..memory.conditions.places import POSITION, Place
 from ..memory.embedding.profile import profile_of
 from ..memory.models import Vector
@@ -34,6 +36,7 @@ from ..memory.search.scoring import (
 )
 from ..memory.search.text_search import Statistics
 from ..memory.storage.rows import Traits
+from ..memory.table.column import Rows
 from ..memory.text.inflection import MARKERS
 from ..memory.text.tokens import Analysis, analyse, by_stems
 from . import searches
@@ -242,20 +245,21 @@ class _Recall:
         # As `search/ranking.py` does for a file.
         parameters = self.asker.parameters
         fuse = partial(reciprocal_rank_fusion, weights=Weights.of(parameters), k=parameters.rrf_k)
-        by_words, by_meaning = map(_positions, _ranks(matches))
+        by_words, by_meaning = (_places(ranks) for ranks in _ranks(matches))
+        nothing = np.zeros_like(by_words)
         scores = fuse(by_words, by_meaning)
         parts: Parts = defaultdict(list)
         if self.query.explain:
-            for name, addends in (("meaning", fuse((), by_meaning)), ("words", fuse(by_words, ()))):
-                for position, value in addends.items():
-                    rank = getattr(matches[position], f"by_{name}")
+            for name, addends in (("meaning", fuse(nothing, by_meaning)), ("words", fuse(by_words, nothing))):
+                for position in np.flatnonzero(addends).tolist():
+                    rank, value = getattr(matches[position], f"by_{name}"), float(addends[position])
                     total = sum(part.value for part in parts[position]) + value
                     parts[position].append(ScorePart(name, ADD, value, f"rank {rank} in the fleet", total))
         traits = {position: match.traits for position, match in enumerate(matches)}
-        scores = apply_steps(scores, traits, scoring_steps(parameters), parts if parts else None)
-        best_first = sorted(scores, key=lambda position: -scores[position])
+        apply_steps(scores, traits, scoring_steps(parameters), parts if parts else None)
         return [
-            matches[position]._replace(score=scores[position], parts=tuple(parts[position])) for position in best_first
+            matches[position]._replace(score=float(scores[position]), parts=tuple(parts[position]))
+            for position in np.argsort(-scores, kind="stable").tolist()
         ]
 
     def _mode(self, matches: Sequence[_Match]) -> tuple[Mode, str]:
@@ -431,6 +435,9 @@ def _ranks(matches: Sequence[_Match]) -> tuple[Sequence[int], Sequence[int]]:
     return [match.by_words for match in matches], [match.by_meaning for match in matches]
 
 
-def _positions(ranks: Sequence[int]) -> Sequence[int]:
-    # Those that have a rank, best first.
-    return sorted((position for position, rank in enumerate(ranks) if rank), key=lambda position: ranks[position])
+def _places(ranks: Sequence[int]) -> Rows:
+    # The ranks of those that have one, among themselves, from 1; 0 for the others.
+    places = np.zeros(len(ranks), np.intp)
+    best_first = sorted((position for position, rank in enumerate(ranks) if rank), key=lambda position: ranks[position])
+    places[best_first] = np.arange(1, len(best_first) + 1)
+    return places

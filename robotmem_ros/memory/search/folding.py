@@ -37,11 +37,11 @@ class Group(NamedTuple):
     """Memories of the same text, of which one is shown."""
 
     best: int
-    """The one that ranks highest."""
+    """The row that ranks highest."""
     newest: int
-    """The newest."""
+    """The id of the newest."""
     rest: tuple[int, ...] = ()
-    """All but the newest, newest first."""
+    """The ids of all others, newest first."""
 
 
 class Folding:
@@ -63,11 +63,11 @@ class Folding:
                 continue
             rows = self._same_as(row)
             self._left[rows] = False
-            best, ids = int(self._view.ids[row]), self._view.ids[rows]
+            ids = self._view.ids[rows]
             if len(ids) > 1:
                 ids = ids[np.lexsort((-ids, -self._view.observed_at[rows]))]
             newest, *rest = ids.tolist()
-            groups.append(Group(best, newest, tuple(rest)))
+            groups.append(Group(row, newest, tuple(rest)))
             if len(groups) == n:
                 break
         return groups

@@ -8,35 +8,29 @@ from __future__ import annotations
 import logging
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import compress, count
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import BackgroundEmbedder, check_kept_model
 from ..errors import StorageError
 from ..storage.rows import Traits, read_traits
-from ..table.column import Floats, Mask, Rows, bound
+from ..table.column import Array, Floats, Mask, Rows, bound
 from ..table.vectors import Similarities, VectorsUnreadError
 from ..table.view import Chosen, View
 from .reasons import not_relevant
 from .result import Mode, ScoreExplanation, ScorePart
 from .scoring import (
     ADD,
-    Gain,
-    Measures,
     Parts,
-    Scores,
     Step,
     Weights,
-    add_gains,
     apply_steps,
     blend,
     blend_depth,
@@ -46,7 +40,15 @@ from .scoring import (
     rrf_depth,
     scoring_steps,
 )
-from .session_context import InSessions, gains_in_session, measure_in_session, neighbors_of_best, read_places
+from .session_context import (
+    Gain,
+    InSessions,
+    add_gains,
+    cosines_in_session,
+    gains_in_session,
+    neighbors_of_best,
+    read_places,
+)
 from .text_search import TextSearch
 from .vector_search import VectorSearch
 
@@ -77,87 +79,72 @@ class VectorFailure:
         self.reason = ""
 
 
-_NO_GAINS: Sequence[Gain] = ()
 _ROUNDING = 1e-5
 """Bound on what single precision changes in a score that is about 1."""
-Ids = npt.NDArray[np.int64]
-
-
-class Evidence(NamedTuple):
-    """What there is of a query in a memory."""
-
-    relevance: float = 0.0
-    """In [0, 1], see `scoring.relevance`."""
-    similarity: float = math.nan
-    """Cosine; NaN without a vector."""
-    words: tuple[str, ...] = ()
-    """The words of the query that it contains, as they are indexed."""
-    explanation: ScoreExplanation | None = None
-    """Why it has its score, if the recall was to explain."""
+_UNSCORED = ScoreExplanation(0.0, 0.0, 0, 0, (), 0.0)
+_NO_RANKS: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True)
-class AllEvidence:
-    """What there is of a query in some memories, ascending by id."""
+class Ranked:
+    """Rows with their scores, and what they were found by; all arrays are in the order of the rows."""
 
-    ids: Ids
-    relevance: Floats
-    cosines: Floats
-    held: Mask
-    """Which of the words of the query, by column, each of them contains."""
-    words: Sequence[str]
-    """The words of the query, as they are indexed."""
-    explanations: Mapping[int, ScoreExplanation]
-
-    def of(self, memory_ids: Iterable[int]) -> list[Evidence]:
-        """Return what there is of it in each of some memories."""
-        at, relevance, cosines = dict(zip(self.ids.tolist(), count())), self.relevance.tolist(), self.cosines.tolist()
-        return [
-            Evidence()
-            if (row := at.get(key)) is None
-            else Evidence(relevance[row], cosines[row], self.words_at(row), self.explanations.get(key))
-            for key in memory_ids
-        ]
-
-    def words_at(self, position: int) -> tuple[str, ...]:
-        """Return the words of the query that the memory at a position contains."""
-        return tuple(compress(self.words, self.held[position].tolist()))
-
-
-@dataclass(frozen=True)
-class RankedMemories:
-    """Scores by memory id, and what they were found by."""
-
-    scores: Scores
+    rows: Rows
+    scores: Floats
     mode: Mode
-    reason: str = ""
-    evidence: AllEvidence | None = None
-    """None if the query has no text."""
+    reason: str
+    relevance: Floats
+    """In [0, 1], see `scoring.relevance`; 1 if the query has no text."""
+    cosines: Floats
+    """NaN without a vector."""
+    held: Mask
+    """Which of the words of the query, by column, each row contains."""
+    explanations: Sequence[ScoreExplanation] | None = None
+    """Why each has its score; None if the recall was not to explain."""
     is_relevant: bool = True
     """Whether one of them is as relevant as the query wants, if they were judged."""
     are_all: bool = True
-    """Whether no other chosen memory was found by any search."""
+    """Whether no other chosen row was found by any search."""
 
-    def replaced_by(self, ranking: RankedMemories) -> RankedMemories:
-        """Return the ranking of other memories, judged and explained as these."""
-        return replace(ranking, mode=self.mode, reason=self.reason, is_relevant=self.is_relevant)
+    @classmethod
+    def unranked(cls, rows: Rows) -> Ranked:
+        """Return rows that a query without a text chose."""
+        size, ones = len(rows), np.ones(len(rows))
+        return cls(rows, ones, Mode.STRUCTURED, "", ones, np.full(size, math.nan), np.zeros((size, 0), bool))
 
-    def with_all(self, ids: Iterable[int]) -> RankedMemories:
-        """Return the ranking with some memories in it that no search found."""
-        return replace(self, scores={**dict.fromkeys(ids, 0.0), **self.scores})
+    def of(self, rows: Rows) -> Ranked:
+        """Return the same of some rows, in their order; one that no search found has nothing of the query."""
+        place = {row: number for number, row in enumerate(self.rows.tolist())}
+        places = [place.get(row, -1) for row in rows.tolist()]
+        at = np.array(places, np.intp)
+        is_found = at >= 0
 
-    def evidence_of(self, ids: Iterable[int]) -> list[Evidence]:
-        """Return what there is of the query in some memories; that of a query without a text is in every memory."""
-        return [Evidence(relevance=1.0) for _ in ids] if self.evidence is None else self.evidence.of(ids)
+        def of_rows(column: Array, nothing: float) -> Array:
+            values = np.full((len(rows), *column.shape[1:]), nothing, column.dtype)
+            values[is_found] = column[at[is_found]]
+            return values
+
+        explanations = self.explanations
+        if explanations is not None:
+            explanations = [_UNSCORED if at < 0 else explanations[at] for at in places]
+        return replace(
+            self, rows=rows, scores=of_rows(self.scores, 0.0), relevance=of_rows(self.relevance, 0.0),
+            cosines=of_rows(self.cosines, math.nan), held=of_rows(self.held, False), explanations=explanations,
+        )  # fmt: skip
 
     @cached_property
     def best_relevance(self) -> float:
-        """Return the relevance of the most relevant memory; 0 if there is none."""
-        return 0.0 if self.evidence is None else float(self.evidence.relevance.max(initial=0.0))
+        """Return the relevance of the most relevant row; 0 if there is none."""
+        return float(self.relevance.max(initial=0.0))
 
-    def judged(self, min_relevance: float) -> RankedMemories:
-        """Return the ranking, and in it whether a memory is as relevant as `min_relevance`, if there are any."""
-        if self.evidence is None or not self.scores or self.best_relevance >= min_relevance:
+    def best_first(self) -> list[int]:
+        """Return the rows by their scores, the newest first among equal ones."""
+        rows: list[int] = self.rows[np.lexsort((-self.rows, -self.scores))].tolist()
+        return rows
+
+    def judged(self, min_relevance: float) -> Ranked:
+        """Return it with whether a row is as relevant as `min_relevance`, if there are any."""
+        if not len(self.rows) or self.best_relevance >= min_relevance:
             return self
         problem = not_relevant(self.best_relevance, min_relevance)
         return replace(self, is_relevant=False, reason="; ".join(filter(None, (self.reason, problem))))
@@ -208,18 +195,18 @@ class _Found:
         return self.has_vector | (self.bm25 > 0)
 
 
-@dataclass(frozen=True)
-class _Best:
+class _Best(NamedTuple):
     """The best of the chosen rows, ascending."""
 
-    measures: Measures
-    text_ranks: Mapping[int, int] = field(default_factory=dict)
-    """Ranks among what the text search finds, from 1, by id."""
-    vector_ranks: Mapping[int, int] = field(default_factory=dict)
+    at: Rows
+    """Where they stand among these, as the keys of the ranks do."""
+    cosines: Floats
+    """NaN without a vector."""
     nearest: float = 0.0
     """The greatest cosine of all chosen rows."""
-    blended: Floats | None = None
-    """Their blended scores, if these are known."""
+    text_ranks: Mapping[int, int] = _NO_RANKS
+    """Ranks among what the text search finds, from 1, if they are asked for."""
+    vector_ranks: Mapping[int, int] = _NO_RANKS
 
 
 @dataclass(frozen=True)
@@ -242,31 +229,31 @@ class Ranking:
             return rrf_depth(n, self.parameters.rrf_k, self._weights, self._steps)
         return blend_depth(n)
 
-    def rank(self, chosen: Chosen, depth: int, *, explain: bool = False) -> RankedMemories:
-        """Score the best `depth` chosen memories, and explain the scores if wanted."""
-        bm25, text_failure = self._score_words(chosen)
+    def rank(self, chosen: Chosen, depth: int, *, explain: bool = False) -> Ranked:
+        """Score the best `depth` chosen rows, and explain the scores if wanted."""
+        bm25 = self.text.scores(chosen) if self.has_text else np.zeros(chosen.count)
         self.lap("text search")
         found, best, vector_failure = self._search_vectors(chosen, bm25, depth, explain=explain)
         self.lap("vector search")
-        scores, measures, gains = self._fuse(best), best.measures, _NO_GAINS
-        near = measures
-        if scores and self._in_session:
-            measures = self._with_neighbors(found, scores, measures)
-            places = read_places(self.view.snapshot, measures.ids.tolist())
-            near = self._measure_in_session(measures, places)
-            nearest = max(best.nearest, float(np.fmax.reduce(near.cosine, initial=0.0)))
-            best = replace(best, nearest=nearest, blended=None)
-            scores = self._fuse(replace(best, measures=near))
-            gains = gains_in_session(scores, places, self.parameters)
+        near, gains = best, list[Gain]()
+        scores = self._fused(found, best)
+        if len(scores) and self._in_session:
+            best = self._with_neighbors(found, scores, best)
+            ids = chosen.ids[best.at].tolist()
+            places = read_places(self.view.snapshot, ids)
+            near = self._nearer_in_session(ids, best, places)
+            scores = self._fused(found, near)
+            gains = gains_in_session(dict(zip(ids, scores.tolist(), strict=True)), places, self.parameters)
         self.lap("fusion")
-        parts = self._parts_of_fusion(replace(best, measures=near), scores) if explain else None
-        scores = add_gains(scores, gains, parts)
-        scores = apply_steps(scores, self._traits(measures.ids), self._steps, parts)
+        rows = chosen.rows[best.at]
+        parts = self._parts_of_fusion(found, near, scores) if explain else None
+        self._change(scores, rows, gains, parts)
         self.lap("scoring")
-        explanations = {} if parts is None else self._explanations(scores, parts, replace(best, measures=measures))
-        mode, reason = self._mode_and_reason(found, text_failure, vector_failure)
-        are_all = len(best.measures.ids) >= found.hits
-        return RankedMemories(scores, mode, reason, self._evidence(measures, explanations), are_all=are_all)
+        explanations = None if parts is None else self._explanations(found, best, scores, parts)
+        held, relevance = self._evidence(rows, best.cosines)
+        are_all = len(rows) >= found.hits
+        mode, reason = self._mode_and_reason(found, vector_failure)
+        return Ranked(rows, scores, mode, reason, relevance, best.cosines, held, explanations, are_all=are_all)
 
     @property
     def has_text(self) -> bool:
@@ -312,11 +299,6 @@ class Ranking:
     def _max_score(self) -> float:
         return self.text.max_score()
 
-    def _score_words(self, chosen: Chosen) -> tuple[Floats, str]:
-        if not self.has_text:
-            return np.zeros(chosen.count), "the text search is switched off (text_weight is 0)"
-        return self.text.scores(chosen), ""
-
     def _search_vectors(self, chosen: Chosen, bm25: Floats, depth: int, *, explain: bool) -> tuple[_Found, _Best, str]:
         # The query may still be embedded in its thread.
         by_words = (bm25 * (self._share_of_words / (self._max_score or 1.0))).astype(np.float32)
@@ -343,23 +325,20 @@ class Ranking:
 
     def _best(self, found: _Found, depth: int, *, explain: bool) -> _Best:
         if not found.hits or depth < 1:
-            return _Best(Measures.of(()))
-        text_ranks: Mapping[int, int] = {}
-        vector_ranks: Mapping[int, int] = {}
+            return _Best(np.empty(0, np.intp), np.empty(0))
+        ranks = [_NO_RANKS, _NO_RANKS]
         if self._is_rrf or explain:
             by_words, by_meaning = self._best_by_words(found, depth), self._best_by_meaning(found, depth)
-            ids = found.chosen.ids
-            text_ranks, vector_ranks = (
-                {int(ids[at]): rank for rank, at in enumerate(best, start=1)} for best in (by_words, by_meaning)
-            )
-            if self._is_rrf:
-                measures = self._measured(found, np.union1d(by_words, by_meaning).astype(np.intp))
-                return _Best(measures, text_ranks, vector_ranks)
-        measures = self._measured(found, self._may_be_best(found, depth))
-        nearest = float(np.fmax.reduce(measures.cosine, initial=0.0))
-        scores = blend(measures, self._weights, self._max_score if found.has_words else 0.0, nearest)
-        best = np.sort(np.lexsort((-measures.ids, -scores))[:depth])
-        return _Best(measures.rows(best), text_ranks, vector_ranks, nearest, scores[best])
+            ranks = [{at: rank for rank, at in enumerate(best, start=1)} for best in (by_words, by_meaning)]
+        if self._is_rrf:
+            at = np.array(sorted({*ranks[0], *ranks[1]}), np.intp)
+            return _Best(at, self._cosines(found, at), 0.0, *ranks)
+        at = self._may_be_best(found, depth)
+        cosines = self._cosines(found, at)
+        nearest = float(np.fmax.reduce(cosines, initial=0.0))
+        scores = blend(found.bm25[at], cosines, self._weights, self._max_score, nearest)
+        best = np.sort(np.lexsort((-at, -scores))[:depth])
+        return _Best(at[best], cosines[best], nearest, *ranks)
 
     def _may_be_best(self, found: _Found, depth: int) -> Rows:
         # Where in the chosen rows those stand that may be among the best, or the nearest, by similarities that are not
@@ -384,15 +363,12 @@ class Ranking:
         may_be |= found.similarities >= found.nearest - 2 * error
         return np.flatnonzero(may_be if found.all_have_vectors else may_be & found.is_hit)
 
-    def _measured(self, found: _Found, at: Rows) -> Measures:
-        rows = found.chosen.rows[at]
+    def _cosines(self, found: _Found, at: Rows) -> Floats:
         if found.exact is not None:
-            cosines = found.exact[at]
-        elif bool((found.similarities[at] > -np.inf).any()):
-            cosines = self._vectors.exact(rows)
-        else:
-            cosines = np.full(len(rows), math.nan)
-        return Measures.of(self.view.ids[rows], bm25=found.bm25[at], cosine=cosines)
+            return found.exact[at]
+        if bool((found.similarities[at] > -np.inf).any()):
+            return self._vectors.exact(found.chosen.rows[at])
+        return np.full(len(at), math.nan)
 
     def _best_by_words(self, found: _Found, depth: int) -> list[int]:
         at = np.flatnonzero((found.bm25 > 0) & (found.bm25 >= -bound(-found.bm25, depth)))
@@ -407,84 +383,92 @@ class Ranking:
         best: list[int] = at[np.lexsort((-at, -self._vectors.exact(found.chosen.rows[at])))][:depth].tolist()
         return best
 
-    def _fuse(self, best: _Best) -> Scores:
+    def _fused(self, found: _Found, best: _Best) -> Floats:
         if self._is_rrf:
-            return reciprocal_rank_fusion(best.text_ranks, best.vector_ranks, self._weights, self.parameters.rrf_k)
-        measures = best.measures
-        if best.blended is not None:
-            return measures.by_id(best.blended)
-        max_score = self._max_score if bool(measures.bm25.any()) else 0.0
-        return measures.by_id(blend(measures, self._weights, max_score, best.nearest))
+            by_words, by_meaning = _ranks_at(best.at, best.text_ranks), _ranks_at(best.at, best.vector_ranks)
+            return reciprocal_rank_fusion(by_words, by_meaning, self._weights, self.parameters.rrf_k)
+        return blend(found.bm25[best.at], best.cosines, self._weights, self._max_score, best.nearest)
 
-    def _with_neighbors(self, found: _Found, scores: Scores, measures: Measures) -> Measures:
+    def _with_neighbors(self, found: _Found, scores: Floats, best: _Best) -> _Best:
         # A neighbour of a hit need not share a word with the query. The conditions hold for it too.
         if not self.parameters.session_neighbor_weight:
-            return measures
-        beside = found.chosen.among(neighbors_of_best(self.view.snapshot, scores))
-        if not len(beside):
-            return measures
-        return measures.join(self._measured(found, np.searchsorted(found.chosen.rows, beside)))
+            return best
+        rows = found.chosen.rows
+        of_ids = dict(zip(self.view.ids[rows[best.at]].tolist(), scores.tolist(), strict=True))
+        beside = np.searchsorted(rows, found.chosen.among(neighbors_of_best(self.view.snapshot, of_ids)))
+        at = np.concatenate((best.at, beside))
+        order = np.argsort(at)
+        cosines = np.concatenate((best.cosines, self._cosines(found, beside)))
+        return best._replace(at=at[order], cosines=cosines[order])
 
-    def _measure_in_session(self, measures: Measures, places: InSessions) -> Measures:
-        if np.isnan(measures.cosine).all():
-            return measures
+    def _nearer_in_session(self, ids: Sequence[int], best: _Best, places: InSessions) -> _Best:
+        if np.isnan(best.cosines).all():
+            return best
         vectors, weight = self._vectors, self.parameters.session_vector_weight
-        return measure_in_session(vectors.vectors_of, vectors.query, measures, places, weight)
+        cosines = cosines_in_session(vectors, ids, best.cosines, places, weight)
+        return best._replace(cosines=cosines, nearest=max(best.nearest, float(np.fmax.reduce(cosines, initial=0.0))))
 
-    def _traits(self, ids: Ids) -> Mapping[int, Traits]:
-        traits = dict(read_traits(self.view.snapshot, ids.tolist()))
-        for memory_id in ids[self.view.is_real[self.view.table.rows_of(ids)]].tolist():
-            traits[memory_id] = traits.get(memory_id, Traits())._replace(is_real=True)
-        return traits
+    def _change(self, scores: Floats, rows: Rows, gains: Sequence[Gain], parts: Parts | None) -> None:
+        # By what memories gain from others, then by their traits.
+        ids = self.view.ids[rows].tolist()
+        place = {memory_id: at for at, memory_id in enumerate(ids)}
+        add_gains(scores, place, gains, parts)
+        traits = {place[key]: of_memory for key, of_memory in read_traits(self.view.snapshot, ids).items()}
+        for at in np.flatnonzero(self.view.is_real[rows]).tolist():
+            traits[at] = traits.get(at, Traits())._replace(is_real=True)
+        if traits:
+            apply_steps(scores, traits, self._steps, parts)
 
-    def _parts_of_fusion(self, best: _Best, scores: Scores) -> Parts:
-        measures = best.measures
+    def _parts_of_fusion(self, found: _Found, best: _Best, scores: Floats) -> Parts:
+        bm25, cosines = found.bm25[best.at], best.cosines
         if self._is_rrf:
-            by_meaning = reciprocal_rank_fusion((), best.vector_ranks, self._weights, self.parameters.rrf_k)
+            text_ranks, vector_ranks = (_ranks_at(best.at, ranks) for ranks in (best.text_ranks, best.vector_ranks))
+            nothing = np.zeros_like(text_ranks)
+            of_meaning = reciprocal_rank_fusion(nothing, vector_ranks, self._weights, self.parameters.rrf_k)
             why_words, why_meaning = (
-                {memory_id: f"rank {rank}" for memory_id, rank in ranks.items()}
-                for ranks in (best.text_ranks, best.vector_ranks)
+                [f"rank {rank}" for rank in ranks.tolist()] for ranks in (text_ranks, vector_ranks)
             )
         else:
-            by_meaning = measures.by_id(meaning(measures.cosine, self._weights, best.nearest))
-            bm25, cosine = measures.by_id(measures.bm25).items(), measures.by_id(measures.cosine).items()
-            why_words = {memory_id: f"BM25 {value:.2f}, over that of each word once" for memory_id, value in bm25}
-            why_meaning = {memory_id: f"cosine {value:.3f}, over the greatest one" for memory_id, value in cosine}
+            of_meaning = meaning(cosines, self._weights, best.nearest)
+            why_words = [f"BM25 {value:.2f}, over that of each word once" for value in bm25.tolist()]
+            why_meaning = [f"cosine {value:.3f}, over the greatest one" for value in cosines.tolist()]
         parts: Parts = defaultdict(list)
-        for memory_id, score in scores.items():
-            meaning_part = by_meaning.get(memory_id, 0.0)
-            if meaning_part:
-                parts[memory_id].append(ScorePart("meaning", ADD, meaning_part, why_meaning[memory_id], meaning_part))
-            if words := score - meaning_part:
-                parts[memory_id].append(ScorePart("words", ADD, words, why_words[memory_id], score))
+        for at, (score, by_meaning) in enumerate(zip(scores.tolist(), of_meaning.tolist(), strict=True)):
+            if by_meaning:
+                parts[at].append(ScorePart("meaning", ADD, by_meaning, why_meaning[at], by_meaning))
+            if by_words := score - by_meaning:
+                parts[at].append(ScorePart("words", ADD, by_words, why_words[at], score))
         return parts
 
-    def _explanations(self, scores: Scores, parts: Parts, best: _Best) -> Mapping[int, ScoreExplanation]:
-        max_score = self._max_score if best.measures.bm25.any() else 0.0
-        return {
-            memory_id: ScoreExplanation(
-                bm25, bm25 / max_score if max_score else 0.0, best.text_ranks.get(memory_id, 0),
-                best.vector_ranks.get(memory_id, 0), tuple(parts[memory_id]), scores[memory_id],
+    def _explanations(self, found: _Found, best: _Best, scores: Floats, parts: Parts) -> list[ScoreExplanation]:
+        measures = zip(best.at.tolist(), found.bm25[best.at].tolist(), scores.tolist(), strict=True)
+        return [
+            ScoreExplanation(
+                bm25, bm25 / self._max_score if bm25 else 0.0, best.text_ranks.get(at, 0),
+                best.vector_ranks.get(at, 0), tuple(parts[number]), score,
             )
-            for memory_id, bm25 in best.measures.by_id(best.measures.bm25).items()
-        }  # fmt: skip
+            for number, (at, bm25, score) in enumerate(measures)
+        ]  # fmt: skip
 
-    def _evidence(self, measures: Measures, explanations: Mapping[int, ScoreExplanation]) -> AllEvidence:
-        ids = measures.ids
-        held, shares, is_unknown = np.zeros((len(ids), 0), bool), np.zeros(len(ids)), False
-        if self.has_text and len(ids):
-            held = self.text.held(self.view.table.rows_of(ids))
+    def _evidence(self, rows: Rows, cosines: Floats) -> tuple[Mask, Floats]:
+        # Which words the rows contain, and their relevance.
+        held, shares, is_unknown = np.zeros((len(rows), 0), bool), np.zeros(len(rows)), False
+        if self.has_text and len(rows):
+            held = self.text.held(rows)
             shares, is_unknown = self.text.shares(held), self.text.is_unknown
-        probable = relevance(measures.cosine, shares, self.embedder.profile.curve, is_unknown=is_unknown)
-        return AllEvidence(ids, probable, measures.cosine, held, self.text.words, explanations)
+        return held, relevance(cosines, shares, self.embedder.profile.curve, is_unknown=is_unknown)
 
-    def _mode_and_reason(self, found: _Found, text_failure: str, vector_failure: str) -> tuple[Mode, str]:
-        reason = "; ".join(filter(None, (text_failure, vector_failure)))
-        has_words, has_vectors = found.has_words, found.nearest > -np.inf
+    def _mode_and_reason(self, found: _Found, vector_failure: str) -> tuple[Mode, str]:
         if not self.has_text:
-            return Mode.VEC_ONLY, reason
+            failures = "the text search is switched off (text_weight is 0)", vector_failure
+            return Mode.VEC_ONLY, "; ".join(filter(None, failures))
+        reason, has_words, has_vectors = vector_failure, found.has_words, found.nearest > -np.inf
         if has_vectors and not has_words:
             return Mode.VEC_ONLY, reason or "no memory holds a word of the query"
         if has_words and not has_vectors:
             return Mode.BM25_ONLY, reason or "no memory has a vector yet"
         return (Mode.BM25_ONLY if vector_failure else Mode.HYBRID), reason
+
+
+def _ranks_at(at: Rows, ranks: Mapping[int, int]) -> Rows:
+    return np.array([ranks.get(place, 0) for place in at.tolist()], np.intp)

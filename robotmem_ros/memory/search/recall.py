@@ -20,10 +20,11 @@ import logging
 import math
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import compress, islice, repeat
 
 import numpy as np
 
@@ -35,14 +36,14 @@ from ..errors import StorageError, shown
 from ..storage import Database, revisions
 from ..storage.revisions import Purge
 from ..storage.rows import read
-from ..table.column import Floats
+from ..table.column import Floats, Rows
 from ..table.past import as_then, view_of
 from ..table.tables import Tables
 from ..table.view import Chosen, View, in_order, select
 from ..text.tokens import analyse
 from .folding import MAX_FOLDED_IDS, Folding, Group
 from .query import Query
-from .ranking import RankedMemories, Ranking, VectorFailure
+from .ranking import Ranked, Ranking, VectorFailure
 from .reasons import (
     ALL_FADED,
     check_names,
@@ -57,8 +58,7 @@ from .reasons import (
     without_position,
 )
 from .reranking import CANDIDATES, Reranker
-from .result import Hit, Mode, RecallResult, ScoreExplanation
-from .scoring import normalise
+from .result import Hit, RecallResult
 from .text_search import TextSearch
 from .usage import UsageRecorder
 
@@ -90,8 +90,6 @@ NEARLY = 0.7
 """The least relevance that matches, over that of the most relevant memory."""
 EQUAL = 1e-6
 """Memories whose relevance differs by less are equally relevant."""
-_NO_DISTANCES: Mapping[int, float] = {}
-_UNSCORED = ScoreExplanation(0.0, 0.0, 0, 0, (), 0.0)
 _LOG = logging.getLogger(__name__)
 
 
@@ -207,126 +205,119 @@ class _Recall:
 
     def _by_relevance(self, candidates: Chosen) -> RecallResult:
         depth, n = self.ranking.depth(self.query.n), self.query.n
-        ranking = self._judged(self._rank(candidates, depth))
-        if not ranking.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
-            return self._read(recent, self._judged(ranking.with_all(group.best for group in recent)))
-        if not (ranking.is_relevant or self.query.takes_best):
-            return self._read((), ranking)
-        groups = self._fold(self._best_first(ranking), candidates)
-        while len(groups) < n and not ranking.are_all:  # what is folded leaves places
+        ranked = self._ranked(candidates, depth)
+        if not len(ranked.rows) and self.query.takes_best and (recent := self._most_recent(candidates)):
+            return self._read(recent, self._judged(ranked.of(_best_of(recent))))
+        if not (ranked.is_relevant or self.query.takes_best):
+            return self._read((), ranked)
+        groups = self._fold(ranked.best_first(), candidates)
+        while len(groups) < n and not ranked.are_all:  # what is folded leaves places
             depth *= _GROWTH
-            ranking = self._judged(self._rank(candidates, depth))
-            groups = self._fold(self._best_first(ranking), candidates)
+            ranked = self._ranked(candidates, depth)
+            groups = self._fold(ranked.best_first(), candidates)
         self.times.lap("folding")
-        return self._read(groups, ranking)
+        return self._read(groups, ranked)
 
     def _by_distance(self, place: Place, candidates: Chosen) -> RecallResult:
         metres = distances(self.view, place)
         matches = near = candidates.and_(metres <= min(place.max_distance, sys.float_info.max))
-        match_ranking = None
+        of_matches = None
         if self.query.text:
-            matches, match_ranking = self._matching(near)
+            matches, of_matches = self._matching(near)
         groups = self._fold(in_order(matches, self.query.n, metres), matches)
-        ids = [group.best for group in groups]
+        rows = _best_of(groups)
         self.times.lap("distance")
-        ranking = self._rank(candidates.only(ids), len(ids)) if self.query.text else _unranked(ids)
-        if match_ranking is not None:
-            match_ranking = self._judged(match_ranking.with_all(ids))
-            if not (match_ranking.is_relevant or self.query.takes_best):
-                return self._read((), match_ranking)
-            ranking = match_ranking.replaced_by(ranking)
+        ranked = self._rank(candidates.only(rows), len(rows)) if self.query.text else Ranked.unranked(rows)
+        if of_matches is not None:
+            of_matches = self._judged(of_matches if len(of_matches.rows) else of_matches.of(rows))
+            if not (of_matches.is_relevant or self.query.takes_best):
+                return self._read((), of_matches)
+            ranked = replace(ranked, mode=of_matches.mode, reason=of_matches.reason, is_relevant=of_matches.is_relevant)
         reasons = [*unknown_positions(self.view, place.field)]
         reasons += self._sentences(without_position(self.query, self.texts, candidates, place.field))
-        ranking = replace(ranking, reason="; ".join(filter(None, (ranking.reason, *reasons))))
-        return self._read(groups, ranking, self._distances(ids, metres))
+        ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
+        return self._read(groups, ranked, metres)
 
-    def _distances(self, ids: Sequence[int], metres: Floats) -> Mapping[int, float]:
-        sorted_ids = np.array(sorted(ids), np.int64)
-        of_rows = metres[self.view.table.rows_of(sorted_ids)].tolist()
-        return dict(zip(sorted_ids.tolist(), of_rows, strict=True))
-
-    def _matching(self, candidates: Chosen) -> tuple[Chosen, RankedMemories | None]:
+    def _matching(self, candidates: Chosen) -> tuple[Chosen, Ranked | None]:
         # The candidates that match the text, see above, and the ranking that tells so; None if they contain it.
-        subject, phrases = analyse(self.query.text).subject, analyse(self.query.text).phrases
+        subject, phrases = self.texts.query.subject, self.texts.query.phrases
         with suppress(StorageError):  # the ranking says so
             for terms in (*subject, *phrases), subject, [word for word in subject if len(word) > 1]:
                 if self.ranking.has_text and (whole := candidates.and_(self.texts.holding(terms))).count:
                     return whole, None
         depth = self.ranking.depth(self.query.n)
-        ranking = self._rank(candidates, depth)
-        evidence = ranking.evidence
-        if evidence is None or not len(evidence.ids):
-            return candidates if self.query.takes_best else candidates.only(()), ranking
-        most_relevant = np.flatnonzero(evidence.relevance > ranking.best_relevance - EQUAL).tolist()
-        best = [evidence.words_at(position) for position in most_relevant]
+        ranked = self._rank(candidates, depth)
+        if not len(ranked.rows):
+            return candidates if self.query.takes_best else candidates.only(ranked.rows), ranked
+        most_relevant = {*map(tuple, ranked.held[ranked.relevance > ranked.best_relevance - EQUAL].tolist())}
+        best = [compress(self.texts.words, held) for held in most_relevant]
         if meant := {tuple(word for word in words if word in subject) for words in best} - {()}:
-            return candidates.and_(np.logical_or.reduce([self.texts.holding(words) for words in meant])), ranking
-        return self._nearly_as_relevant(candidates, ranking, depth), ranking
+            return candidates.and_(np.logical_or.reduce([self.texts.holding(words) for words in meant])), ranked
+        return self._nearly_as_relevant(candidates, ranked, depth), ranked
 
-    def _nearly_as_relevant(self, candidates: Chosen, ranking: RankedMemories, depth: int) -> Chosen:
+    def _nearly_as_relevant(self, candidates: Chosen, ranked: Ranked, depth: int) -> Chosen:
         # The ranking goes deeper while all that it adds is. If none is relevant at all, all are alike.
-        threshold = NEARLY * ranking.best_relevance
-        while threshold and ranking.evidence is not None:
-            near = ranking.evidence.ids[ranking.evidence.relevance >= threshold].tolist()
+        threshold = NEARLY * ranked.best_relevance
+        while threshold:
+            near = ranked.rows[ranked.relevance >= threshold]
             if len(near) < depth:
                 return candidates.only(near)
             depth *= _GROWTH
-            ranking = self._rank(candidates, depth)
+            ranked = self._rank(candidates, depth)
         return candidates
 
     def _by_time(self, candidates: Chosen) -> RecallResult:
         groups = self._most_recent(candidates)
-        return self._read(groups, _unranked([group.best for group in groups]))
+        return self._read(groups, Ranked.unranked(_best_of(groups)))
 
     def _most_recent(self, candidates: Chosen) -> list[Group]:
         groups = self._fold(in_order(candidates, self.query.n, self.view.order), candidates)
         self.times.lap("time")
         return groups
 
-    def _best_first(self, ranking: RankedMemories) -> list[int]:
-        ids = np.array(sorted(ranking.scores), np.int64)
-        scores = np.array([ranking.scores[key] for key in ids.tolist()])
-        rows: list[int] = self.view.table.rows_of(ids)[np.lexsort((-ids, -scores))].tolist()
-        return rows
-
     def _fold(self, best_first: Iterable[int], candidates: Chosen) -> list[Group]:
         n = self.query.n
         if not self.query.fold:
-            ids = [int(self.view.ids[row]) for row, _ in zip(best_first, range(n), strict=False)]
-            return [Group(key, key) for key in ids]
+            return [Group(row, int(self.view.ids[row])) for row in islice(best_first, n)]
         place = self.query.spatial_sort
         compared = (place.field.name if place else POSITION) if self.query.compares_places else ""
         return Folding(candidates, self.parameters.label_rules(), compared).groups(best_first, n)
 
-    def _rank(self, candidates: Chosen, depth: int) -> RankedMemories:
+    def _rank(self, candidates: Chosen, depth: int) -> Ranked:
         return self.ranking.rank(candidates, depth, explain=self.query.explain)
 
-    def _judged(self, ranking: RankedMemories) -> RankedMemories:
-        return ranking.judged(self.query.min_relevance)
+    def _ranked(self, candidates: Chosen, depth: int) -> Ranked:
+        return self._judged(self._rank(candidates, depth))
 
-    def _read(
-        self, groups: Sequence[Group], ranking: RankedMemories, metres: Mapping[int, float] = _NO_DISTANCES
-    ) -> RecallResult:
-        # The newest memory of a group is shown, with the measures of its best memory.
-        scores = normalise({group.best: ranking.scores.get(group.best, 0.0) for group in groups})
-        spelling = analyse(self.query.text).spellings
-        unscored = _UNSCORED if self.query.explain and self.query.text else None
-        stored = read(self.view.snapshot, [group.newest for group in groups], self.query.decay, include_inactive=True)
-        memories = {memory.id: memory for memory in as_then(self.view, stored.values(), self.query.decay)}
-        evidence = ranking.evidence_of(group.best for group in groups)
+    def _judged(self, ranked: Ranked) -> Ranked:
+        return ranked.judged(self.query.min_relevance)
+
+    def _read(self, groups: Sequence[Group], ranked: Ranked, metres: Floats | None = None) -> RecallResult:
+        # The newest memory of a group is shown, with the measures of its best row.
+        rows, decay = _best_of(groups), self.query.decay
+        of_rows = ranked.of(rows)
+        best = float(of_rows.scores.max(initial=0.0))
+        scores = of_rows.scores / best if best > 0 else np.ones(len(rows))
+        distance = np.full(len(rows), math.nan) if metres is None else metres[rows]
+        spelling = self.texts.query.spellings
+        words = [spelling[word] for word in self.texts.words]
+        stored = read(self.view.snapshot, [group.newest for group in groups], decay, include_inactive=True)
+        memories = {memory.id: memory for memory in as_then(self.view, stored.values(), decay)}
+        columns = (scores, of_rows.relevance, of_rows.cosines, of_rows.held, distance)
+        explanations = of_rows.explanations or repeat(None, len(rows))
+        measures = zip(groups, *(column.tolist() for column in columns), explanations, strict=True)
         hits = tuple(
             Hit(
-                memories[newest], scores[best], of_best.relevance, of_best.similarity,
-                tuple(spelling.get(word, word) for word in of_best.words), of_best.explanation or unscored,
-                metres.get(best, math.nan), len(rest), rest[:MAX_FOLDED_IDS],
+                memories[newest], score, relevance, similarity, tuple(compress(words, held)), explanation, metre,
+                len(rest), rest[:MAX_FOLDED_IDS],
             )
-            for (best, newest, rest), of_best in zip(groups, evidence, strict=True)
+            for (_, newest, rest), score, relevance, similarity, held, metre, explanation in measures
             if newest in memories
         )  # fmt: skip
         self.times.lap("read")
-        is_relevant = bool(hits) and ranking.is_relevant
-        return RecallResult(hits, ranking.mode, ranking.reason, is_relevant, self.texts.weights())
+        is_relevant = bool(hits) and ranked.is_relevant
+        return RecallResult(hits, ranked.mode, ranked.reason, is_relevant, self.texts.weights())
 
 
-def _unranked(ids: Sequence[int]) -> RankedMemories:
-    return RankedMemories(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
+def _best_of(groups: Sequence[Group]) -> Rows:
+    return np.array([group.best for group in groups], np.intp)

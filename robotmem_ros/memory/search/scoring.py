@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,63 +18,19 @@ from ..embedding.profile import Curve
 from ..storage.rows import Traits
 from .result import ScorePart
 
-Scores = dict[int, float]
-"""Score by memory id, higher is better."""
 Floats = npt.NDArray[np.float64]
+Ranks = npt.NDArray[np.intp]
 _DIGITS = 6
 
 
-def cosines(distances: npt.NDArray[np.floating]) -> Floats:
+def as_cosines(distances: npt.NDArray[np.floating]) -> Floats:
     """Convert cosine distances, rounded to six digits, so that equal ones tie whatever the order of summation."""
     similarities: Floats = 1.0 - distances.astype(np.float64).round(_DIGITS)
     return similarities
 
 
-class Measures(NamedTuple):
-    """What searches measured of memories, each of these once."""
-
-    ids: npt.NDArray[np.int64]
-    """Best first if one search found them, else ascending."""
-    bm25: Floats
-    """0 if a memory contains no word of the query."""
-    cosine: Floats
-    """Similarity to the query; NaN without a vector."""
-
-    @classmethod
-    def of(
-        cls,
-        ids: Sequence[int] | npt.NDArray[np.int64],
-        bm25: Floats | None = None,
-        cosine: Floats | None = None,
-    ) -> Measures:
-        """Return memories with what was measured of them."""
-        return cls(
-            np.asarray(ids, np.int64),
-            np.zeros(len(ids)) if bm25 is None else bm25,
-            np.full(len(ids), math.nan) if cosine is None else cosine,
-        )
-
-    def rows(self, positions: npt.NDArray[np.intp] | slice) -> Measures:
-        """Return those that stand at some positions."""
-        return Measures(self.ids[positions], self.bm25[positions], self.cosine[positions])
-
-    def join(self, addition: Measures) -> Measures:
-        """Return these memories and others, and of those in both what either of them knows."""
-        ids = np.union1d(self.ids, addition.ids)
-        measures = Measures.of(ids)
-        for part in (self, addition):
-            rows = np.searchsorted(ids, part.ids)
-            measures.bm25[rows] = np.maximum(measures.bm25[rows], part.bm25)
-            measures.cosine[rows] = np.fmax(measures.cosine[rows], part.cosine)
-        return measures
-
-    def by_id(self, values: Floats) -> Scores:
-        """Return a value of each memory by its id."""
-        return dict(zip(self.ids.tolist(), values.tolist(), strict=True))
-
-
 Parts = defaultdict[int, list[ScorePart]]
-"""Effects of the steps, by memory id."""
+"""Effects of the steps, by the places of memories in their scores."""
 ADD, MULTIPLY = "add", "multiply"
 _SHARE_ALONE, _NOTHING = 7.3, -1.7
 
@@ -138,39 +94,18 @@ def _outcomes(bound: float) -> Step:
 
 
 def apply_steps(
-    scores: Scores, traits: Mapping[int, Traits], steps: Sequence[Step], parts: Parts | None = None
-) -> Scores:
-    """Return the scores after all steps; `parts`, if given, gets what each step does, unless it changes nothing."""
-    scores = dict(scores)
-    for memory_id, memory in traits.items():
+    scores: Floats, traits: Mapping[int, Traits], steps: Sequence[Step], parts: Parts | None = None
+) -> None:
+    """Change scores by all steps, by the traits of memories at some places.
+
+    `parts`, if given, gets what each step does, unless it changes nothing.
+    """
+    for at, memory in traits.items():
         for step in steps:
-            before, factor = scores[memory_id], step.factor(memory)
-            scores[memory_id] = after = before * factor
+            before, factor = float(scores[at]), step.factor(memory)
+            scores[at] = after = before * factor
             if parts is not None and after != before:
-                parts[memory_id].append(ScorePart(step.name, MULTIPLY, factor, step.reason(memory), after))
-    return scores
-
-
-class Gain(NamedTuple):
-    """What memories gain from others."""
-
-    name: str
-    values: Scores
-    reason: Callable[[int], str]
-    """The reason in words, by memory id."""
-
-
-def add_gains(scores: Scores, gains: Sequence[Gain], parts: Parts | None = None) -> Scores:
-    """Return the scores with what the memories gain; `parts` as in `apply_steps`."""
-    scores = dict(scores)
-    for gain in gains:
-        for memory_id, value in gain.values.items():
-            if value:
-                scores[memory_id] += value
-                if parts is not None:
-                    reason = gain.reason(memory_id)
-                    parts[memory_id].append(ScorePart(gain.name, ADD, value, reason, scores[memory_id]))
-    return scores
+                parts[at].append(ScorePart(step.name, MULTIPLY, factor, step.reason(memory), after))
 
 
 class Weights(NamedTuple):
@@ -185,16 +120,15 @@ class Weights(NamedTuple):
         return cls(parameters.text_weight, parameters.vector_weight)
 
 
-def reciprocal_rank_fusion(text: Iterable[int], vector: Iterable[int], weights: Weights, k: int) -> Scores:
-    """Sum weight / (k + rank + 1) over two rankings of memories by id, ranks counted from 0.
+def reciprocal_rank_fusion(text: Ranks, vector: Ranks, weights: Weights, k: int) -> Floats:
+    """Sum weight / (k + rank) over the ranks that two searches give each memory, from 1; 0 for none.
 
     Cormack, Clarke, Buettcher: Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods, 2009.
     """
-    scores: Scores = {}
-    for ranking, weight in zip((text, vector), weights, strict=True):
-        for rank, memory_id in enumerate(ranking):
-            scores[memory_id] = scores.get(memory_id, 0.0) + weight / (k + rank + 1)
-    return scores
+    by_words, by_meaning = (
+        np.where(ranks > 0, weight / (k + ranks), 0.0) for ranks, weight in zip((text, vector), weights, strict=True)
+    )
+    return by_words + by_meaning
 
 
 def rrf_depth(n: int, k: int, weights: Weights, steps: Sequence[Step]) -> int:
@@ -208,17 +142,16 @@ def rrf_depth(n: int, k: int, weights: Weights, steps: Sequence[Step]) -> int:
     return math.ceil(sum(weights) / max(weights) * ratio * (k + n)) - k
 
 
-def blend(measures: Measures, weights: Weights, max_score: float, nearest: float | None = None) -> Floats:
-    """Average what the words and the meaning score, by their weights; both searches should measure each memory.
+def blend(bm25: Floats, cosines: Floats, weights: Weights, max_score: float, nearest: float | None = None) -> Floats:
+    """Average what the words and the meaning of memories score, by their weights.
 
     The words: BM25 over `max_score`, that of a memory of mean length that contains each word of the query once. The
     meaning: cosine similarity over `nearest`, that of the nearest memory (by default, of these), if it is above zero;
-    what opposes the query gets nothing for it. If a memory has no vector yet, the words count for both.
+    what opposes the query gets nothing for it. If a memory has no vector yet, and NaN, the words count for both.
     """
     by_words = weights.text / sum(weights)
-    has_vector = ~np.isnan(measures.cosine)
-    words = measures.bm25 / max_score if max_score > 0 else np.zeros(len(measures.ids))
-    return words * np.where(has_vector, by_words, 1.0) + meaning(measures.cosine, weights, nearest)
+    words = bm25 / max_score if max_score > 0 else np.zeros(len(bm25))
+    return words * np.where(np.isnan(cosines), 1.0, by_words) + meaning(cosines, weights, nearest)
 
 
 def meaning(cosine: Floats, weights: Weights, nearest: float | None = None) -> Floats:
@@ -231,12 +164,6 @@ def meaning(cosine: Floats, weights: Weights, nearest: float | None = None) -> F
 def blend_depth(n: int) -> int:
     """Return how many hits of each search to blend: far more than are wanted."""
     return max(50, 5 * n)
-
-
-def normalise(scores: Scores) -> Scores:
-    """Divide the scores by the highest one, so that results of different queries can be compared."""
-    best = max(scores.values(), default=0.0)
-    return {memory_id: score / best if best > 0 else 1.0 for memory_id, score in scores.items()}
 
 
 def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, curve: Curve, *, is_unknown: bool = False) -> Floats:

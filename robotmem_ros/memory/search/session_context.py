@@ -5,18 +5,22 @@ Evidence is spread over an episode: one memory names the pump, the next one tell
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from ..config.parameters import Parameters
-from ..embedding import Vector, Vectors
+from ..embedding import Vector
 from ..storage import session_rows
 from ..storage.snapshot import Snapshot
-from .scoring import Floats, Gain, Measures, Scores, cosines
+from .result import ScorePart
+from .scoring import ADD, Floats, Parts, as_cosines
+from .vector_search import VectorSearch
 
+Scores = Mapping[int, float]
+"""Scores by memory id."""
 _REACH = 2
 """Memories on each side of a memory that are its neighbours."""
 _PARTS = (1.0, 0.5)
@@ -63,37 +67,32 @@ def neighbors_of_best(snapshot: Snapshot, scores: Scores) -> set[int]:
     return {neighbor for place in places for neighbor in (*place.before, *place.after)} - scores.keys()
 
 
-def measure_in_session(
-    vectors_of: Callable[[Collection[int]], tuple[Sequence[int], Vectors]],
-    query: Vector,
-    measures: Measures,
-    places: InSessions,
-    weight: float,
-) -> Measures:
+def cosines_in_session(
+    search: VectorSearch, memory_ids: Sequence[int], cosines: Floats, places: InSessions, weight: float
+) -> Floats:
     """Measure the cosine of each memory again: alone, or with those before it in its session, whichever is nearer.
 
     The vector is the memory's own plus `weight` times each predecessor's; this approximates embedding the texts
-    together. `vectors_of` reads vectors of memories, and tells whose they are.
+    together.
     """
-    rows = np.flatnonzero(~np.isnan(measures.cosine))
-    ids: list[int] = measures.ids[rows].tolist()
+    rows = np.flatnonzero(~np.isnan(cosines))
+    ids = [memory_ids[row] for row in rows.tolist()]
     before = [places[memory_id].before if memory_id in places else () for memory_id in ids]
     if not weight or not any(before):
-        return measures
-    owners, kept_vectors = vectors_of({*ids, *chain.from_iterable(before)})
+        return cosines
+    owners, kept_vectors = search.vectors_of({*ids, *chain.from_iterable(before)})
     row_of = {memory_id: row for row, memory_id in enumerate(owners)}
     # All are measured in double precision, so that equal ones tie: v is as near as v + 0.3 v, and u1 + u2 as u2 + u1.
     # The last row stands for a memory without a vector, and for a predecessor that is not there.
-    vectors = np.vstack([kept_vectors, np.zeros((1, len(query)))])
+    vectors = np.vstack([kept_vectors, np.zeros((1, len(search.query)))])
     alone = vectors[[row_of[memory_id] for memory_id in ids]]
     total = alone.copy()
     for step in range(_REACH):
         predecessors = (beside[step] if step < len(beside) else 0 for beside in before)
         total += weight * vectors[[row_of.get(predecessor, -1) for predecessor in predecessors]]
-    best = np.maximum(_cosines(alone, query), _cosines(total, query))
-    cosine = measures.cosine.copy()
-    cosine[rows] = cosines(1.0 - best)
-    return measures._replace(cosine=cosine)
+    nearer: Floats = cosines.copy()
+    nearer[rows] = as_cosines(1.0 - np.maximum(_cosines(alone, search.query), _cosines(total, search.query)))
+    return nearer
 
 
 def _cosines(vectors: Floats, query: Vector) -> Floats:
@@ -102,7 +101,16 @@ def _cosines(vectors: Floats, query: Vector) -> Floats:
     return similarities
 
 
-def gains_in_session(scores: Scores, places: InSessions, parameters: Parameters) -> tuple[Gain, Gain]:
+class Gain(NamedTuple):
+    """What memories gain from others."""
+
+    name: str
+    values: Scores
+    reason: Callable[[int], str]
+    """The reason in words, by memory id."""
+
+
+def gains_in_session(scores: Scores, places: InSessions, parameters: Parameters) -> list[Gain]:
     """Give each memory shares of what its best neighbour and the three best of its session score.
 
     Only what these have above half of the best score counts.
@@ -114,7 +122,7 @@ def gains_in_session(scores: Scores, places: InSessions, parameters: Parameters)
         sessions.setdefault(place.session, []).append(above.get(memory_id, 0.0))
     means = {session: sum(sorted(values)[-_BEST:]) / _BEST for session, values in sessions.items()}
     by_neighbor, by_session = parameters.session_neighbor_weight, parameters.session_weight
-    return (
+    return [
         Gain(
             "session neighbour",
             {memory_id: by_neighbor * gained for memory_id, (gained, _) in best.items()},
@@ -125,7 +133,18 @@ def gains_in_session(scores: Scores, places: InSessions, parameters: Parameters)
             {memory_id: by_session * means[place.session] for memory_id, place in places.items()},
             lambda memory_id: f"the best of session {places[memory_id].session!r} are among the best",
         ),
-    )
+    ]
+
+
+def add_gains(scores: Floats, place: Mapping[int, int], gains: Iterable[Gain], parts: Parts | None) -> None:
+    """Add what memories gain to their scores, in which each has a place; `parts` as in `apply_steps`."""
+    for gain in gains:
+        for memory_id, value in gain.values.items():
+            if value:
+                at = place[memory_id]
+                scores[at] += value
+                if parts is not None:
+                    parts[at].append(ScorePart(gain.name, ADD, value, gain.reason(memory_id), float(scores[at])))
 
 
 def _above(scores: Scores) -> Scores:

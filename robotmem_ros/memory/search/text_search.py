@@ -94,7 +94,8 @@ class TextSearch:
     """
 
     def __init__(self, view: View, query: Analysis, parameters: Parameters, collections: Collections) -> None:
-        self._view, self._query, self._searched = view, query, collections
+        self.query = query
+        self._view, self._searched = view, collections
         self._shape = parameters.bm25_k1, parameters.bm25_b
         self._texts, self._found = view.table.words, dict[str, Found]()
         self._forms_of = dict[str, Sequence[str]]()
@@ -102,7 +103,7 @@ class TextSearch:
     @property
     def words(self) -> Sequence[str]:
         """Return the words of the query, as they are indexed."""
-        return self._query.words
+        return self.query.words
 
     def scores(self, chosen: Chosen) -> Floats:
         """Return the BM25 score of each chosen row, by row; 0 of one that contains no word of the query.
@@ -144,7 +145,7 @@ class TextSearch:
     @property
     def is_unknown(self) -> bool:
         """Tell whether no memory of the collections contains a word of what is asked."""
-        return self._statistics.frequencies.keys().isdisjoint(self._query.subject)
+        return self._statistics.frequencies.keys().isdisjoint(self.query.subject)
 
     def weights(self) -> Mapping[str, float]:
         """Return the rarity of each form of each word of the query; 1 for each if nothing was searched by them."""
@@ -164,7 +165,7 @@ class TextSearch:
         statistics, formula = self._statistics, self._statistics.formula(*self._shape)
         scores, repeats = self._texts.weigh(
             [(self._find(word), statistics.weight(word)) for word in self.words],
-            [(self._find(compound), statistics.weight(*compound.split())) for compound in self._query.phrases],
+            [(self._find(compound), statistics.weight(*compound.split())) for compound in self.query.phrases],
             rows,
         )
         lengths = self._texts.lengths
@@ -193,9 +194,9 @@ class TextSearch:
 
     def _in_languages(self, word: str) -> Sequence[str]:
         # In the languages of the texts; where it is not known as it is, labels may have it in one of them.
-        if not (languages := self._texts.languages | ({self._query.language} - {""})):
+        if not (languages := self._texts.languages | ({self.query.language} - {""})):
             return (word,)
-        forms = self._query.forms(word, sorted(languages))
+        forms = self.query.forms(word, sorted(languages))
         if self._texts.find([word]).count(None):
             return forms
         return (*forms, *sorted({own for form in forms for own in self._labels(form)} - {*forms}))
@@ -208,7 +209,7 @@ class TextSearch:
     @cached_property
     def _statistics(self) -> Statistics:
         memories, total, mask = self._view.once(("searched", self._searched), self._count_searched)
-        words = {*self.words, *(word for compound in self._query.phrases for word in compound.split())}
+        words = {*self.words, *(word for compound in self.query.phrases for word in compound.split())}
         counts = {word: self._find(word).count(mask) for word in words}
         frequencies = {word: count for word, count in counts.items() if count}
         return Statistics(memories, total / max(memories, 1), frequencies)
@@ -225,4 +226,4 @@ class TextSearch:
     @cached_property
     def _shares(self) -> Mapping[str, float]:
         # The share of each word of the subject.
-        return self._statistics.shares(self._query.subject)
+        return self._statistics.shares(self.query.subject)

@@ -16,7 +16,7 @@ from ..storage import codec, vector_rows
 from ..table.column import Floats, Rows
 from ..table.vectors import Similarities
 from ..table.view import Chosen, View
-from .scoring import cosines
+from .scoring import as_cosines
 
 
 class VectorSearch:
@@ -61,7 +61,7 @@ class VectorSearch:
         vectors = codec.decode(codes, self._vectors.dim) if codes else None
         if self._fits and vectors is not None:
             ids = np.array([vector_id for vector_id, _ in rows_of_ids], np.int64)
-            of_ids = cosines(codec.nearest_of(vectors, codes, self.query)[1])
+            of_ids = as_cosines(codec.nearest_of(vectors, codes, self.query)[1])
             places = np.searchsorted(ids, vector_ids)
             is_kept = ids.take(places, mode="clip") == vector_ids
             similarities[at[is_kept]] = of_ids[places[is_kept]]

@@ -254,9 +254,9 @@ class Chosen:
         rows = self.view.table.rows_of(np.array(sorted(ids), np.int64))
         return rows[self.mask[rows]]
 
-    def only(self, ids: Collection[int]) -> Chosen:
-        """Return some memories, whether they were chosen or not."""
-        return Chosen(self.view, self.view.table.mask_of(self.view.table.rows_of(np.array(sorted(ids), np.int64))))
+    def only(self, rows: Rows) -> Chosen:
+        """Return some rows, whether they were chosen or not."""
+        return Chosen(self.view, self.view.table.mask_of(rows))
 
 
 def select(view: View, conditions: Iterable[Condition], *, include_inactive: bool = False) -> Mask:

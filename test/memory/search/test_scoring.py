@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.search.scoring import (
-    Measures,
     Step,
     Weights,
     blend,
     blend_depth,
-    normalise,
     reciprocal_rank_fusion,
     rrf_depth,
 )
@@ -27,16 +26,22 @@ EQUAL = Weights(0.5, 0.5)
 
 @given(text=RANKING, vector=RANKING, weights=WEIGHTS, k=st.integers(1, 1000))
 def test_reciprocal_rank_fusion_is_its_formula(text: list[int], vector: list[int], weights: Weights, k: int) -> None:
-    fused = reciprocal_rank_fusion(text, vector, weights, k)
-    assert fused.keys() == {*text, *vector}
-    for memory_id in fused:
-        ranks = zip((text, vector), weights, strict=True)
-        naive = math.fsum(weight / (k + ids.index(memory_id) + 1) for ids, weight in ranks if memory_id in ids)
-        assert fused[memory_id] == pytest.approx(naive, abs=1e-12)
+    ids = sorted({*text, *vector})
+    fused = reciprocal_rank_fusion(ranks(text, ids), ranks(vector, ids), weights, k)
+    for memory_id, score in zip(ids, fused.tolist(), strict=True):
+        rankings = zip((text, vector), weights, strict=True)
+        naive = math.fsum(weight / (k + one.index(memory_id) + 1) for one, weight in rankings if memory_id in one)
+        assert score == pytest.approx(naive, abs=1e-12)
+
+
+def ranks(ranking: list[int], ids: list[int]) -> npt.NDArray[np.intp]:
+    """Ranks of memories, from 1; 0 for none."""
+    return np.array([ranking.index(one) + 1 if one in ranking else 0 for one in ids], np.intp)
 
 
 def test_being_first_twice_beats_being_first_once() -> None:
-    assert reciprocal_rank_fusion([1, 2], [1, 3], EQUAL, 60) == {1: 1 / 61, 2: 0.5 / 62, 3: 0.5 / 62}
+    fused = reciprocal_rank_fusion(ranks([1, 2], [1, 2, 3]), ranks([1, 3], [1, 2, 3]), EQUAL, 60)
+    assert fused.tolist() == [1 / 61, 0.5 / 62, 0.5 / 62]
 
 
 @given(n=st.integers(1, 100), k=st.integers(1, 1000), weights=WEIGHTS)
@@ -54,9 +59,10 @@ def blended_from(
     measures: dict[int, float], distances: dict[int, float], weights: Weights, marks: float
 ) -> dict[int, float]:
     """Blend BM25 and cosine distances by memory."""
-    text = Measures.of([*measures], bm25=-np.array([*measures.values()]))
-    joined = text.join(Measures.of([*distances], cosine=1.0 - np.array([*distances.values()])))
-    return joined.by_id(blend(joined, weights, marks))
+    ids = [*measures.keys() | distances.keys()]
+    bm25 = -np.array([measures.get(one, 0.0) for one in ids])
+    cosines = 1.0 - np.array([distances.get(one, math.nan) for one in ids])
+    return dict(zip(ids, blend(bm25, cosines, weights, marks).tolist(), strict=True))
 
 
 @given(measures=MEASURES, distances=DISTANCES, weights=WEIGHTS, marks=st.floats(0.1, 50))
@@ -82,18 +88,3 @@ def test_without_words_the_meaning_decides_and_without_a_model_the_words() -> No
 @given(n=st.integers(1, 100))
 def test_more_hits_are_blended_than_are_wanted(n: int) -> None:
     assert blend_depth(n) >= max(5 * n, 50)
-
-
-@given(scores=st.dictionaries(st.integers(), st.floats(0, 1e300), max_size=20))
-def test_the_best_becomes_one_and_the_order_stays(scores: dict[int, float]) -> None:
-    normal = normalise(scores)
-    assert normal.keys() == scores.keys()
-    assert all(0 <= score <= 1 for score in normal.values())
-    assert max(normal.values(), default=1.0) == 1.0
-    ordered = sorted(scores, key=lambda memory_id: scores[memory_id])
-    assert [normal[one] for one in ordered] == sorted(normal.values())
-
-
-def test_scores_that_are_all_zero_become_one() -> None:
-    assert normalise({1: 0.0, 2: 0.0}) == {1: 1.0, 2: 1.0}
-    assert normalise({}) == {}

@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.scoring import Measures
 from robotmem_ros.memory.search.session_context import (
     InSession,
+    cosines_in_session,
     gains_in_session,
-    measure_in_session,
     neighbors_of_best,
     read_places,
 )
@@ -94,20 +93,19 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors_if_it_is_nea
     query = embedder.embed_one("pump valve")
     first, second, third, alone = map(embedder.embed_one, texts)
     with memory.parts.database.snapshot() as snapshot:
-        before = Measures.of([1, 2, 3, 4], cosine=np.full(4, 0.75))
-        places = read_places(snapshot, [1, 2, 3, 4])
-        vectors_of = VectorSearch(View(Table.empty(), snapshot), lambda: query).vectors_of
-        measured = measure_in_session(vectors_of, query, before, places, 0.3)
-        assert measure_in_session(vectors_of, query, before, places, 0.0) is before
-        first_alone = Measures.of([1], cosine=np.array([0.75]))
-        assert measure_in_session(vectors_of, query, first_alone, places, 0.3) is first_alone
+        ids, before = [1, 2, 3, 4], np.full(4, 0.75)
+        places = read_places(snapshot, ids)
+        search = VectorSearch(View(Table.empty(), snapshot), lambda: query)
+        measured = cosines_in_session(search, ids, before, places, 0.3)
+        assert cosines_in_session(search, ids, before, places, 0.0) is before
+        assert cosines_in_session(search, [1], before[:1], places, 0.3).tolist() == [0.75]
     sums = {1: first, 2: second + 0.3 * first, 3: third + 0.3 * (second + first), 4: alone}
     alone_or_not = {one: (vector, sums[one]) for one, vector in enumerate((first, second, third, alone), start=1)}
     expected = {
         one: min(1 - float(query @ total) / float(np.linalg.norm(total)) for total in both)
         for one, both in alone_or_not.items()
     }
-    assert measured.by_id(1 - measured.cosine) == pytest.approx(expected, abs=1e-3)
+    assert dict(zip(ids, (1 - measured).tolist(), strict=True)) == pytest.approx(expected, abs=1e-3)
 
 
 @given(texts=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["red mug", "blue chair", ""])), min_size=2))
@@ -122,11 +120,10 @@ def test_equal_sums_of_vectors_are_equally_near(texts: list[tuple[str, str]]) ->
         with memory.parts.database.snapshot() as snapshot:
             ids = list(range(1, len(texts) + 1))
             places = read_places(snapshot, ids)
-            vectors_of = VectorSearch(View(Table.empty(), snapshot), lambda: query).vectors_of
-            before = Measures.of(ids, cosine=np.ones(len(ids)))
-            measured = measure_in_session(vectors_of, query, before, places, 0.3)
+            search = VectorSearch(View(Table.empty(), snapshot), lambda: query)
+            measured = cosines_in_session(search, ids, np.ones(len(ids)), places, 0.3)
     by_directions: dict[tuple[str, frozenset[tuple[str, Fraction]]], set[float]] = {}
-    for memory_id, cosine in measured.by_id(measured.cosine).items():
+    for memory_id, cosine in zip(ids, measured.tolist(), strict=True):
         own = texts[memory_id - 1][1]
         tenths = Counter(10 * [own] + 3 * [texts[one - 1][1] for one in places[memory_id].before])
         direction = frozenset((text, Fraction(tenth, tenths.total())) for text, tenth in tenths.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,12 +105,15 @@ def test_the_weight_follows_its_formula_and_is_bounded(scores: list[float], sess
     database.write(fill).result()
     steps, ids = scoring_steps(Parameters(outcome_weight=bound)), range(1, len(scores) + 2)
     with database.snapshot() as snapshot:
-        weights = apply_steps(dict.fromkeys(ids, 1.0), read_traits(snapshot, ids), steps)
+        weights = np.ones(len(ids))
+        traits = read_traits(snapshot, ids)
     database.close()
-    assert weights.pop(len(scores) + 1) == 1.0
-    assert all(1 - bound <= weight <= 1 + bound for weight in weights.values())
+    apply_steps(weights, {one - 1: traits[one] for one in traits}, steps)
+    *weights, without_outcome = weights.tolist()
+    assert without_outcome == 1.0
+    assert all(1 - bound <= weight <= 1 + bound for weight in weights)
     expected = [1 + bound * (2 * (score * sessions + 1) / (sessions + 2) - 1) for score in scores]
-    assert list(weights.values()) == pytest.approx(expected)
+    assert weights == pytest.approx(expected)
 
 
 @given(

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from ..memory.errors import RobotMemoryError
 from ..memory.validation import expanded_path
 from .definitions import OTHER_VERSION, RECORDING, Definitions
-from .errors import BagError, MissingPackageError
 from .mcap_file import McapFile, zstd
 from .recorded_file import END_OF_TIME, Channel, DefinitionText, RecordedFile, merged
 from .recording_folder import FORMATS, METADATA, ZSTD, Metadata, decompressed, format_of, read_metadata, recorded_files
@@ -29,6 +29,13 @@ _READERS: Mapping[str, Callable[[Path], RecordedFile]] = {".mcap": McapFile, ".d
 _ZSTD_START = b"\x28\xb5\x2f\xfd"
 """Start of a message that is compressed by itself; one of CDR starts with a zero byte."""
 READ_ENCODINGS = frozenset({"cdr", "ros1"})
+
+
+class BagError(RobotMemoryError):
+    """A recording cannot be read."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"recording {str(path)!r} {problem}")
 
 
 class RecordedMessage(NamedTuple):
@@ -65,7 +72,7 @@ class Bag:
 
     Raises:
         BagError: it does not exist, is empty, holds no messages, or nothing of it can be read.
-        MissingPackageError: rosbags is not installed.
+        RobotMemoryError: rosbags is not installed.
         InvalidFieldError: the folder of definitions has none.
     """
 
@@ -166,7 +173,7 @@ class Bag:
             folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="robotmem-")))
             file = _READERS[format_of(path)](decompressed(path, folder))
         except ImportError as cause:
-            raise MissingPackageError(cause.name or "rosbags") from None
+            raise _missing(cause.name or "rosbags") from None
         except MemoryError:
             raise
         except Exception as cause:
@@ -180,7 +187,7 @@ class Bag:
         try:
             import rosbags  # noqa: F401
         except ImportError:
-            raise MissingPackageError("rosbags") from None
+            raise _missing("rosbags") from None
         if not self._files:
             raise BagError(self.path, self._problem if len(paths) == 1 else self._damage)
         if not any(file.end_ns for file in self._files):
@@ -243,6 +250,10 @@ def _topics(channels: list[Channel]) -> dict[str, RecordedTopic]:
         name: RecordedTopic(types.most_common(1)[0][0], types.total(), dict(types), encodings[name])
         for name, types in sorted(counts.items())
     }
+
+
+def _missing(package: str) -> RobotMemoryError:
+    return RobotMemoryError(f"reading recordings needs the package {package}; pip install 'robotmem_ros[replay]'")
 
 
 def _not_a_recording(problem: str) -> str:

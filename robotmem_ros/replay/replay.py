@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ..frames import DEFAULT_HISTORY_NS, FrameOwners, TimeJumps, TransformBuffer, is_static, unread_hint
 from ..memory import FieldOfView, RobotMemory, Stored
 from ..memory.config.parameters import Parameters
-from ..memory.errors import RobotMemoryError
+from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.maps import OccupancyGrid, PathPart
 from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
@@ -30,7 +30,6 @@ from ..perception.label_names import INFO_TYPES, told_by
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
 from .bag import READ_ENCODINGS, Bag, RecordedMessage
 from .config import ReplayConfig
-from .errors import EncodingError, TopicTypeError
 from .recorded_file import END_OF_TIME
 from .robots import TF_TYPES, Robot, recorded_tf_topics, shared_out
 
@@ -132,8 +131,8 @@ class Replay:
         `only` are names of topics, as configured or as recorded; empty for all.
 
         Raises:
-            TopicTypeError: a topic is configured with another type than the recording has.
-            EncodingError: a topic is serialised in a way that is not read.
+            InvalidFieldError: a topic is configured with another type than the recording has, or is serialised in a way
+                that is not read.
             UnknownTypeError: nothing defines the type of a topic.
             TopicError: the configuration does not fit the recorded type.
         """
@@ -153,9 +152,11 @@ class Replay:
             recorded = bag.topics[topic.topic]
             if topic.type not in recorded.types:
                 types = ", ".join(map(repr, recorded.types))
-                raise TopicTypeError(topic.name, topic.topic, topic.type, types)
+                problem = f"is configured for {topic.topic}, but the recording has {types}"
+                raise InvalidFieldError(f"{topic.name}.type", topic.type, problem)
             if recorded.encoding not in READ_ENCODINGS:
-                raise EncodingError(topic.name, topic.topic, recorded.encoding)
+                problem = f"is recorded as {recorded.encoding!r}; what is read are cdr, of ROS 2, and ros1"
+                raise InvalidFieldError(f"{topic.name}.topic", topic.topic, problem)
             bag.types.of(topic.type)
             self._names.setdefault((topic.topic, topic.type), []).append(topic.name)
         parameters = memory.parameters

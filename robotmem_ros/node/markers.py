@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
-from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
+from geometry_msgs.msg import Point, Vector3
 from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -22,7 +23,6 @@ _COLOURS = (
 )
 """Greatest age in seconds for each colour: green was seen just now, red today."""
 _OLDER = (0.5, 0.5, 0.6)
-_WHITE = (1.0, 1.0, 1.0, 1.0)
 _BALL, _TEXT = 0.15, 0.12
 _IDS = 2**31
 
@@ -65,50 +65,26 @@ def _look(seen_object: SeenObject, now: int) -> _Look:
     # Rounded, so that tiny changes cause no message.
     age = (now - seen_object.last_seen) / _NS
     colour = next((colour for limit, colour in _COLOURS if age < limit), _OLDER)
-    x, y, z = (round(part, 2) for part in seen_object.position)
-    return seen_object.frame_id, seen_object.label, x, y, z, round(seen_object.confidence, 1), colour
+    x, y, z = (round(float(part), 2) for part in seen_object.position)
+    return seen_object.frame_id, seen_object.label, x, y, z, round(float(seen_object.confidence), 1), colour
 
 
 def _markers(memory_id: int, look: _Look) -> list[Marker]:
-    frame, label, x, y, z, alpha, colour = look
-    ball = _marker(memory_id, frame, "objects", Marker.SPHERE, at=(x, y, z), colour=(*colour, max(alpha, 0.1)))
-    ball.scale = Vector3(x=_BALL, y=_BALL, z=_BALL)
-    text = _marker(memory_id, frame, "labels", Marker.TEXT_VIEW_FACING, at=(x, y, z + 2 * _TEXT), colour=_WHITE)
-    text.color.a = max(alpha, 0.1)
-    text.scale = Vector3(z=_TEXT)
-    text.text = label
+    frame, label, x, y, z, confidence, (red, green, blue) = look
+    alpha = max(confidence, 0.1)
+    ball = _marker(memory_id, frame, "objects", type=Marker.SPHERE, scale=Vector3(x=_BALL, y=_BALL, z=_BALL))
+    ball.pose.position, ball.color = Point(x=x, y=y, z=z), ColorRGBA(r=red, g=green, b=blue, a=alpha)
+    text = _marker(memory_id, frame, "labels", type=Marker.TEXT_VIEW_FACING, scale=Vector3(z=_TEXT), text=label)
+    text.pose.position, text.color = Point(x=x, y=y, z=z + 2 * _TEXT), ColorRGBA(r=1.0, g=1.0, b=1.0, a=alpha)
     return [ball, text]
 
 
 def _deletions(memory_id: int, look: _Look) -> list[Marker]:
-    markers = []
-    for space in ("objects", "labels"):
-        marker = Marker(ns=space, id=memory_id % _IDS, action=Marker.DELETE)
-        marker.header.frame_id = look[0]
-        markers.append(marker)
-    return markers
+    return [_marker(memory_id, look[0], space, action=Marker.DELETE) for space in ("objects", "labels")]
 
 
-def _marker(
-    memory_id: int,
-    frame: str,
-    space: str,
-    kind: int,
-    *,
-    at: tuple[float, float, float],
-    colour: tuple[float, float, float, float],
-) -> Marker:
+def _marker(memory_id: int, frame: str, space: str, **fields: Any) -> Marker:
     # No stamp: shown by the latest transform.
-    marker = Marker(
-        ns=space,
-        id=memory_id % _IDS,
-        type=kind,
-        action=Marker.ADD,
-        pose=Pose(
-            position=Point(x=float(at[0]), y=float(at[1]), z=float(at[2])),
-            orientation=Quaternion(x=0.0, y=0.0, z=0.0, w=1.0),
-        ),
-        color=ColorRGBA(r=float(colour[0]), g=float(colour[1]), b=float(colour[2]), a=float(colour[3])),
-    )
+    marker = Marker(ns=space, id=memory_id % _IDS, **fields)
     marker.header.frame_id = frame
     return marker

@@ -23,8 +23,8 @@ MAX_CELLS = 100_000_000
 """Cells of the largest grid: 500 m x 500 m at 5 cm."""
 UNKNOWN, OCCUPIED = -1, 100
 _MAX_RESOLUTION = 1000.0
-_GREY = (0, 254, 205)
-"""Grey levels of an occupied, a free and an unknown cell, as map_server draws them."""
+BLACK, WHITE, GREY = 0, 254, 205
+"""Grey levels of an occupied, a free and an unknown cell, as map_saver draws them."""
 
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -94,9 +94,8 @@ class OccupancyGrid:
 
         It shows the cells as they lie in the grid; a yaw of the origin is left to whoever draws it.
         """
-        grey = np.full(256, _GREY[2], np.uint8)
-        black, white, _ = _GREY
-        grey[: OCCUPIED + 1] = np.rint(np.linspace(white, black, OCCUPIED + 1))
+        grey = np.full(256, GREY, np.uint8)
+        grey[: OCCUPIED + 1] = np.rint(np.linspace(WHITE, BLACK, OCCUPIED + 1))
         return _grey_png(grey[self.array().view(np.uint8)][::-1])
 
 

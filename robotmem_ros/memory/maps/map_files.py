@@ -18,15 +18,13 @@ import numpy.typing as npt
 
 from .. import validation
 from ..errors import InvalidFieldError
-from ..map_values import MAX_CELLS, OCCUPIED, UNKNOWN, OccupancyGrid, Origin, check_size
+from ..map_values import BLACK, GREY, MAX_CELLS, OCCUPIED, UNKNOWN, WHITE, OccupancyGrid, Origin, check_size
 from ..new_file import new_file
-from ..yaml_file import read_yaml
+from ..yaml_file import read_yaml, yaml_text
 
 FIELD = "FILE.yaml"
 _FREE = 0
 _MOST_BYTES = 1 << 20
-_BLACK, _WHITE, _GREY = 0, 254, 205
-"""Grey levels of occupied, free and unknown cells, as map_saver draws them."""
 _OCCUPIED_FROM, _FREE_BELOW = 0.65, 0.196
 """The grey of unknown cells stands for 0.19608, so it is not below the limit of free ones."""
 
@@ -144,14 +142,12 @@ def write_map(grid: OccupancyGrid, file: Path) -> Path:
     Raises:
         InvalidFieldError: a file cannot be written, or exists, or both would have the same name.
     """
-    import yaml
-
     cells = grid.array()[::-1]
     is_trinary = bool(np.isin(cells, (UNKNOWN, _FREE, OCCUPIED)).all())
     levels = np.arange(256).astype(np.uint8)
     levels[np.array(UNKNOWN).astype(np.uint8)] = 255
     if is_trinary:
-        levels[[_FREE, OCCUPIED, 255]] = _WHITE, _BLACK, _GREY
+        levels[[_FREE, OCCUPIED, 255]] = WHITE, BLACK, GREY
     image = file.with_suffix(".pgm")
     if image == file:
         raise InvalidFieldError(FIELD, file, "is the name of the image; end it in .yaml")
@@ -159,12 +155,11 @@ def write_map(grid: OccupancyGrid, file: Path) -> Path:
         "image": image.name, "mode": (Mode.TRINARY if is_trinary else Mode.RAW).value, "resolution": grid.resolution,
         "origin": list(grid.origin), "negate": 0, "occupied_thresh": _OCCUPIED_FROM, "free_thresh": _FREE_BELOW,
     }  # fmt: skip
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None)
     try:
         with new_file(image) as pixels, new_file(file) as description:
             pixels.write(b"P5\n%d %d\n255\n" % (grid.width, grid.height))
             pixels.write(levels[cells.view(np.uint8)].tobytes())
-            description.write(text.encode())
+            description.write(yaml_text(content).encode())
     except OSError as cause:
         target = Path(cause.filename) if isinstance(cause, FileExistsError) else file
         raise InvalidFieldError(FIELD, target, f"cannot be written ({cause.strerror or cause})") from cause

@@ -66,11 +66,6 @@ def read(kind: type[T], message: Any, **known: object) -> T:
     return kind(**values)
 
 
-def read_result(kind: Any, response: Any) -> Any:
-    """Return the result of a verb that returns this type, whose attributes are fields of the response."""
-    return None if kind is NoneType else read(kind, response)
-
-
 def read_field(kind: Any, response: Any, field: str) -> Any:
     """Return the result of a verb that returns this type, which is a field of the response."""
     return _value(kind, getattr(response, field), dict(field_types(response))[field])

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import NoneType
 from typing import Any, get_type_hints
 
 from robotmem_ros import srv
@@ -19,7 +20,7 @@ from ..memory.verbs.written import MapVerbs, MemoryVerbs, SessionVerbs, TagVerbs
 from . import responses
 from .fields import fill
 from .requests import Clock, arguments_of, correction_of, fill_correction, fill_perception, fill_request
-from .responses import read_field, read_result
+from .responses import read, read_field
 
 OWNERS: Mapping[str, type[Verbs]] = {"": MemoryVerbs, "maps": MapVerbs, "sessions": SessionVerbs, "tags": TagVerbs}
 """Classes of verbs by the name of the part of a memory that has them."""
@@ -59,7 +60,9 @@ class Verb:
         """Return the result that a response has."""
         if self.read is not None:
             return self.read(request, response)
-        return read_field(self._kind, response, self.field) if self.field else read_result(self._kind, response)
+        if self.field:
+            return read_field(self._kind, response, self.field)
+        return None if self._kind is NoneType else read(self._kind, response)
 
     @cached_property
     def _kind(self) -> Any:

@@ -7,15 +7,15 @@ from typing import Any, TypeVar
 
 from builtin_interfaces.msg import Duration
 
-from robotmem_ros.msg import MemoryStatus, Perception
+from robotmem_ros.msg import Perception
 
-from ..memory import BriefMemory, Memory, Status, validation
+from ..memory import BriefMemory, Memory, validation
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.geometry import Covariance
 from ..memory.models import NewMemory, NewPerception
 from ..memory.new_memory import new_perception
-from ..messages.fields import NS, field_types, fields_of, set_field, time_from
+from ..messages.fields import NS, fields_of, time_from
 from ..messages.requests import Clock, stamp_from
 from ..messages.responses import Found
 from .transforms import Target, TimedTransform
@@ -67,13 +67,6 @@ def perception_from(
         received_at=received_at,
     )
     return new_perception(parameters, perception, now=clock, source=source)
-
-
-def fill_status(message: MemoryStatus, status: Status) -> None:
-    """Fill the fields of a status message that the core knows."""
-    for name, kind in field_types(MemoryStatus):
-        if hasattr(status, name):
-            set_field(message, name, kind, getattr(status, name))
 
 
 def target_from(name: str, message: Any, parameters: Parameters) -> Target:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.clock import Clock as RosClock
@@ -58,7 +59,6 @@ _LOG_PERIOD = 5.0
 _FRAME_LOG_PERIOD = 30.0
 _PATH_PATIENCE = 10.0
 """Seconds without a pose of the robot until the log says why."""
-_NS = 1_000_000_000
 _NOT_ACTIVE = "the node is not active"
 _LISTENS_NOW = ", and the node listens to /tf only since this one"
 
@@ -228,8 +228,6 @@ class LiveIntake:
             "geometry_msgs/msg/PoseWithCovarianceStamped",
             topic,
             lambda raw: worker.put_first(lambda: read(raw)),
-            reliability="match",
-            durability="match",
             depth=10,
         )
 
@@ -263,46 +261,37 @@ class LiveIntake:
         self._node.get_logger().error(f"a message could not be taken: {error!r}", throttle_duration_sec=_LOG_PERIOD)
 
 
+@dataclass(eq=False)
 class _Activation:
     """Parts that exist while the node is active."""
 
-    def __init__(
-        self,
-        node: Node,
-        worker: IntakeWorker,
-        tf: TfTopics,
-        topics: PerceptionTopics,
-        *,
-        localisation: MatchedSubscription | None,
-        map_topic: MapTopic | None,
-        actions: WatchedActions,
-        ring: RingTopics | None,
-        simulated: SimulatedTime,
-    ) -> None:
-        self.worker = worker
-        self.tf = tf
-        self.topics = topics
-        self.map_topic = map_topic
-        self.actions = actions
-        self._ring = ring
-        self._localisation = localisation
-        self._simulated = simulated
-        self._parts = [part for part in (topics, tf, localisation, map_topic, actions, ring) if part is not None]
-        self._node = node
+    node: Node
+    worker: IntakeWorker
+    tf: TfTopics
+    topics: PerceptionTopics
+    localisation: MatchedSubscription | None
+    map_topic: MapTopic | None
+    actions: WatchedActions
+    ring: RingTopics | None
+    simulated: SimulatedTime
+
+    def __post_init__(self) -> None:
+        parts = self.topics, self.tf, self.localisation, self.map_topic, self.actions, self.ring
+        self._parts = [part for part in parts if part is not None]
         # Steady time: under simulated time without a clock, no other timer fires.
-        self._timer = node.create_timer(_POLL, self._poll, clock=RosClock(clock_type=ClockType.STEADY_TIME))
+        self._timer = self.node.create_timer(_POLL, self._poll, clock=RosClock(clock_type=ClockType.STEADY_TIME))
 
     def close(self, patience: float | None) -> int:
-        self._node.destroy_timer(self._timer)
+        self.node.destroy_timer(self._timer)
         for part in self._parts:
             part.close()
         return self.worker.close(patience)
 
     def states(self) -> list[TopicState]:
         """Return the states of the topics that are not configured for perceptions."""
-        localisation = [] if self._localisation is None else [self._state_of(self._localisation)]
+        localisation = [] if self.localisation is None else [self._state_of(self.localisation)]
         of_map = self.map_topic.states() if self.map_topic else []
-        of_ring = self._ring.states() if self._ring else []
+        of_ring = self.ring.states() if self.ring else []
         return [*localisation, *self.tf.states(), *of_map, *self.actions.states(), *of_ring]
 
     def _state_of(self, localisation: MatchedSubscription) -> TopicState:
@@ -310,5 +299,5 @@ class _Activation:
         return localisation.state(LOCALISATION, problem=problem)
 
     def _poll(self) -> None:
-        for part in (self._simulated, *self._parts):
+        for part in (self.simulated, *self._parts):
             part.poll()

@@ -45,9 +45,7 @@ class MapTopic:
             self.problem = f"nav_msgs is not installed: no map is kept of {topic}"
             node.get_logger().warning(self.problem)
             return
-        self._subscription = MatchedSubscription(
-            node, self._kind, MAP_TYPE, topic, self._receive, reliability="match", durability="match", depth=1
-        )
+        self._subscription = MatchedSubscription(node, self._kind, MAP_TYPE, topic, self._receive, depth=1)
 
     def poll(self) -> None:
         """Match the subscription to the publishers, and let what came be stored."""

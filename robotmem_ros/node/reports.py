@@ -21,11 +21,10 @@ from ..memory import Finding, RobotMemory, Severity, Status
 from ..memory.doctor import worst
 from ..memory.errors import RobotMemoryError, encodable
 from ..memory.intake_report import FRESH, PERCEPTIONS, IntakeReport, TopicReport
-from ..messages.fields import time_message
+from ..messages.fields import field_types, set_field, time_message
 from ..messages.requests import Clock
 from ..perception import DropReason, TopicCounts
 from . import subscriptions as qos
-from .conversions import fill_status
 from .perception_topic import NAME as OWN_TOPIC
 from .subscriptions import TopicState
 
@@ -116,8 +115,9 @@ class StatusTopic:
     def publish(self, state: str, problem: str, status: Status | None, topics: Sequence[TopicState]) -> None:
         """Publish the status if more than its stamp changed; `problem` says what is wrong."""
         message = MemoryStatus(state=state)
-        if status is not None:
-            fill_status(message, status)
+        for name, kind in field_types(message):
+            if hasattr(status, name):
+                set_field(message, name, kind, getattr(status, name))
         message.reason = "; ".join(filter(None, (problem, message.reason)))
         counts = _own_counts(topics)
         topics = [topic for topic in topics if topic.role == PERCEPTIONS and topic.name != OWN_TOPIC]

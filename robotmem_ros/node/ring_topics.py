@@ -92,7 +92,7 @@ class _RingTopic:
         self._problem = ""
         self._subscription = MatchedSubscription(
             self._node, kind, self._type, self._name, partial(self._receive, channel),
-            reliability="match", durability="match", depth=_DEPTH, thread=self._thread,
+            depth=_DEPTH, thread=self._thread,
         )  # fmt: skip
 
     def _receive(self, channel: WrittenChannel, raw: bytes) -> None:

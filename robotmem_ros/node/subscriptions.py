@@ -55,7 +55,7 @@ class MatchedSubscription:
 
     def __init__(
         self, node: Node, kind: Any, type_name: str, topic: str, receive: Receive, *,
-        reliability: str, durability: str, depth: int, thread: CallbackThread | None = None,
+        reliability: str = "match", durability: str = "match", depth: int, thread: CallbackThread | None = None,
         on_loss: Callable[[int], None] = lambda number: None,
     ) -> None:  # fmt: skip
         self._node = node

@@ -130,8 +130,7 @@ class _Camera:
             kind = message_class(type_name)
             self._subscriptions.append(
                 MatchedSubscription(
-                    node, kind, type_name, topic, partial(_keep, kind, receive), reliability="match",
-                    durability="match", depth=_CAMERA_DEPTH, thread=thread,
+                    node, kind, type_name, topic, partial(_keep, kind, receive), depth=_CAMERA_DEPTH, thread=thread,
                 )
             )  # fmt: skip
 
@@ -182,8 +181,7 @@ class _Names:
                 continue  # a vision_msgs of before it
             self._subscriptions.append(
                 MatchedSubscription(
-                    node, kind, type_name, config.vision_info, partial(self._receive, kind), reliability="match",
-                    durability="match", depth=1, thread=thread,
+                    node, kind, type_name, config.vision_info, partial(self._receive, kind), depth=1, thread=thread,
                 )
             )  # fmt: skip
 

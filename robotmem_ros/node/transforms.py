@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from rclpy.clock import JumpThreshold, TimeJump
@@ -144,10 +145,6 @@ class TargetFrames:
             return True
 
 
-def _received(state: TopicState) -> int:
-    return state.received
-
-
 _NS = 1_000_000_000
 _TOPICS = ("/tf", "/tf_static")
 _DEPTH = 1000
@@ -227,7 +224,7 @@ class TfTopics:
     def states(self) -> list[TopicState]:
         """Return the states of the topics of transforms; of one that has two subscriptions, that of the busier one."""
         subscriptions = (one for same in self._subscriptions.values() for one in same)
-        states = sorted((subscription.state(TRANSFORMS) for subscription in subscriptions), key=_received)
+        states = sorted((subscription.state(TRANSFORMS) for subscription in subscriptions), key=attrgetter("received"))
         return [*{state.topic: state for state in states}.values()]
 
     def close(self) -> None:

@@ -184,9 +184,7 @@ class _ActionTopics:
                 self._problem = f"a message of {topic} cannot be read: {error!r}"
 
         topic = f"{self._name}/_action/{part}"
-        return MatchedSubscription(
-            self._node, kind, type_name, topic, receive, reliability="match", durability="match", depth=_DEPTH
-        )
+        return MatchedSubscription(self._node, kind, type_name, topic, receive, depth=_DEPTH)
 
     def _find_kind(self) -> None:
         offers = self._node.get_publishers_info_by_topic(f"{self._name}/_action/feedback")

@@ -5,7 +5,6 @@ A message is read and sampled, transformed at its stamp or queued until that is 
 
 from __future__ import annotations
 
-import logging
 import operator
 import threading
 import time
@@ -42,7 +41,6 @@ from .storing import PerceptionStore, store
 from .topic_config import TopicConfig
 from .topic_reader import TopicReader
 
-_LOG = logging.getLogger(__name__)
 _Settle = Callable[[Transform | FrameError], None]
 """What is done with a transform when it has come, or with the reason why it has not."""
 

@@ -42,6 +42,7 @@ FLOORS = (
         "geometry",
         "heap",
         "new_file",
+        "persistence",
         "threads",
         "times",
         "yaml_file",

@@ -194,7 +194,7 @@ def test_objects_have_their_sightings(client: httpx.Client) -> None:
     assert objects[0] == {
         "id": 6, "label": "mug", "position": [0.0, 1.0, 0.8], "confidence": objects[0]["confidence"],
         "frame_id": "map", "first_seen": str(NOW), "last_seen": str(NOW), "times_seen": 1, "confirmed": True,
-        "presence": 0.0,  # nobody has looked for long
+        "presence": 0.5,  # nobody has looked for long
         "uncertainty": objects[0]["uncertainty"], "collection": "default", "map_id": "", "fleet_robot": "",
         "size": None, "orientation": [0.0, 0.0, 0.0, 1.0],
     }  # fmt: skip

@@ -13,7 +13,8 @@ Asked is for what the messages tell:
 - found: of 24 movable things that were detected where they are, at the end
 - ghosts: objects that are believed in an evening where nothing of their label is, as looks have shown; persons: those
   and dogs that are believed where none is
-- error: of the probabilities from 0.5 up, the mean distance from the share of what is there, by tenths
+- error: of the probabilities from 0.5 up, at five hours of a day, the mean distance from the share of what is there,
+  by tenths
 - ms: CPU of a message, in all threads
 
 In small worlds one thing happens: what is believed too much and what is missing at the end, in the mean. `--room` takes

@@ -1,4 +1,4 @@
-"""Tell weeks to what answers, ask every evening and at the end, and compare with the truth."""
+"""Tell weeks to what answers, ask on the way and at the end, and compare with the truth."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from .answers import Answers
 
 _ASKED = 150
 """Questions of a kind, at most."""
+_HOURS = (10.0, 13.0, 16.0, 19.0)
+"""Of the day, at which it is asked what is believed, as in the evening: what moves when is no part of a probability."""
 _EVENING = round(22.25 * HOUR)
 _LATE = MINUTE
 """By how much the time of a last sighting may be wrong."""
@@ -55,11 +57,18 @@ def measure(world: World, truth: Truth, answers: Answers, seed: int) -> Score:
     """Tell a week, and ask."""
     score = Score()
     messages = list(world.messages)
+
+    def tell_until(time: int) -> None:
+        told = [message for message in messages if message.arrived < time]
+        del messages[: len(told)]
+        answers.tell(told, time)
+        _ask_for_beliefs(truth, answers, score, time)
+
     for day in range(world.days):
+        for hour in _HOURS:
+            tell_until(MONDAY + day * DAY + round(hour * HOUR))
         evening = MONDAY + day * DAY + _EVENING
-        told = [message for message in messages if message.arrived < evening]
-        messages = messages[len(told) :]
-        answers.tell(told, evening)
+        tell_until(evening)
         _ask_of_evening(truth, answers, score, evening, is_first=day == 0)
     dice = random.Random(f"questions {seed}")
     for kind, questions in (
@@ -90,12 +99,15 @@ def _ask_of_evening(truth: Truth, answers: Answers, score: Score, now: int, *, i
                 score.counts["persons"] += 1
             elif truth.could_know(belief.label, belief.position, now):
                 score.counts["ghosts"] += 1
-    for belief in answers.beliefs():
-        number = min(int(belief.probability * _TENTHS), _TENTHS - 1)
-        score.bins[number].append((belief.probability, truth.is_there(belief.label, belief.position, now)))
     score.counts["evenings"] += 1
     if not is_first:
         _ask_for_changes(truth, answers, score, now)
+
+
+def _ask_for_beliefs(truth: Truth, answers: Answers, score: Score, now: int) -> None:
+    for belief in answers.beliefs():
+        number = min(int(belief.probability * _TENTHS), _TENTHS - 1)
+        score.bins[number].append((belief.probability, truth.is_there(belief.label, belief.position, now)))
 
 
 def _ask_for_changes(truth: Truth, answers: Answers, score: Score, now: int) -> None:

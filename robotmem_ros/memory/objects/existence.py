@@ -14,9 +14,8 @@ were they misses of something that was there. A detection under a wrong label de
 `object_false_alarms` before any, and `object_false_alarms` / (1 + 2 misses) after misses. A place that showed nothing
 in several looks gives few false alarms, so what is detected there again exists.
 
-Between two looks a thing may leave: from one to the next the probability of what was there falls with the rate at which
-things of its label leave, towards the share of time that they are at a place. So one miss disproves what leaves often,
-and several are needed for what never does.
+Between two looks a thing may leave: from one to the next the probability of what was there falls as `persistence.py`
+says. So one miss disproves what leaves often, and several are needed for what never does.
 
 What a robot sees changes slowly, so looks that follow each other are correlated: what hides an object hides it for some
 time, and a false alarm lasts. So a look counts by its independence w of the one before it, 0 right after it and 1
@@ -35,8 +34,7 @@ A caller of `save_perception` is no detector that fires at random: its confidenc
 Sources: the recursion of Musicki, Evans and Stankovic, "Integrated probabilistic data association", IEEE Trans.
 Automatic Control 39(6), 1994, with a single measurement in the gate; in logarithms it is the track score of Blackman,
 "Multiple-Target Tracking with Radar Applications", 1986. The limits keep an object able to come and go: the clamping of
-Hornung et al., "OctoMap", Autonomous Robots 34(3), 2013. Leaving: Rosen, Mason and Leonard,
-"Towards lifelong feature-based mapping in semi-static environments", ICRA 2016.
+Hornung et al., "OctoMap", Autonomous Robots 34(3), 2013.
 """
 
 from __future__ import annotations
@@ -45,6 +43,7 @@ import math
 
 from ..config.parameters import Parameters
 from ..models import NewMemory
+from ..persistence import RETURN_RATE, after_time
 from ..text.normal_form import label_key
 from ..tracks import Track
 
@@ -56,10 +55,6 @@ _MAX_DETECTION = 0.8
 """Limit of `d` for a miss: something may stand in the way of any look."""
 _LASTS = 0.4
 """Probability that a false alarm is still there right after it."""
-LEAVE_RATE = 1 / 24
-"""Departures an hour of things of which nothing is known yet."""
-_RETURN_RATE = 1 / 24
-"""Returns an hour of what left."""
 _HOUR = 3600e9
 _WRONG_LABEL = 0.05
 """Least probability that a detection of an object has a certain wrong label."""
@@ -74,8 +69,8 @@ def independence(since: float) -> float:
 
 def predict(track: Track, at: int, leave_rate: float) -> None:
     """Let the probability of an object fall from the last look at it to a time, in nanoseconds."""
-    hours = max(at - max(track.last_seen, track.last_missed), 0) / _HOUR
-    track.existence = min(track.existence, after_time(track.existence, hours, leave_rate=leave_rate))
+    hours = (at - max(track.last_seen, track.last_missed)) / _HOUR
+    track.existence = after_time(track.existence, hours, leave_rate=leave_rate)
 
 
 def count_detection(track: Track, new: NewMemory, parameters: Parameters) -> None:
@@ -110,7 +105,7 @@ def was_hidden(track: Track, seen_at: int, leave_rate: float) -> bool:
     What was not detected before it was confirmed has not been there.
     """
     hours = max(seen_at - track.last_seen, 0) / _HOUR
-    has_left, is_back = (-math.expm1(-hours * rate) for rate in (leave_rate, _RETURN_RATE))
+    has_left, is_back = (-math.expm1(-hours * rate) for rate in (leave_rate, RETURN_RATE))
     missed: float = (1.0 - min(_detection(track.hits, track.misses), _MAX_DETECTION)) ** track.missed
     return missed > has_left * is_back
 
@@ -122,15 +117,6 @@ def explains(track: Track, label: str, seen_at: int, leave_rate: float) -> bool:
     named = sum(count for other, count in track.votes.items() if label_key(other) == key)
     was_away = -math.expm1(-hours * leave_rate)
     return was_away <= _WRONG_LABEL or was_away * votes <= named
-
-
-def after_time(existence: float, hours: float, *, leave_rate: float) -> float:
-    """Return the probability after hours without a look, at so many departures an hour.
-
-    It is that of a Markov chain in continuous time over there and not there, to which things also return.
-    """
-    share = _RETURN_RATE / (leave_rate + _RETURN_RATE)
-    return share + (existence - share) * math.exp(-(leave_rate + _RETURN_RATE) * hours)
 
 
 def after_first(confidence: float, *, false_alarms: float) -> float:

@@ -28,11 +28,12 @@ from typing import NamedTuple
 from ..config.parameters import Parameters
 from ..geometry import Grid, Point, squared_distance
 from ..models import NewMemory
+from ..persistence import LEAVE_RATE
 from ..text.normal_form import label_key
 from ..tracks import Neighbourhood, Pair, Track
 from .association import are_at_one_place, associate, associate_misnamed
 from .editor import Editor, Retag, precedence
-from .existence import ABSENCE_INTERVAL, LEAVE_RATE
+from .existence import ABSENCE_INTERVAL
 from .field_of_view import Detection, FieldOfView
 from .sightings import NewSighting
 

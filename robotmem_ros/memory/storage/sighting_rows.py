@@ -5,7 +5,6 @@ An object that has too many sightings loses some of them; its stays remain.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .. import persistence
 from ..geometry import Point
 from ..models import Sighting
 from ..tracks import Stay
@@ -193,16 +193,16 @@ _BEGUN = f"""
 
 
 _HOUR = 3600e9
-_PRIOR = 24.0
-"""Hours that a thing stays, before anything is known of its label: one departure in as many is assumed."""
 _LOOKED_AT = """
     SELECT o.memory_id, m.label, m.confidence, max(o.last_seen, o.last_missed), o.last_seen - o.appeared, o.confirmed
     FROM json_each(?) AS j CROSS JOIN objects AS o ON o.memory_id = j.value JOIN memories AS m ON m.id = o.memory_id
 """
-# A thing left at any time between the last look at it and the one that found it gone.
-_DEPARTURES = """
-    SELECT count(*), total((last_seen + first_absent) / 2 - first_seen) FROM stays WHERE label = ? AND first_absent <= ?
+_LAST_STAYS = """
+    SELECT last_seen - first_seen, first_absent - last_seen FROM stays WHERE label = ? AND first_absent <= ?
+    ORDER BY first_absent DESC LIMIT ?
 """
+_ENOUGH = 256
+"""Stays of a label that tell how often its things leave, the last ones: more would not change it much."""
 
 
 class EndedStays(NamedTuple):
@@ -343,24 +343,21 @@ def presences(snapshot: Snapshot, memory_ids: Iterable[int], now: int) -> dict[i
 
 
 class Departures:
-    """How often things of each label have left until a time, and how long they were there; each label is read once."""
+    """How often things of each label had left by a time, as the last stays in this memory tell; each is read once."""
 
     def __init__(self, snapshot: Snapshot, until: int = LATEST_NS) -> None:
         self._snapshot, self._until = snapshot, until
-        self._of_label: dict[str, tuple[int, float]] = {}
+        self._of_label: dict[str, persistence.Departures] = {}
 
     def leave_rate(self, label: str, stayed: int) -> float:
-        """Return how often an hour things of a label leave, with a stay that goes on for so many nanoseconds.
-
-        It is (1 + departures) / (24 h + hours of presence): the mean of a Gamma distribution, over the stays of this
-        memory that had ended, and the object's own.
-        """
+        """Return how often an hour things of a label leave, with a stay that goes on for so many nanoseconds."""
         if label not in self._of_label:
-            self._of_label[label] = self._snapshot.row(_DEPARTURES, (label, self._until))
-        count, presence = self._of_label[label]
-        return (1 + count) / (_PRIOR + (presence + max(stayed, 0)) / _HOUR)
+            rows = self._snapshot.rows(_LAST_STAYS, (label, self._until, _ENOUGH))
+            seen, unseen = np.array(rows, np.float64).reshape(-1, 2).T / _HOUR
+            self._of_label[label] = persistence.departures(seen, unseen)
+        return self._of_label[label].leave_rate(stayed / _HOUR)
 
 
-def still_there(existence: float, rate: float, since: int) -> float:
+def still_there(existence: float, leave_rate: float, since: int) -> float:
     """Return the probability that a thing is still there, so many nanoseconds after the last look at it."""
-    return round(existence * math.exp(-rate * max(since, 0) / _HOUR), 3)
+    return round(persistence.after_time(existence, since / _HOUR, leave_rate=leave_rate), 3)

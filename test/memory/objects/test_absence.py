@@ -10,8 +10,9 @@ import pytest
 from robotmem_ros.memory import FieldOfView, InvalidFieldError, RobotMemory
 from robotmem_ros.memory.map_values import OccupancyGrid, Origin
 from robotmem_ros.memory.models import ImportKey, Recording
-from robotmem_ros.memory.objects.existence import LEAVE_RATE, after_miss, after_time
+from robotmem_ros.memory.objects.existence import after_miss
 from robotmem_ros.memory.objects.field_of_view import Detection
+from robotmem_ros.memory.persistence import LEAVE_RATE, after_time
 
 from ...support.sightings import SECOND, missed, see, sighting, the, undetected
 from ..conftest import OpenMemory
@@ -40,7 +41,7 @@ def test_every_miss_lowers_the_confidence_of_an_object_until_it_is_not_confirmed
         if expected >= 0.5:
             expected = after_time(expected, (10 if number else 91) / 3600, leave_rate=LEAVE_RATE)
         expected = after_miss(expected, 1.9, 0, fresh=1.0)
-        assert the(memory, 1).confidence == pytest.approx(expected)
+        assert the(memory, 1).confidence == pytest.approx(expected, rel=1e-5)
     assert len(memory.recall("chair")) == 0
     assert the(memory, 1).last_seen == 109 * SECOND
 

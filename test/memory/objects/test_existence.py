@@ -10,7 +10,6 @@ from robotmem_ros.memory.objects.existence import (
     after_detection,
     after_first,
     after_miss,
-    after_time,
     either_exists,
     independence,
 )
@@ -51,16 +50,6 @@ def test_looks_that_depend_on_each_other_disprove_as_much_as_one(
     for _ in range(looks):
         existence = after_miss(existence, hits, misses, fresh=1 / looks)
     assert existence == pytest.approx(after_miss(before, hits, misses, fresh=1.0))
-
-
-@given(before=PROBABILITIES, hours=st.floats(0.0, 1000.0), more=st.floats(0.0, 1000.0), rate=st.floats(1e-4, 10.0))
-def test_a_probability_falls_in_two_steps_as_in_one_towards_the_share_of_time_that_things_are_there(
-    before: float, hours: float, more: float, rate: float
-) -> None:
-    then = after_time(before, hours, leave_rate=rate)
-    assert after_time(then, more, leave_rate=rate) == pytest.approx(after_time(before, hours + more, leave_rate=rate))
-    assert after_time(before, 0.0, leave_rate=rate) == pytest.approx(before)
-    assert after_time(before, 1e6, leave_rate=rate) == pytest.approx((1 / 24) / (1 / 24 + rate))
 
 
 @pytest.mark.parametrize(("since", "share"), [(0, 0), (1, 0.1), (10, 1), (60, 1)])

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from robotmem_ros.memory import FieldOfView, Memory, RobotMemory
 from robotmem_ros.memory.batch import BEGINNING
 from robotmem_ros.memory.errors import InvalidFieldError
+from robotmem_ros.memory.persistence import after_time, departures
 
 from ...support.clock import Clock
 from ...support.sightings import SECOND, objects, place, see, sighting, undetected
@@ -196,16 +198,20 @@ def test_what_leaves_often_is_sooner_gone(open_memory: OpenMemory, clock: Clock)
     clock.now = 100_000 * SECOND
     for start in range(0, 40_000, 10_000):
         seen(memory, 2.0, range(start + 10, start + 60, 10), label="dog")
-        gone(memory, start + 100)
+        gone(memory, start + 5_000)
+    ended = np.array([row[1:] for row in stays(memory)], float) / 3600
     seen(memory, 2.0, range(99_950, 100_001, 10), label="dog")
     seen(memory, 6.0, (10, 20, 99_990, 100_000), label="sofa")
     at_once = {each.label: each.presence for each in memory.objects()}
     assert min(at_once.values()) > 0.9
-    clock.now += 24 * 3600 * SECOND
+    clock.now += 3600 * SECOND
     later = {each.label: each.presence for each in memory.objects()}
-    # Four departures in 24 hours; none in 24 hours and the 28 of its own stay.
-    assert later["dog"] == pytest.approx(at_once["dog"] * math.exp(-5), abs=0.002)
-    assert later["sofa"] == pytest.approx(at_once["sofa"] * math.exp(-24 / (24 + 100_000 / 3600)), abs=0.002)
+    dogs = departures(ended[:, 1] - ended[:, 0], ended[:, 2] - ended[:, 1])
+    # Four departures and a half in 12 hours and less than half of the four gaps; half a one in 12 hours and 28.
+    assert dogs.ended == 4
+    assert 1.0 < dogs.hours < 4 * (2500 / 3600)
+    for label, rate in (("dog", dogs.leave_rate(50 / 3600)), ("sofa", 0.5 / (12 + 100_000 / 3600))):
+        assert later[label] == pytest.approx(after_time(at_once[label], 1.0, leave_rate=rate), abs=0.001)
     assert {label: memory.recall(label, labels=[label])[0].memory.presence for label in later} == later
 
 

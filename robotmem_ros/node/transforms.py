@@ -79,7 +79,8 @@ class TargetFrames:
         self._buffer = buffer
         self._requests: list[_Request] = []
         self._problem = ""
-        self._lock = threading.Lock()
+        # A future that is done may go on to look up another target.
+        self._lock = threading.RLock()
 
     def transform(self, target: Target, hint: str = "") -> Future[TimedTransform]:
         """Return a future of the transform: done when it has come, or failed at the deadline.
@@ -107,23 +108,26 @@ class TargetFrames:
 
         To be called when transforms came, and now and then.
         """
-        now = time.monotonic()
-        for request in self._snapshot():
-            result = self._lookup(request.target)
-            if isinstance(result, FrameError):
-                if (not result.waiting_helps or now >= request.deadline) and self._remove(request):
-                    request.result.set_exception(request.target.mismatch(str(result)))
-            elif self._remove(request):
-                request.result.set_result(result)
-        return bool(self._requests)
+        with self._lock:
+            for request in [*self._requests]:
+                result = self._lookup(request.target)
+                if not isinstance(result, FrameError):
+                    self._requests.remove(request)
+                    request.result.set_result(result)
+                elif not result.waiting_helps or time.monotonic() >= request.deadline:
+                    self._fail(request, str(result))
+            return bool(self._requests)
 
     def close(self, problem: str) -> None:
         """Fail all that wait, now and from now on."""
         with self._lock:
             self._problem = problem
-        for request in self._snapshot():
-            if self._remove(request):
-                request.result.set_exception(request.target.mismatch(problem))
+            for request in [*self._requests]:
+                self._fail(request, problem)
+
+    def _fail(self, request: _Request, problem: str) -> None:
+        self._requests.remove(request)
+        request.result.set_exception(request.target.mismatch(problem))
 
     def _lookup(self, target: Target) -> TimedTransform | FrameError:
         try:
@@ -131,18 +135,6 @@ class TargetFrames:
             return TimedTransform(self._buffer.lookup(target.target, target.source, stamp_ns), stamp_ns)
         except FrameError as error:
             return error
-
-    def _snapshot(self) -> list[_Request]:
-        with self._lock:
-            return list(self._requests)
-
-    def _remove(self, request: _Request) -> bool:
-        """Remove one from those that wait; return false if another thread did."""
-        with self._lock:
-            if request not in self._requests:
-                return False
-            self._requests.remove(request)
-            return True
 
 
 _NS = 1_000_000_000

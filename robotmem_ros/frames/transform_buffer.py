@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..memory.clocks import stamp_ns
 from .errors import (
     ConnectivityError,
     ExtrapolationError,
@@ -77,10 +78,9 @@ class TransformBuffer:
         errors = []
         for stamped in message.transforms:
             header, shift, turn = stamped.header, stamped.transform.translation, stamped.transform.rotation
-            stamp_ns = header.stamp.sec * _NS + header.stamp.nanosec
             transform = Transform(shift.x, shift.y, shift.z, turn.x, turn.y, turn.z, turn.w)
             try:
-                self.add(header.frame_id, stamped.child_frame_id, stamp_ns, transform, static=static)
+                self.add(header.frame_id, stamped.child_frame_id, stamp_ns(header.stamp), transform, static=static)
             except InvalidTransformError as error:
                 errors.append(error)
         return tuple(errors)
@@ -267,8 +267,7 @@ class TimeJumps:
 
     def notice(self, message: Any) -> TimeJump | None:
         """Return the first frame of a tf2_msgs/TFMessage that went back, if any; then forget all earlier stamps."""
-        headers = ((transform.child_frame_id, transform.header.stamp) for transform in message.transforms)
-        stamps = [(frame, stamp.sec * _NS + stamp.nanosec) for frame, stamp in headers]
+        stamps = [(one.child_frame_id, stamp_ns(one.header.stamp)) for one in message.transforms]
         back = ((frame, self._newest.get(frame, stamp) - stamp) for frame, stamp in stamps)
         jump = next((TimeJump(frame, by / _NS) for frame, by in back if by > _LOOP_NS), None)
         if jump is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..memory.clocks import possible_stamp
+from ..memory.clocks import possible_stamp, stamp_ns
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.map_values import check_size
@@ -40,7 +40,7 @@ def occupancy_grid(message: Any, parameters: Parameters, *, received_at: int) ->
     """
     header, info = message.header, message.info
     check_size(info.width, info.height)
-    stamp_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+    stamp = stamp_ns(header.stamp)
     position = info.origin.position
     return OccupancyGrid(
         map_id=parameters.map_id,
@@ -50,7 +50,7 @@ def occupancy_grid(message: Any, parameters: Parameters, *, received_at: int) ->
         width=info.width,
         height=info.height,
         cells=np.asarray(message.data, np.int8).tobytes(),
-        observed_at=max(0, possible_stamp(stamp_ns, received_at) if stamp_ns > 0 else received_at),
+        observed_at=max(0, possible_stamp(stamp, received_at) if stamp > 0 else received_at),
     )
 
 

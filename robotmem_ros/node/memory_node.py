@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
@@ -34,6 +34,7 @@ from .services import SHUTTING_DOWN, NotActiveError, Services
 from .subscriptions import TopicState
 from .transforms import Target, TimedTransform
 
+T = TypeVar("T")
 _CHECK_UP_PERIOD = 3600.0
 """Seconds; an examination reads the whole file."""
 _DIAGNOSTICS_PERIOD = 1.0
@@ -187,19 +188,18 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._publish_status()
 
     def _transform(self, target: Target) -> Future[TimedTransform]:
-        if self._live is None:
-            raise NotActiveError(self._state, self._problem)
-        return self._live.transform(target)
+        return self._there(self._live).transform(target)
 
     def _place(self, new: NewMemory) -> Future[Placed]:
-        if self._live is None:
-            raise NotActiveError(self._state, self._problem)
-        return self._live.place(new)
+        return self._there(self._live).place(new)
 
     def _watch(self, conditions: Mapping[str, Any]) -> OpenWatch:
-        if self._events is None:
+        return self._there(self._events).watch(conditions)
+
+    def _there(self, part: T | None) -> T:
+        if part is None:
             raise NotActiveError(self._state, self._problem)
-        return self._events.watch(conditions)
+        return part
 
     def _publish_status(self) -> None:
         # The counts first, so that what is counted as stored is among the memories.

@@ -322,8 +322,7 @@ class Extractor:
     def _data(self, place: _Place) -> tuple[bytes, str]:
         image = self._optional("image", place, _as_is, None)
         if image is not None:
-            size = self._config.thumbnail_width, self._config.thumbnail_height
-            return thumbnail(image, width=size[0], height=size[1])
+            return thumbnail(image, width=self._config.thumbnail_width, height=self._config.thumbnail_height)
         data = self._optional("data", place, values.raw_bytes, b"")
         return data, self._name("data_format", place) if data else ""
 

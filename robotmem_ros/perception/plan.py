@@ -64,19 +64,15 @@ _REQUIREMENTS: dict[str, tuple[str, _Fits]] = {
     "confidence": ("a number", lambda _, field_type: field_type.is_scalar and field_type.name in NUMBERS),
     "pose": ("a message with position and orientation, or a box with center and size", _is_pose),
     "position": (
-        "a message with x, y, z, an array of 2 or 3 numbers, or a fix with latitude and longitude",
-        _is_position,
+        "a message with x, y, z, an array of 2 or 3 numbers, or a fix with latitude and longitude", _is_position,
     ),
-    "orientation": (
-        "a message with x, y, z, w, or an array of 4 numbers",
-        _is_orientation,
-    ),
+    "orientation": ("a message with x, y, z, w, or an array of 4 numbers", _is_orientation),
     "covariance": ("an array of 36, 9 or 6 numbers", _is_array(FLOATS, 36, 9, 6)),
     "size": ("a message with x, y, z, or an array of 3 numbers", _is_size),
     "stamp": ("a message with sec and nanosec", _has("sec", "nanosec")),
     "data": ("an array of bytes", lambda _, field_type: field_type.is_array and field_type.name in BYTES),
     "image": ("an Image or a CompressedImage", _is_image),
-}
+}  # fmt: skip
 
 
 class TopicError(InvalidFieldError):

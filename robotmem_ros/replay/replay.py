@@ -16,12 +16,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..frames import DEFAULT_HISTORY_NS, FrameOwners, TimeJumps, TransformBuffer, is_static, unread_hint
-from ..memory import FieldOfView, RobotMemory, Stored
+from ..memory import RobotMemory, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.maps import OccupancyGrid, PathPart
 from ..memory.models import ImportKey, NewMemory, Recording
-from ..memory.objects.field_of_view import Detection
 from ..memory.threads import completed
 from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts, UnknownTypeError
 from ..perception.counters import DropError
@@ -50,9 +49,9 @@ class DryRunMaps:
         """Answer as if all were stored."""
         return completed(len(part.moves))
 
-    def store(self, grid: OccupancyGrid, *, keeps_newer: bool, key: ImportKey | None) -> Future[bool]:
+    def store(self, grid: OccupancyGrid, **options: object) -> Future[bool]:
         """Answer as if it were stored."""
-        del grid, keeps_newer, key
+        del grid, options
         return completed(True)
 
 
@@ -65,16 +64,9 @@ class DryRun:
         self.parameters = parameters
         self.maps = DryRunMaps()
 
-    def store_sightings(
-        self,
-        new: Sequence[NewMemory],
-        covariances: Sequence[object] = (),
-        *,
-        field_of_view: FieldOfView | None = None,
-        dropped: tuple[Detection, ...] = (),
-    ) -> Future[tuple[Stored, ...]]:
+    def store_sightings(self, new: Sequence[NewMemory], *args: object, **options: object) -> Future[tuple[Stored, ...]]:
         """Answer as if all were stored."""
-        del covariances, field_of_view, dropped
+        del args, options
         return completed(tuple(Stored(0) for _ in new))
 
 

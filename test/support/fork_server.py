@@ -9,6 +9,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import importlib
+import inspect
 import json
 import os
 import select
@@ -70,9 +71,19 @@ def run(files: list[int], code: str, arguments: list[str], environment: dict[str
     sys.exit()
 
 
+def load_interfaces() -> None:
+    """Load the libraries of the messages that are imported, which the first publisher or client of each would load."""
+    modules = [module for name, module in sys.modules.items() if name.endswith((".msg", ".srv"))]
+    for kind in {value for module in modules for value in vars(module).values() if isinstance(value, type)}:
+        if load := getattr(type(kind), "__import_type_support__", None):
+            load()
+
+
 if __name__ == "__main__":
     for module in sys.argv[2:]:
         importlib.import_module(module)
+    load_interfaces()
+    inspect.getmodule(serve)  # the first line of a log looks through the files of all modules for its own
     gc.freeze()  # no fork looks through what is imported, which would copy its pages
     serve(sys.argv[1])
     shutil.rmtree(Path(sys.argv[1]).parent)

@@ -30,6 +30,13 @@ EXECUTABLE = Path(__file__).resolve().parents[3] / "scripts" / "memory_node"
 DEADLINE = 180.0
 """Seconds after which a test gives up: on a machine that does much else, all takes long."""
 _FIRST_PORT = 27_300
+_MAIN = "import sys, robotmem_ros.node.main\nsys.exit(robotmem_ros.node.main.main())"
+_IMPORTED = (
+    "robotmem_ros.node.main", "rclpy.experimental.events_executor", "rosidl_generator_py", "rosidl_parser.parser",
+    "sensor_msgs.msg", "nav_msgs.msg", "vision_msgs.msg", "tf2_msgs.msg", "type_description_interfaces.msg", "bond.msg",
+    "sqlite_vec",
+)  # fmt: skip
+"""What a node imports until it is active, but the runtime of the model, which is none after a fork."""
 
 
 @contextmanager
@@ -69,10 +76,8 @@ def _started(command: list[str], environment: dict[str, str], log: Path) -> subp
 
 
 def _forked(command: list[str], environment: dict[str, str], log: Path) -> Forked:
-    module = "robotmem_ros.node.main"
-    code = f"import sys, {module}\nsys.exit({module}.main())"
     with Path(os.devnull).open() as nothing, log.open("w") as output:
-        return Forked(fork_server(module), code, command, environment, nothing, output, output)
+        return Forked(fork_server(*_IMPORTED), _MAIN, command, environment, nothing, output, output)
 
 
 class NodeProcess:

@@ -144,7 +144,7 @@ def plainer_words(*, without_stop_words: bool, stems: bool) -> Iterator[None]:
     """Index and query words without a list of stop words, or without stemming."""
     before = {name: vars(tokens)[name] for name in ("STOP_WORDS", "stem")}
     omitted = stop_words.STOP_WORDS if without_stop_words else frozenset()
-    cached = (tokens.indexed_text, vars(tokens)["_indexed_word"], analyse)
+    cached = (tokens.indexed_text, vars(tokens)["_indexed_word"], vars(tokens)["_stem"], analyse)
     vars(tokens).update(STOP_WORDS=omitted, stem=stemmer.stem if stems else str)
     for function in cached:
         function.cache_clear()

@@ -54,7 +54,6 @@ from .search.details import MemoriesInFull, parse_ids, read_details
 from .search.query import parse_query
 from .search.request import MAX_DEADLINE, MAX_ENTRIES, CountsRequest, RecallRequest, Scope, Scoped, TimelineRequest
 from .search.result import RecallResult
-from .search.seen import seen_as_of
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.usage import RecallLog
 from .status import Status, status
@@ -64,6 +63,7 @@ from .storage.feed import apply, changes_since
 from .storage.purge_rows import Purged
 from .storage.recall_rows import latest, most_used
 from .storage.sighting_rows import Sighted, Stayed, read_sighted, stays_of
+from .table.past import seen_as_of
 from .times import Time
 from .verbs.access import Access
 from .verbs.imports import Imports

@@ -15,7 +15,7 @@ from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.conditions.comparison import OWN_FIELDS, filter_name
 from robotmem_ros.memory.conditions.condition import value_at
 from robotmem_ros.memory.context_path import join, split
-from robotmem_ros.memory.search.reasons import known_paths
+from robotmem_ros.memory.search.reasons import paths_of_contexts
 
 KEYS = st.one_of(
     st.sampled_from(
@@ -69,7 +69,7 @@ def test_every_path_of_any_context_can_be_asked_for(memory: RobotMemory, context
     collection = f"c{next(NUMBERS)}"
     memory_id = memory.learn(f"fact {collection}", context, collection=collection).memory_id
     with memory.parts.tables.reading() as view:
-        listed = known_paths(view)
+        listed = paths_of_contexts(view)
     mine = dict(paths_in(context))
     names = {split(path): filter_name(path) for path in listed}
     assert mine.keys() <= names.keys()

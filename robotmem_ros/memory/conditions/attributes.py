@@ -262,10 +262,6 @@ class Confidence(Condition):
         """Tell which rows have it."""
         return np.asarray(table.confidence(self.decay.rate) >= self.minimum)
 
-    def instead(self) -> Condition:
-        """Return the condition of the same query for faded memories."""
-        return Faded(self.decay) if self.is_default else self
-
 
 @dataclass(frozen=True)
 class Faded(Condition):

@@ -74,7 +74,7 @@ class Folding:
 
     def _same_as(self, row: int) -> Rows:
         table, alone = self._view.table, np.array([row])
-        rows = self._rows[np.flatnonzero(self._keys == self._view.number("text_key")[row])]
+        rows = self._rows[self._keys == self._view.number("text_key")[row]]
         rows = rows[self._left[rows]]
         if len(rows) < 2 or (self._compared and self._view.confirmed[row] >= 0):
             return alone

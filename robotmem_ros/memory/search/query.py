@@ -54,15 +54,19 @@ class Request(Protocol):
     """A request whose fields declare how conditions are read."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
-    collection: str | None
+    query: Any
+    collection: Any
     collections: Names
+    session_id: Any
+    context_filter: Any
+    after: Any
+    before: Any
     as_of: Any
 
 
 class RecallFields(Request, Protocol):
     """The fields of a recall that are no conditions."""
 
-    query: str
     n: int
     min_relevance: float | None
     explain: bool
@@ -244,39 +248,35 @@ class Reader:
             return frozenset(validation.kind("kinds", name) for name in names)
         # A note answers questions; it is no event that would be listed by time or place.
         kinds = self.parameters.kinds_to_recall()
-        query = self.value("query")
+        query = self.request.query
         has_text = isinstance(query, str) and query.strip() not in {"", "*"}
         return kinds if has_text else kinds - {Kind.NOTE}
 
     @cached_property
     def context_filter(self) -> And | None:
         """Return the filter; None if it is empty."""
-        value = self.value("context_filter")
+        value = self.request.context_filter
         condition = None if value is None else parse_filter(value, self.decay, limit=MAX_CONTEXT)
         return condition if condition and condition.conditions else None
 
-    def value(self, field: str) -> Any:
-        """Return the value of a field, which every request that is read here has."""
-        return getattr(self.request, field)
-
     def names(self, field: str, single: object = None) -> tuple[str, ...]:
         """Return the names in a field, and that in the field of its singular, in alphabetical order."""
-        return _names(field, self.value(field), field.removesuffix("s"), single)
+        return _names(field, getattr(self.request, field), field.removesuffix("s"), single)
 
     def flag(self, field: str) -> bool:
         """Return whether a field is true."""
-        return validation.flag(field, self.value(field))
+        return validation.flag(field, getattr(self.request, field))
 
     def place(self, field: str) -> Place | None:
         """Return the place in a field, if there is one."""
-        value = self.value(field)
+        value = getattr(self.request, field)
         return None if value is None else parse_place(field, value, self.parameters, self.places)
 
     def place_with_radius(self, field: str) -> Place | None:
         """Return the place in a field, which must have a radius, unless it is given as numbers alone."""
         place = self.place(field)
         if place is not None and math.isinf(place.max_distance):
-            if not is_object(self.value(field)):
+            if not is_object(getattr(self.request, field)):
                 return replace(place, max_distance=NEARBY)
             raise InvalidFieldError(f"{field}.max_distance", None, "is no radius; give one in metres")
         return place
@@ -320,11 +320,12 @@ def by_names(
 ) -> ReadCondition:
     """Read names as they are stored, and make a condition if there are any.
 
-    With `has_single` the field of the singular names another one.
+    With `has_single` the field `session_id` names another one.
     """
 
     def read(reader: Reader, field: str) -> Condition | None:
-        names = reader.names(field, reader.value(field.removesuffix("s")) if has_single else None)
+        if not (names := reader.names(field, reader.request.session_id if has_single else None)):
+            return None
         stored = tuple(sorted({key(name) for name in names} - {""}))
         return make(stored) if stored else None
 
@@ -344,7 +345,7 @@ def collections(reader: Reader, field: str) -> Condition:
 def kinds(reader: Reader, field: str) -> Condition | None:
     """Read the kinds to search."""
     suffices = bool(reader.names(field))
-    return None if reader.kinds == {*Kind} else Kinds(tuple(sorted(reader.kinds)), suffices=suffices)
+    return None if len(reader.kinds) == len(Kind) else Kinds(tuple(sorted(reader.kinds)), suffices=suffices)
 
 
 def areas(reader: Reader, field: str) -> Condition | None:
@@ -363,7 +364,7 @@ def confirmed_objects(reader: Reader, field: str) -> Condition | None:
 
 def confidence(reader: Reader, field: str) -> Condition | None:
     """Read the smallest confidence."""
-    if (value := reader.value(field)) is None:
+    if (value := getattr(reader.request, field)) is None:
         return Confidence(DEFAULT_CONFIDENCE, reader.decay, is_default=True)
     minimum = validation.number(field, value, low=0.0, high=1.0)
     return Confidence(minimum, reader.decay) if minimum > 0 else None
@@ -371,35 +372,35 @@ def confidence(reader: Reader, field: str) -> Condition | None:
 
 def ids(reader: Reader, field: str) -> Condition | None:
     """Read ids of memories."""
-    numbers = validation.ids(field, reader.value(field))
+    numbers = validation.ids(field, getattr(reader.request, field))
     return Ids(numbers) if numbers else None
 
 
 def window(reader: Reader, field: str) -> Condition | None:
     """Read `after`, and `before` with it."""
-    after, before = validation.window(reader.value("after"), reader.value("before"))
+    after, before = validation.window(reader.request.after, reader.request.before)
     return None if after is None and before is None else Window(after, before)
 
 
 def max_age(reader: Reader, field: str) -> Condition | None:
     """Read the greatest age in seconds."""
-    seconds = validation.number(field, reader.value(field), low=0.0, high=MAX_AGE)
+    seconds = validation.number(field, getattr(reader.request, field), low=0.0, high=MAX_AGE)
     return Since(reader.decay.now - round(seconds * 1e9)) if seconds else None
 
 
 def as_of(reader: Reader, field: str) -> Condition | None:
     """Read the time that a query looks back to."""
-    value = reader.value(field)
+    value = getattr(reader.request, field)
     return None if value is None else AsOf(validation.time_ns(field, value))
 
 
 def changed_since(reader: Reader, field: str) -> Condition | None:
     """Read the time since which objects changed."""
-    value = reader.value(field)
+    value = getattr(reader.request, field)
     if value is None:
         return None
     for other in ("as_of", "after", "before"):
-        if reader.value(other) is not None:
+        if getattr(reader.request, other) is not None:
             raise InvalidFieldError(field, value, f"goes without `{other}`: it compares a time with now")
     return ChangedSince(validation.time_ns(field, value))
 
@@ -410,10 +411,10 @@ _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 def usually_at(reader: Reader, field: str) -> Condition | None:
     """Read the time of day, and the weekday, at which things are usually somewhere."""
-    if not (value := validation.name(field, reader.value(field))):
+    if not (value := validation.name(field, getattr(reader.request, field))):
         return None
     for other in ("as_of", "changed_since", "after", "before"):
-        if reader.value(other) is not None:
+        if getattr(reader.request, other) is not None:
             raise InvalidFieldError(field, value, f"goes without `{other}`: it asks of all days")
     match = _TIME_OF_DAY.fullmatch(value)
     if match is None or int(match[2]) > 23 or int(match[3]) > 59:
@@ -435,7 +436,7 @@ def circle(reader: Reader, field: str) -> Condition | None:
 
 def box(reader: Reader, field: str) -> Condition | None:
     """Read the corners of a box."""
-    value = reader.value(field)
+    value = getattr(reader.request, field)
     corners = None if value is None else parse_corners(field, value, reader.parameters)
     return Box(*corners) if corners else None
 

@@ -15,7 +15,7 @@ from itertools import islice
 
 import numpy as np
 
-from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Ids, OneOf, Tags
+from ..conditions.attributes import Collections, Confidence, ConfirmedObjects, Faded, Ids, OneOf, Tags
 from ..conditions.comparison import OWN_FIELDS, Compare, filter_name
 from ..conditions.condition import ABSENT, And, Condition
 from ..conditions.places import AREA_PATH, POSITION, Field, context_field
@@ -39,8 +39,10 @@ ALL_FADED = "nothing fresh matches: what is returned has faded"
 
 def of_faded(query: Query) -> Query | None:
     """Return the same query of faded memories; None if the caller names a bound of confidence."""
-    conditions = tuple(part.instead() if isinstance(part, Confidence) else part for part in query.conditions)
-    return None if conditions == query.conditions else replace(query, conditions=conditions)
+    if not any(isinstance(part, Confidence) and part.is_default for part in query.conditions):
+        return None
+    conditions = tuple(Faded(part.decay) if isinstance(part, Confidence) else part for part in query.conditions)
+    return replace(query, conditions=conditions)
 
 
 _MAX_NAMES = 3
@@ -89,9 +91,9 @@ def gone(view: View, query: Query, texts: TextSearch) -> Iterator[str]:
         yield f"object {memory_id} was gone at {time_text(found[memory_id])}"
 
 
-def may_have_faded(view: View, query: Query, faded: Query) -> bool:
+def may_have_faded(view: View, faded: Query) -> bool:
     """Tell whether any memory but notes has faded."""
-    (condition,) = (part for part in faded.conditions if part not in query.conditions)
+    (condition,) = (part for part in faded.conditions if isinstance(part, Faded))
     is_faded = view.mask_once(condition) & view.is_active
     return bool(is_faded.any()) and bool((is_faded & ~view.name("kind").one_of([Kind.NOTE])).any())
 
@@ -149,12 +151,12 @@ def has_value(view: View, path: str, holds: Callable[[object], bool] | None = No
     return bool((mask & view.is_present).any())
 
 
-def known_paths(view: View) -> list[str]:
+def paths_of_contexts(view: View) -> list[str]:
     """Return the paths of some thousand memories, in alphabetical order."""
     return sorted({path for context in _contexts(view) for path, _ in values_of(context)})
 
 
-def known_fields(view: View) -> list[str]:
+def fields_with_positions(view: View) -> list[str]:
     """Return the fields in which some thousand memories have a position, in alphabetical order."""
     fields = {context_field(path) for context in _contexts(view) for path, _ in points(values_of(context))}
     return sorted(fields | ({POSITION} if view.spaces(POSITION, view.is_present) else set()))
@@ -182,8 +184,8 @@ def _why_no_place(view: View, field: Field) -> str:
         return "it is a place, to which no box is turned"
     remainder = f" and {len(places) - _AREAS} more" if len(places) > _AREAS else ""
     near = did_you_mean(field.frame_id, places)
-    known = f"; there are {', '.join(places[:_AREAS])}{remainder}" if places else ""
-    return f"no place is named so{near}{known}"
+    names = f"; there are {', '.join(places[:_AREAS])}{remainder}" if places else ""
+    return f"no place is named so{near}{names}"
 
 
 def unknown_positions(view: View, field: Field) -> Iterable[str]:
@@ -195,7 +197,7 @@ def unknown_positions(view: View, field: Field) -> Iterable[str]:
         problem = f"no memory has a {field.name!r}"
         if field.name != POSITION and has_value(view, field.name.removeprefix("context.")):
             problem = f"{field.name!r} is no position in any memory"
-        yield f"{problem}{did_you_mean(field.name, known_fields(view))}"
+        yield f"{problem}{did_you_mean(field.name, fields_with_positions(view))}"
 
 
 def _frames(view: View, field: Field) -> set[str]:
@@ -255,15 +257,15 @@ def notes(view: View, conditions: Iterable[Condition]) -> Iterator[str]:
             yield "since_last_visit: nothing tells of an earlier visit, so the time is not limited"
     comparisons = [leaf for leaf in And(tuple(conditions)).leaves() if isinstance(leaf, Compare)]
     paths = {comparison.context_path: comparison.path for comparison in comparisons if comparison.context_path}
-    unknown_paths = [path for path in paths if not has_value(view, path)]
-    for path in unknown_paths[:_PATHS]:
+    unpaths_of_contexts = [path for path in paths if not has_value(view, path)]
+    for path in unpaths_of_contexts[:_PATHS]:
         if right := _OTHER_NAMES.get(paths[path]):
             instead = f"; for the memory itself use {right}"
         else:
             instead = _did_you_mean_path(view, path)
         yield f"context_filter: no memory here has {shown(paths[path])}{instead}"
-    if len(unknown_paths) > _PATHS:
-        yield f"nor {len(unknown_paths) - _PATHS} other paths of the filter"
+    if len(unpaths_of_contexts) > _PATHS:
+        yield f"nor {len(unpaths_of_contexts) - _PATHS} other paths of the filter"
 
 
 def unknown(view: View, conditions: Iterable[Condition], collections: Collections) -> Iterator[str]:
@@ -317,11 +319,11 @@ def _absent(
 ) -> Iterator[str]:
     for value, condition in singles.items():
         if not (condition.mask(view) & here).any():
-            near = did_you_mean(value, [known for known in _known(view, name) if known != value])
+            near = did_you_mean(value, [other for other in _names(view, name) if other != value])
             yield f"no memory{collections} has the {name} {value!r}{near}"
 
 
-def _known(view: View, name: str) -> list[str]:
+def _names(view: View, name: str) -> list[str]:
     # Names that memories have, withdrawn ones included.
     if name == "tag":
         lists = [tags for tags, _ in view.name("tags").counts(view.is_present)]
@@ -347,12 +349,12 @@ def _check_area(view: View, condition: InAreas, name: str) -> None:
 
 
 def _did_you_mean_path(view: View, path: str) -> str:
-    known = known_paths(view)
+    paths = paths_of_contexts(view)
     letters = path.replace('"', "")
-    for other in known:
+    for other in paths:
         if other.replace('"', "") == letters:
             return f"; did you mean {filter_name(other)!r}?"
-    return did_you_mean(path, [*OWN_FIELDS, *map(filter_name, known)])
+    return did_you_mean(path, [*OWN_FIELDS, *map(filter_name, paths)])
 
 
 def _check_path(view: View, comparison: Compare) -> None:

@@ -178,7 +178,7 @@ class _Recall:
     def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
         # The result, and what to say of memories that have faded.
         result, faded = self._search(), of_faded(self.query)
-        if faded is None or not may_have_faded(self.view, self.query, faded):
+        if faded is None or not may_have_faded(self.view, faded):
             return result, []
         if not result.relevant:
             instead = replace(self, query=faded)._search()

@@ -156,7 +156,7 @@ def blend(bm25: Floats, cosines: Floats, weights: Weights, max_score: float, nea
 
 def meaning(cosine: Floats, weights: Weights, nearest: float | None = None) -> Floats:
     """Return the part of the meaning in a blend."""
-    similarity = np.maximum(np.nan_to_num(cosine, nan=0.0), 0.0)
+    similarity = np.fmax(cosine, 0.0)
     greatest = similarity.max(initial=0.0) if nearest is None else nearest
     return similarity / (greatest or 1.0) * (1.0 - weights.text / sum(weights))
 

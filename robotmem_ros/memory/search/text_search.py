@@ -83,8 +83,9 @@ class Statistics(NamedTuple):
 
     def shares(self, words: Sequence[str]) -> Mapping[str, float]:
         """Return the share that each of some words has in what they ask together."""
-        whole = sum(map(self.rarity, words))
-        return {word: self.rarity(word) / whole for word in words}
+        rarities = [*map(self.rarity, words)]
+        whole = sum(rarities)
+        return {word: rarity / whole for word, rarity in zip(words, rarities, strict=True)}
 
 
 class TextSearch:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,15 +22,15 @@ from ..conditions.condition import ABSENT, Condition, Points
 from ..conditions.decay import DEFAULT_CONFIDENCE, Decay
 from ..conditions.places import AREA_PATH
 from ..geometry import Point
-from ..models import Kind, Memory
-from ..storage import changes, fact_rows, lived_days, sighting_rows
+from ..models import Kind, Memory, SeenObject
+from ..storage import changes, fact_rows, lived_days, object_rows, sighting_rows
 from ..storage.sighting_rows import Departures, EndedStays
 from ..text.letters import SNIPPET, beginning
 from ..text.normal_form import label_key
 from ..validation import LATEST_NS, compact_json
 from .column import Array, Column, Floats, Mask
 from .table import Ids
-from .view import View
+from .view import Chosen, View, in_order
 
 T = TypeVar("T")
 Entry = TypeVar("Entry", bound=Any)
@@ -106,7 +107,7 @@ class _Past(View):
 
     def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
         """Return of some memories when they were observed, how sure they were, and what and where they were."""
-        found: dict[int, dict[str, Any]] = {}
+        fields_of: dict[int, dict[str, Any]] = {}
         confidences = self.confidence(decay.rate)
         for row in self.table.rows_of(np.array(sorted(ids), np.int64)).tolist():
             confidence, confirmed = float(confidences[row]), int(self.confirmed[row])
@@ -121,8 +122,8 @@ class _Past(View):
                 stays = self._stays
                 position = {"position": tuple(stays.position[n].tolist()), "position_covariance": None}
                 then |= {"label": stays.labels[n], "area": stays.areas[n], **position}
-            found[int(self.ids[row])] = then
-        return found
+            fields_of[int(self.ids[row])] = then
+        return fields_of
 
     @property
     def _confidences_then(self) -> Floats:
@@ -235,18 +236,18 @@ class _AsOf(_Past):
 
     def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
         """Return what of some memories was otherwise; of objects also whether they were still there."""
-        found = super().fields_then(ids, decay)
-        before = changes.before(self.snapshot, [*found], self._stamp) if self._is_wall_clock else {}
-        rows = self.table.rows_of(np.array(sorted(found), np.int64))
+        fields_of = super().fields_then(ids, decay)
+        before = changes.before(self.snapshot, [*fields_of], self._stamp) if self._is_wall_clock else {}
+        rows = self.table.rows_of(np.array(sorted(fields_of), np.int64))
         objects = rows[self.confirmed[rows] >= 0]
         counts = sighting_rows.counts_until(self.snapshot, self.ids[objects], self._at)
         labels, departures = self.late("label"), Departures(self.snapshot, self._at)
-        for memory_id in found:
-            found[memory_id] = {"status": "active", **before.get(memory_id, {}), **found[memory_id]}
+        for memory_id, then in fields_of.items():
+            fields_of[memory_id] = {"status": "active", **before.get(memory_id, {}), **then}
         for row in objects.tolist():
-            then = found[int(self.ids[row])]
+            then = fields_of[int(self.ids[row])]
             then |= {"times_seen": counts[int(self.ids[row])], **self._presence(row, labels, departures, then)}
-        return found
+        return fields_of
 
     def first_absent(self, ids: Ids) -> dict[int, int]:
         """Return by id the times of the looks that had found some objects gone."""
@@ -264,12 +265,12 @@ class _AsOf(_Past):
 
     @cached_property
     def _known(self) -> Mask:
-        # Objects by their stays, other perceptions by their stamps, and what was told when it was told.
-        told = self.name("kind").one_of([Kind.FACT, Kind.NOTE])
+        # Objects by their stays, other perceptions by their stamps, facts and notes by when they were stored.
+        has_no_sighting = self.name("kind").one_of([Kind.FACT, Kind.NOTE])
         known = super().observed_at <= self._at
         known[self.table.rows_of(np.array(sorted(self._learned), np.int64))] = True
         if self._is_wall_clock:
-            known &= ~told | (self.number("created_at") <= self._at)
+            known &= ~has_no_sighting | (self.number("created_at") <= self._at)
         is_object = super().confirmed >= 0
         known = np.where(is_object, self._goes_on, known)
         known[self._rows] = True
@@ -308,16 +309,16 @@ class _Usually(_Past):
         then: dict[int, int] = {}  # by row the stay of the last of the days
         for moment in reversed(self._moments):
             covers = stays[(stays[:, 2] <= moment) & (moment <= stays[:, 3])]
-            found = {row_of[memory_id]: stay for stay, memory_id in covers[:, :2].tolist() if memory_id in row_of}
+            ended = {row_of[memory_id]: stay for stay, memory_id in covers[:, :2].tolist() if memory_id in row_of}
             goes_on = np.flatnonzero(since <= moment)
-            then |= found | dict.fromkeys(goes_on.tolist(), 0)
-            there = np.array([*{*found, *goes_on.tolist()}], np.int64)
+            then |= ended | dict.fromkeys(goes_on.tolist(), 0)
+            there = np.array([*{*ended, *goes_on.tolist()}], np.int64)
             self._days[there] += 1
             self._latest[there] = moment
-        ended = np.array(sorted(stay for stay in then.values() if stay), np.int64)
+        last_ended = np.array(sorted(stay for stay in then.values() if stay), np.int64)
         last = np.zeros(len(now.ids), bool)
         last[[row for row, stay in then.items() if not stay]] = True
-        super().__init__(now, last, sighting_rows.stays_by_ids(now.snapshot, ended))
+        super().__init__(now, last, sighting_rows.stays_by_ids(now.snapshot, last_ended))
 
     @cached_property
     def is_active(self) -> Mask:
@@ -340,19 +341,23 @@ class _Usually(_Past):
 
     def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
         """Return what of some objects was otherwise, and how usual it is."""
-        found = super().fields_then(ids, decay)
-        for row in self.table.rows_of(np.array(sorted(found), np.int64)).tolist():
+        fields_of = super().fields_then(ids, decay)
+        for row in self.table.rows_of(np.array(sorted(fields_of), np.int64)).tolist():
             share = round(float(self._days[row]) / len(self._moments), 3)
-            found[int(self.ids[row])] |= {"presence": share, "last_seen": int(self._latest[row]), "first_absent": None}
-        return found
+            fields_of[int(self.ids[row])] |= {
+                "presence": share,
+                "last_seen": int(self._latest[row]),
+                "first_absent": None,
+            }
+        return fields_of
 
     def notes(self, ids: Iterable[int]) -> Iterator[str]:
         """Give the days for each object that was found, of all days."""
         rows = [int(row) for key in ids for row in self.table.rows_of(np.array([key], np.int64))]
         days = len(self._moments)
-        told = ", ".join(f"{self.ids[row]} on {self._days[row]}" for row in rows)
-        if told:
-            yield f"at {self._habit.text} of {days} day{'s' * (days != 1)}: object {told}"
+        days_of_objects = ", ".join(f"{self.ids[row]} on {self._days[row]}" for row in rows)
+        if days_of_objects:
+            yield f"at {self._habit.text} of {days} day{'s' * (days != 1)}: object {days_of_objects}"
 
     def _sure(self, confidence: Floats) -> Floats:
         return np.where(self._goes_on, self.number("sure"), confidence)
@@ -395,11 +400,11 @@ def moves(gone: Iterable[Thing], new: Iterable[Thing]) -> dict[Any, Move]:
         for thing in of_kind.get(come.kind, ())
         if come.time >= thing.time
     )
-    found = {key: Move("appeared") for key in appeared}
+    changes_of = {key: Move("appeared") for key in appeared}
     for _, key, come_key in pairs:
-        if key in left and found[come_key].change == "appeared":
-            found[come_key] = Move("moved", left.pop(key).position)
-    return found | {key: Move("left") for key in left}
+        if key in left and changes_of[come_key].change == "appeared":
+            changes_of[come_key] = Move("moved", left.pop(key).position)
+    return changes_of | {key: Move("left") for key in left}
 
 
 def carried(key: Any, before: Point, now: Point) -> dict[Any, Move]:
@@ -449,13 +454,13 @@ class _ChangedSince(_Past):
 
     def fields_then(self, ids: Iterable[int], decay: Decay) -> dict[int, dict[str, Any]]:
         """Return what of some objects was otherwise, and how they changed."""
-        found = super().fields_then(ids, decay)
-        for row in self.table.rows_of(np.array(sorted(found), np.int64)).tolist():
-            then, move = found[int(self.ids[row])], self._moves[row]
+        fields_of = super().fields_then(ids, decay)
+        for row in self.table.rows_of(np.array(sorted(fields_of), np.int64)).tolist():
+            then, move = fields_of[int(self.ids[row])], self._moves[row]
             then |= {"change": move.change, "from_position": move.from_position}
             if move.change == "left":
                 then |= {"confirmed": False, "last_seen": then["observed_at"]}
-        return found
+        return fields_of
 
     def _sure(self, confidence: Floats) -> Floats:
         return confidence
@@ -473,6 +478,20 @@ class _ChangedSince(_Past):
 def _stays(now: View, rows: Mask, after: int, before: int) -> EndedStays:
     # The last ones in [after, before) of objects among some rows.
     return sighting_rows.stays_during(now.snapshot, now.ids[rows & (now.confirmed >= 0)], after, before)
+
+
+def seen_as_of(view: View, at: int, map_id: str, limit: int, decay: Decay, *, is_all: bool) -> tuple[SeenObject, ...]:
+    """Return the objects of a map that were believed at a time in nanoseconds, or all, those seen last first."""
+    condition = AsOf(at)
+    then = view_of(view, (condition,))
+    mask = then.is_active & (then.confirmed >= (0 if is_all else 1)) & condition.mask(then)
+    mask &= view.name("map_id").one_of([map_id])
+    ids: list[int] = then.ids[[*islice(in_order(Chosen(then, mask), limit), limit)]].tolist()
+    objects, fields_of = object_rows.seen(view.snapshot, ids, decay), then.fields_then(ids, decay)
+    return tuple(
+        objects[key]._replace(**{name: value for name, value in fields_of[key].items() if name in SeenObject._fields})
+        for key in ids
+    )
 
 
 def as_then(view: View, entries: Iterable[Entry], decay: Decay) -> list[Entry]:

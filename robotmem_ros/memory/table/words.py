@@ -63,8 +63,8 @@ class Postings(NamedTuple):
     def at(self, docs: Docs) -> Postings:
         """Return those of some docs, by their positions among these."""
         is_repeated = are_among(docs, self.repeats)
-        counts = self.counts[np.searchsorted(self.repeats, docs[is_repeated])]
-        return Postings(np.flatnonzero(self.hold(docs)), np.flatnonzero(is_repeated), counts)
+        counts = self.counts[self.repeats.searchsorted(docs[is_repeated])]
+        return Postings(self.hold(docs).nonzero()[0], is_repeated.nonzero()[0], counts)
 
     def only(self, docs: Mask) -> Postings:
         """Return those of some docs."""
@@ -223,7 +223,7 @@ def are_among(numbers: Array, targets: Array) -> Mask:
     """Tell which of some numbers are among others, which are ascending."""
     if not len(targets):
         return np.zeros(len(numbers), bool)
-    are: Mask = targets.take(np.searchsorted(targets, numbers), mode="clip") == numbers
+    are: Mask = targets.take(targets.searchsorted(numbers), mode="clip") == numbers
     return are
 
 
@@ -253,12 +253,12 @@ class _Part(NamedTuple):
     def docs_of(self, rows: Rows) -> tuple[Rows, Rows]:
         """Return the current docs of those of some rows, ascending, that it has, and where these stand among them."""
         own = self.segment.rows
-        first, last = np.searchsorted(rows, (own[0], own[-1] + 1)) if len(own) else (0, 0)
-        docs = np.searchsorted(own, rows[first:last])
+        first, last = rows.searchsorted((own[0], own[-1] + 1)) if len(own) else (0, 0)
+        docs = own.searchsorted(rows[first:last])
         is_here = own.take(docs, mode="clip") == rows[first:last]
         if self.current is not None:
             is_here &= self.current.take(docs, mode="clip")
-        return docs[is_here], first + np.flatnonzero(is_here)
+        return docs[is_here], first + is_here.nonzero()[0]
 
     def without(self, rows: Rows) -> _Part:
         """Return it without some rows."""

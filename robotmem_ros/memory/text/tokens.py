@@ -144,6 +144,7 @@ def _in_digits(numeral: re.Match[str]) -> str:
     return f"{scripts.chinese_number(numeral[0]):g}"
 
 
+@lru_cache(maxsize=16_384)
 def split_word(word: str) -> tuple[str, ...]:
     """Split a word of letters and then digits, or the reverse: `room3`, `5kg`; the ending of `3rd` is left out."""
     if word.isalpha() or not (match := _MIXED.fullmatch(word)):
@@ -168,11 +169,12 @@ def indexed_piece(piece: scripts.Piece, language: str = "") -> Iterator[str]:
         yield from scripts.pairs(characters)
 
 
+@lru_cache(maxsize=16_384)  # most words of a text stood in others before
 def _stem(word: str, language: str = "") -> str:
     return stem_in(word, language) or (stem(word) if word.isascii() else stem_by_script(word))
 
 
-@lru_cache(maxsize=16_384)  # most words of a text stood in others before
+@lru_cache(maxsize=16_384)
 def _indexed_word(word: str, language: str) -> str:
     return " ".join(_stem(part, language) for part in split_word(word))
 
@@ -432,8 +434,9 @@ class Analysis:
     def _written(self) -> Mapping[str, set[str]]:
         # By each word as it is indexed in English, how the text writes it.
         written = defaultdict[str, set[str]](set)
-        for word in _plain_words(self.text):
-            written[_stem(word)].add(word)
+        for piece in self._pieces:
+            for word in split_word(piece.text) if piece.kind == "word" else ():
+                written[_stem(word)].add(word)
         return written
 
     @cached_property

@@ -106,7 +106,7 @@ class EventsRequest:
 class WatchRequest:
     """What to watch: the conditions are those of a recall, and mean the same."""
 
-    query, session_id, as_of = "", None, None  # what a recall alone has, for the conditions that look at it
+    query, session_id, before, as_of = "", None, None, None  # what a recall alone has
     labels: Names = of_recall("labels")
     areas: Names = of_recall("areas")
     near: Where = of_recall("near")

@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import InvalidFieldError, Parameters, RecallResult, RobotMemory
-from robotmem_ros.memory.conditions.decay import Decay
-from robotmem_ros.memory.search.query import Reader
-from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
+from robotmem_ros.memory import InvalidFieldError, RecallResult, RobotMemory
 
 
 @pytest.fixture
@@ -132,13 +129,3 @@ def test_what_cannot_be_used_is_named(kitchen: RobotMemory, conditions: dict[str
     with pytest.raises(InvalidFieldError) as raised:
         kitchen.recall("mug", **conditions)
     assert error in str(raised.value)
-
-
-@pytest.mark.parametrize("request_type", [RecallRequest, TimelineRequest])
-def test_a_condition_cannot_read_a_field_that_its_request_does_not_have(
-    request_type: type[RecallRequest | TimelineRequest],
-) -> None:
-    reader = Reader(request_type(), Parameters(), Decay(0.0, 1), dict)
-    assert (reader.value("query"), reader.value("session_id"), reader.value("context_filter")) == ("", None, None)
-    with pytest.raises(AttributeError, match="min_relevence"):
-        reader.value("min_relevence")

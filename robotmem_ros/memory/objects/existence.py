@@ -49,7 +49,7 @@ from ..tracks import Track
 
 ABSENCE_INTERVAL = 10.0
 """Seconds after which a look does not depend on the one before it: an obstacle has mostly moved by then."""
-_MIN_PROBABILITY, _MAX_PROBABILITY = 0.02, 0.98
+_MIN_PROBABILITY, _MAX_PROBABILITY = 0.02, 0.995
 """Limits of a probability before it is updated, so that no number of looks makes it final."""
 _MAX_DETECTION = 0.8
 """Limit of `d` for a miss: something may stand in the way of any look."""

@@ -122,7 +122,8 @@ def why_nothing(view: View, query: Query, mode: Mode) -> Iterator[str]:
             yield from unsure(view, condition, query.collections)
     lacking = vector_rows.lacking(view.snapshot)
     if mode is Mode.HYBRID and lacking and not names:
-        yield f"{lacking} of {np.count_nonzero(view.is_active)} memories have no vector yet"
+        all_now = np.count_nonzero(view.number("is_active"))
+        yield f"{lacking} of {all_now} memories have no vector yet"
 
 
 def _matches(query: Query, texts: TextSearch, best: Hit) -> Mask:
@@ -257,15 +258,15 @@ def notes(view: View, conditions: Iterable[Condition]) -> Iterator[str]:
             yield "since_last_visit: nothing tells of an earlier visit, so the time is not limited"
     comparisons = [leaf for leaf in And(tuple(conditions)).leaves() if isinstance(leaf, Compare)]
     paths = {comparison.context_path: comparison.path for comparison in comparisons if comparison.context_path}
-    unpaths_of_contexts = [path for path in paths if not has_value(view, path)]
-    for path in unpaths_of_contexts[:_PATHS]:
+    missing = [path for path in paths if not has_value(view, path)]
+    for path in missing[:_PATHS]:
         if right := _OTHER_NAMES.get(paths[path]):
             instead = f"; for the memory itself use {right}"
         else:
             instead = _did_you_mean_path(view, path)
         yield f"context_filter: no memory here has {shown(paths[path])}{instead}"
-    if len(unpaths_of_contexts) > _PATHS:
-        yield f"nor {len(unpaths_of_contexts) - _PATHS} other paths of the filter"
+    if len(missing) > _PATHS:
+        yield f"nor {len(missing) - _PATHS} other paths of the filter"
 
 
 def unknown(view: View, conditions: Iterable[Condition], collections: Collections) -> Iterator[str]:

@@ -97,6 +97,7 @@ def test_memories_that_wait_for_their_vectors_are_counted(waiting: HeldVectors) 
         for spatial_sort in (None, ORIGIN):
             result = memory.recall("kettle", spatial_sort=spatial_sort)
             assert (len(result), result.reason) == (0, "3 of 3 memories have no vector yet")
+        assert memory.recall("kettle", as_of=0).reason == "3 of 3 memories have no vector yet"
         waiting.release.set()
         memory.flush()
         assert memory.recall("kettle", min_relevance=0.0).reason == "no memory holds a word of the query"

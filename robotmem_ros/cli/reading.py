@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..memory import BriefMemory, Change, Explanation, Hit, Kind, MemoryDetails, Mode, TimelineEntry
+from ..memory import BriefMemory, Change, Explanation, Hit, Kind, Memory, MemoryDetails, Mode, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
 from ..memory.doctor import Finding, Severity, unopened, worst
 from ..memory.errors import DatabaseUnusableError, MemoryNotFoundError, StorageError
@@ -137,9 +137,18 @@ def _hit_line(hit: Hit) -> str:
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
     faded = f", faded to confidence {memory.confidence:.2f}" if memory.faded else ""
     robot = f", robot {hit.robot}" if hit.robot else ""
-    about = f"{time_text(memory.observed_at)}, id {memory.id}{robot}{faded}{doubt}{similar}{_folded(hit)}"
+    change = _change_text(memory)
+    about = f"{time_text(memory.observed_at)}, id {memory.id}{robot}{change}{faded}{doubt}{similar}{_folded(hit)}"
     place = place_text(memory.pose, memory.frame_id)
     return f"{hit.score:.2f}  {memory.content}{place}  [relevance {hit.relevance:.2f}, {about}]"
+
+
+def _change_text(memory: Memory) -> str:
+    # What became of an object, if that was asked.
+    origin = f" from {position_text(memory.moved_from[:3])}" if memory.moved_from else ""
+    left = memory.change == "left" and memory.first_absent
+    absence = f", found gone {time_text(left)}" if left else ""
+    return f", {memory.change}{origin}{absence}" if memory.change else ""
 
 
 @on_memory(

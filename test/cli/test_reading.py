@@ -39,6 +39,19 @@ def test_recall_writes_the_memories_best_first(db: Path, capsys: pytest.CaptureF
     assert lines[2].startswith("(bm25_only: ")
 
 
+def test_recall_writes_what_became_of_each_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        mug = memory.save_perception("a mug", label="mug", pose=[1, 0, 0], observed_at=100_000_000_000).memory_id
+        for second in (200, 201):
+            memory.save_perception("a jug", label="jug", pose=[5, 0, 0], observed_at=second * 1_000_000_000)
+        memory.update(mug, pose=[3, 1, 0])
+    assert main(["recall", "--changed-since", "150000000000", "--n", "5", "--db", str(path), "--no-model"]) == 0
+    lines = capsys.readouterr().out
+    assert ", id 1, moved from (1.00, 0.00, 0.00)]" in lines
+    assert ", id 2, appeared]" in lines
+
+
 @pytest.mark.parametrize("place", [["--near", "0,0"], ["--near", "[0,0]"], ["--near", "-1,2"], ["--near=-1, 2, -0.5"]])
 def test_a_place_is_given_as_its_numbers(tmp_path: Path, place: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "memory.db"

@@ -18,7 +18,7 @@ from .conditions import ACTIVE, Parents, Sql, all_of, join, sql
 from .connection import Connection
 
 ROBOTS = "JOIN robotmem.robots AS r ON r.id = m.robot "
-FROM = f" FROM known AS m {ROBOTS}"
+FROM = f" FROM memory_versions AS m {ROBOTS}"
 """The memories that `ask` is told to ask."""
 NEWEST_FIRST = "m.observed_at DESC, m.memory_id DESC, m.uuid DESC"
 
@@ -41,8 +41,8 @@ class Asker:
     others: tuple[str, ...] | None = None
     """The collections of other robots in that file, if what it has is left out."""
 
-    known: Sql = past.NOW
-    """The memories that are asked, see `past.known`."""
+    versions: Sql = past.NOW
+    """The version of each memory that is asked, see `past.versions`."""
 
     def at(self, connection: Connection, conditions: Iterable[Condition]) -> Asker:
         """Return who asks the memories of the time that is among some conditions.
@@ -50,11 +50,11 @@ class Asker:
         Raises:
             psycopg.Error: the fleet cannot be asked.
         """
-        return replace(self, known=past.known(connection, conditions))
+        return replace(self, versions=past.versions(connection, conditions))
 
     def ask(self, connection: Connection, *parts: Sql | str, prefix: str = "") -> list[Any]:
         """Return the rows of a statement, as `ask` does."""
-        return ask(connection, *parts, known=self.known, prefix=prefix)
+        return ask(connection, *parts, versions=self.versions, prefix=prefix)
 
     def candidates(self, conditions: Iterable[Condition], *, include_inactive: bool = False) -> Sql:
         """Return what must hold of a memory under some conditions."""
@@ -76,13 +76,13 @@ _TEXTS = (
 """Fields of a body that are texts."""
 
 
-def ask(connection: Connection, *parts: Sql | str, known: Sql = past.NOW, prefix: str = "") -> list[Any]:
-    """Return the rows of a statement that is given in parts; `known` are the memories that it asks as such.
+def ask(connection: Connection, *parts: Sql | str, versions: Sql = past.NOW, prefix: str = "") -> list[Any]:
+    """Return the rows of a statement that is given in parts; `versions` are those of the memories that it asks.
 
     Raises:
         psycopg.Error: the fleet cannot be asked.
     """
-    statement = join(f"{prefix}WITH known AS NOT MATERIALIZED (", known, ") ", *parts)
+    statement = join(f"{prefix}WITH memory_versions AS NOT MATERIALIZED (", versions, ") ", *parts)
     return connection.execute(statement.sql.encode(), statement.arguments).fetchall()
 
 

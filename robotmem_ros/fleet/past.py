@@ -81,7 +81,7 @@ _CHANGED = """
 """
 
 
-def known(connection: Connection, conditions: Iterable[Condition]) -> Sql:
+def versions(connection: Connection, conditions: Iterable[Condition]) -> Sql:
     """Return the memories that a question with some conditions asks: those of today without a time among them.
 
     Raises:

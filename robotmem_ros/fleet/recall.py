@@ -279,7 +279,7 @@ class _Recall:
             self.connection, "SELECT m.uuid, f.by_words, f.by_meaning, f.square, ", cosine, "ARRAY[", holds,
             f"]::boolean[], {_TRAITS}", Sql("r.file IS DISTINCT FROM %s, m.robot, ", (asker.file,)),
             self._folding.columns, " FROM (", search,
-            f") AS f JOIN known AS m USING (robot, uuid) {ROBOTS}ORDER BY f.square, {NEWEST_FIRST}",
+            f") AS f JOIN memory_versions AS m USING (robot, uuid) {ROBOTS}ORDER BY f.square, {NEWEST_FIRST}",
         )  # fmt: skip
         cosines = [math.nan if row[4] is None else row[4] for row in rows]
         held_words = [tuple(compress(words, row[5])) for row in rows]
@@ -312,7 +312,7 @@ class _Recall:
         rows = self.asker.ask(
             self.connection, "SELECT g.n, g.size, g.others, r.name, m.memory_id, m.body, m.past, ",
             confidence(decay), ", ", has_faded(decay), " FROM (", groups,
-            f") AS g JOIN known AS m USING (robot, uuid) {ROBOTS}ORDER BY g.n",
+            f") AS g JOIN memory_versions AS m USING (robot, uuid) {ROBOTS}ORDER BY g.n",
         )  # fmt: skip
         best = max(head.score for head in heads)
         return tuple(

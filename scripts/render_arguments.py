@@ -34,7 +34,7 @@ sys.modules[WRITTEN] = _Unwritten(WRITTEN)
 from render_parameters import with_table, write  # noqa: E402
 
 from robotmem_ros.memory import argument, times  # noqa: E402
-from robotmem_ros.memory.argument import arguments_of, is_time  # noqa: E402
+from robotmem_ros.memory.argument import arguments_of  # noqa: E402
 from robotmem_ros.memory.maps.maps import Maps  # noqa: E402
 from robotmem_ros.memory.models import MemoryUpdate, NewFact  # noqa: E402
 from robotmem_ros.memory.notes.notes import Notes  # noqa: E402
@@ -46,14 +46,8 @@ from robotmem_ros.memory.verbs.tags import Tags  # noqa: E402
 
 _OWNERS = (RobotMemory, Sessions, Tags, Maps, Notes)
 _WIDTH = 120
-_SHAPES = {
-    "Time | None": "nanoseconds since the epoch, a datetime, a text, or a timedelta before now",
-    "Where": "x, y and z in metres, the name of a place or of a frame, or an object with `target`, `max_distance`, "
-    "`frame_id` and `field`",
-}
-"""Forms of values by the type of an argument in Python, where `about` tells every door's."""
 _ALIASES = {"Json": argument, "Names": argument, "Where": argument, "Time": times}
-_HEAD = '''"""The verbs with their arguments written out, which make the requests that the verbs take.
+_HEAD = '''"""The verbs with their arguments written out, for readers and editors: `Verbs` makes each do its work.
 
 Written by scripts/render_arguments.py; what is to be changed stands in the requests and their verbs.
 """
@@ -96,9 +90,14 @@ def _import(module: str, names: list[str]) -> str:
 def _class(owner: type, names: dict[str, set[str]]) -> str:
     (base,) = (base for base in owner.__bases__ if base.__module__ == WRITTEN)
     names.setdefault("..argument", set()).add("Verbs")
+    names.setdefault("collections.abc", set()).add("Callable")
     verbs = [_verb(owner, *verb, names) for verb in verbs_of(owner)]
+    takers = [
+        f"_{name}: Callable[[{request.__name__}], {method.__annotations__['return']}]"
+        for name, method, request in verbs_of(owner)
+    ]
     head = f'class {base.__name__}(Verbs):\n    """Verbs of `{owner.__name__}`."""\n\n'
-    return head + "\n\n".join(indent(verb, "    ") for verb in verbs)
+    return head + indent("\n".join(takers), "    ") + "\n\n" + "\n\n".join(indent(verb, "    ") for verb in verbs)
 
 
 def _verb(owner: type, name: str, method: Callable[..., object], request: Any, names: dict[str, set[str]]) -> str:
@@ -112,15 +111,12 @@ def _verb(owner: type, name: str, method: Callable[..., object], request: Any, n
     texts = [_parameter(entry) for entry in entries]
     if keywords := [number for number, entry in enumerate(entries) if entry.kw_only]:
         texts.insert(keywords[0], "*")
-    call = ", ".join(f"{entry.name}={_value(entry)}" for entry in entries)
-    told = _docstring(method, entries)
+    told = inspect.getdoc(method) or ""
+    told += "\n" if "\n" in told else ""
     quotes = 'r"""' if "\\" in told else '"""'
     return "\n".join((
         _filled(f"def {name}(", ", ".join(("self", *texts)), f") -> {result}:"),
-        indent(f'{quotes}{told}\n"""', "    "),
-        indent(_filled(f"return self._{name}({request.__name__}(", call, "))"), "    "),
-        "",
-        f"def _{name}(self, request: {request.__name__}) -> {result}:",
+        indent(f'{quotes}{told}"""', "    "),
         "    raise NotImplementedError",
     ))  # fmt: skip
 
@@ -143,10 +139,6 @@ def _parameter(entry: Field[Any]) -> str:
     return f"{entry.name}: {entry.type}{default}"
 
 
-def _value(entry: Field[Any]) -> str:
-    return f'self._time("{entry.name}", {entry.name})' if is_time(entry) else entry.name
-
-
 def _filled(head: str, arguments: str, tail: str) -> str:
     line = f"{head}{arguments}{tail}"
     if len(line) <= _WIDTH - 4:
@@ -155,18 +147,6 @@ def _filled(head: str, arguments: str, tail: str) -> str:
     parts = re.sub(r"(?<!,) ", "\0", arguments)
     lines = fill(parts, _WIDTH - 13, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
     return f"{head}\n{indent(lines, '    ')},\n{tail}  # fmt: skip"
-
-
-def _docstring(method: Callable[..., object], entries: list[Field[Any]]) -> str:
-    text, raises, errors = (inspect.getdoc(method) or "").partition("\nRaises:")
-    return "\n".join((text.rstrip(), "", "Args:", *map(_line, entries), "")) + raises + errors
-
-
-def _line(entry: Field[Any]) -> str:
-    shape = _SHAPES.get(str(entry.type))
-    about = f"{entry.metadata['about']}{f' ({shape})' if shape else ''}"
-    text = f"{entry.name}: {about}. Example: {entry.name}={entry.metadata['example']}"
-    return fill(text, _WIDTH - 8, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)
 
 
 _SERVICES = {

@@ -1,4 +1,4 @@
-"""The verbs of a memory, called of a node over its services."""
+"""Call the verbs of a memory of a node, over its services."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from ..memory.times import moment
 from ..memory.validation import number
 from ..memory.verbs.requests import WatchRequest
 from ..memory.verbs.sessions import Sessions
+from ..memory.verbs.table import OWNERS
 from ..memory.verbs.written import MapVerbs, MemoryVerbs, SessionVerbs, TagVerbs
 from ..messages.fields import time_from
 from ..messages.responses import error_of
-from ..messages.verbs import OWNERS, VERBS, Verb
+from ..messages.verbs import VERBS, Verb
 from .connection import Answer, Connection
 from .watch import Watch
 

@@ -1,4 +1,4 @@
-"""A client for a program that has no node of its own, such as a script."""
+"""Give a client to a program that has no node of its own, such as a script."""
 
 from __future__ import annotations
 

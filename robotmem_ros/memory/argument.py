@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields
 from enum import Enum
 from functools import wraps
-from typing import Any, NamedTuple
+from textwrap import fill
+from typing import Any, NamedTuple, get_type_hints
 
 from .errors import did_you_mean
-from .times import Time
 
 MAX_NAMES = 256
 """Names in a condition."""
@@ -179,27 +179,56 @@ class Verbs:
     """Base of the classes whose verbs are written out: `recall(...)` makes the request that `_recall` takes."""
 
     def __init_subclass__(cls) -> None:
-        for name, verb in list(vars(cls).items()) if Verbs in cls.__bases__ else ():
-            if f"_{name}" in vars(cls):
-                setattr(cls, name, _guessing(verb))
+        for name, hint in get_type_hints(cls).items():
+            if name.startswith("_") and (written := vars(cls).get(name[1:])):
+                setattr(cls, written.__name__, _verb(written, hint.__args__[0]))
 
     def moment(self, field: str, value: object) -> int:
         """Return a time in nanoseconds since the epoch; raises InvalidFieldError."""
         raise NotImplementedError
 
-    def _time(self, field: str, value: Time | None) -> int | None:
-        return None if value is None else self.moment(field, value)
 
+def _verb(written: Callable[..., Any], request: type) -> Callable[..., Any]:
+    """Return a verb that is written out, which makes the request and gives it to the method that takes it."""
+    names = inspect.signature(written).parameters.keys()
+    times, taker = [entry.name for entry in fields(request) if is_time(entry)], f"_{written.__name__}"
 
-def _guessing(verb: Callable[..., Any]) -> Callable[..., Any]:
-    # An unknown argument gets the nearest name, as from Python itself since 3.13.
-    names = inspect.signature(verb).parameters.keys()
-
-    @wraps(verb)
-    def call(*arguments: Any, **keywords: Any) -> Any:
+    @wraps(written)
+    def verb(self: Verbs, *arguments: Any, **keywords: Any) -> Any:
+        # An unknown argument gets the nearest name, as from Python itself since 3.13.
         for name in keywords.keys() - names:
             problem = f"got an unexpected keyword argument {name!r}{did_you_mean(name, names)}"
-            raise TypeError(f"{verb.__name__}() {problem}")
-        return verb(*arguments, **keywords)
+            raise TypeError(f"{written.__name__}() {problem}")
+        try:
+            made = request(*arguments, **keywords)
+        except TypeError as error:
+            raise TypeError(str(error).replace(f"{request.__name__}.__init__", written.__name__)) from None
+        for name in times:
+            if (value := getattr(made, name)) is not None:
+                setattr(made, name, self.moment(name, value))
+        return getattr(self, taker)(made)
 
-    return call
+    verb.__doc__ = with_arguments(written.__doc__ or "", request)
+    return verb
+
+
+_FORMS = {
+    "Time | None": "nanoseconds since the epoch, a datetime, a text, or a timedelta before now",
+    "Where": "x, y and z in metres, the name of a place or of a frame, or an object with `target`, `max_distance`, "
+    "`frame_id` and `field`",
+}
+"""Forms of values by the type of an argument in Python, where `about` tells every door's."""
+
+
+def with_arguments(text: str, request: type) -> str:
+    """Return the docstring of a verb with what its request tells about each argument."""
+    text, raises, errors = inspect.cleandoc(text).partition("\nRaises:")
+    entries = sorted(fields(request), key=lambda entry: bool(entry.kw_only))
+    return "\n".join((text.rstrip(), "", "Args:", *map(_told, entries), "")) + raises + errors
+
+
+def _told(entry: Field[Any]) -> str:
+    form = _FORMS.get(str(entry.type))
+    about = f"{entry.metadata['about']}{f' ({form})' if form else ''}"
+    text = f"{entry.name}: {about}. Example: {entry.name}={entry.metadata['example']}"
+    return fill(text, 112, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)

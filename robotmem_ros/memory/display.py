@@ -11,6 +11,14 @@ from typing import Any
 
 from .clocks import FIRST_OF_WALL_CLOCKS, utc
 
+_TIMES = frozenset({"first_seen", "last_seen", "first_absent", "last_accessed"})
+"""Fields that are times in nanoseconds, besides those that end with `_at`."""
+
+
+def is_time(name: str) -> bool:
+    """Tell whether a field of this name is a time in nanoseconds since the epoch, if it is a whole number."""
+    return name.endswith("_at") or name in _TIMES
+
 
 def json_values(value: object) -> Any:
     """Turn dataclasses and named tuples into dicts by field; parse fields `<name>_json`; NaN becomes None."""

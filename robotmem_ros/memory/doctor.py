@@ -26,6 +26,7 @@ from .errors import (
     MALFORMED,
     DatabaseUnusableError,
     MemoryClosedError,
+    PurgeUnfinishedError,
     RobotMemoryError,
     StorageError,
 )
@@ -334,6 +335,13 @@ def _purge(patient: Patient) -> Seen:
     return Seen(Severity.OK, "no purge is unfinished")
 
 
+def _finish(patient: Patient) -> None:
+    try:
+        finish(patient.parts.database)
+    except PurgeUnfinishedError as error:
+        raise RobotMemoryError(str(error)) from error
+
+
 def _maintenance(patient: Patient) -> Seen:
     database = patient.parts.database
     if database.trouble:
@@ -373,7 +381,7 @@ CHECKS = (
     Check("recalls", _recalls),
     Check("latency", _latency),
     Check("clock", _clock),
-    Check("purge", _purge, lambda patient: finish(patient.parts.database)),
+    Check("purge", _purge, _finish),
     Check("maintenance", _maintenance),
     Check("notes", _notes),
     Check("intake", _intake),

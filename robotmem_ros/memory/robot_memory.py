@@ -531,7 +531,7 @@ class RobotMemory(MemoryVerbs):
         return self._access.read(changes.history, validation.whole("memory_id", memory_id))
 
     def _update(self, request: MemoryUpdate) -> None:
-        """Correct a memory; what is None stays, what is named in `clear` or given as "" or [] is emptied.
+        """Correct a memory; what is not given stays, what is named in `clear` or given as "" or [] is emptied.
 
         A new context or new tags replace the old ones as a whole. Rules read a new text or context again for what they
         found in the old one. An object whose label is corrected counts all its sightings as votes for it; one that is
@@ -770,5 +770,5 @@ def open_memory(
     """
     memory = (opens or RobotMemory)(db_path, collection, has_companions=True, **options)
     if memory.parameters.notes_folders and not memory.parts.database.read_only:
-        memory.attach(NotesIngestor(memory._access))
+        memory.attach(NotesIngestor(memory.notes, memory.parts.database, lambda: memory.parameters))
     return memory

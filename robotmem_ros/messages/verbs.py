@@ -7,23 +7,19 @@ attribute of the result, by the same names.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from types import NoneType
-from typing import Any, get_type_hints
+from typing import Any
 
 from robotmem_ros import srv
 
-from ..memory.argument import Verbs
-from ..memory.verbs.written import MapVerbs, MemoryVerbs, SessionVerbs, TagVerbs
+from ..memory.verbs.table import VERBS as TABLE
 from . import responses
 from .fields import fill
 from .requests import Clock, arguments_of, correction_of, fill_correction, fill_perception, fill_request
 from .responses import read, read_field
-
-OWNERS: Mapping[str, type[Verbs]] = {"": MemoryVerbs, "maps": MapVerbs, "sessions": SessionVerbs, "tags": TagVerbs}
-"""Classes of verbs by the name of the part of a memory that has them."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +60,16 @@ class Verb:
             return read_field(self._kind, response, self.field)
         return None if self._kind is NoneType else read(self._kind, response)
 
-    @cached_property
+    @property
     def _kind(self) -> Any:
-        owner, _, name = self.path.rpartition(".")
-        return get_type_hints(getattr(OWNERS[owner], name))["return"]
+        return TABLE[self.path].result
 
 
-VERBS = (
+def _service_of(path: str) -> str:
+    return re.sub(r"(?:^|[._])([a-z])", lambda letter: letter[1].upper(), path)
+
+
+_TOLD = (
     Verb("learn", srv.Learn, read=responses.learned_fact),
     Verb("save_perception", srv.SavePerception, fill_request=fill_perception, read=responses.stored_perception),
     Verb("recall", srv.Recall, fill_response=responses.fill_found, read=responses.recall_result),
@@ -94,4 +93,13 @@ VERBS = (
     Verb("sessions.consolidate", srv.Consolidate, read=responses.consolidation),
     Verb("doctor", srv.Doctor, field="findings"),
 )
-"""All verbs that are services."""
+_PATHS = {verb.path for verb in _TOLD}
+VERBS = (
+    *_TOLD,
+    *(
+        Verb(path, getattr(srv, _service_of(path)), field=verb.field if verb.is_list else "")
+        for path, verb in TABLE.items()
+        if path not in _PATHS and hasattr(srv, _service_of(path))
+    ),
+)
+"""All verbs that are services: those above, and by themselves those after which a service is named."""

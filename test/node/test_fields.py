@@ -14,8 +14,9 @@ import pytest
 
 from robotmem_ros import msg, srv
 from robotmem_ros.memory.verbs.requests import WatchRequest
+from robotmem_ros.memory.verbs.table import OWNERS
 from robotmem_ros.messages.fields import FieldError, field_types, from_field, set_field, to_field
-from robotmem_ros.messages.verbs import OWNERS, VERBS
+from robotmem_ros.messages.verbs import VERBS
 
 SERVICES = sorted(file.stem for file in (Path(__file__).resolve().parents[2] / "srv").glob("*.srv"))
 FIELDS_ALONE = {

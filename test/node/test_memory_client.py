@@ -33,7 +33,7 @@ from robotmem_ros.memory import (
     SessionNotFoundError,
 )
 from robotmem_ros.memory.display import json_values
-from robotmem_ros.messages.verbs import OWNERS, VERBS, Verb
+from robotmem_ros.messages.verbs import VERBS, Verb
 from robotmem_ros.srv import Recall
 
 from ..support.node.graph import DEADLINE, Client
@@ -164,7 +164,7 @@ def test_every_verb_that_the_node_serves_is_one_of_both_clients(memory: MemoryCl
             attrgetter(verb.path)(client)(nonsense=True)
     owner, _, name = verb.path.rpartition(".")
     own = type(attrgetter(owner)(memory) if owner else memory)
-    assert getattr(own, f"_{name}") is not getattr(OWNERS[owner], f"_{name}")
+    assert f"_{name}" in vars(own)
 
 
 def test_a_verb_that_no_service_has_says_so(memory: MemoryClient) -> None:

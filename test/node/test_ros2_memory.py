@@ -43,7 +43,7 @@ def test_the_memory_of_a_node_is_filled_queried_and_changed(
     assert (code, text) == (0, f"id,content\n{fact},the lift of hall seven rattles\n")
     code, text = ros2(capfd, "save", "a mug", "--label", "mug", "--pose", "1", "2", "0.5", "--collection", "ros2")
     assert (code, text.startswith("saved: ")) == (0, True)
-    assert ros2(capfd, "list", "labels", "--collection", "ros2") == (0, "mug  1\n")
+    assert ros2(capfd, "list", "labels", "--collection", "ros2") == (0, "value  memories\nmug           1\n")
     assert ros2(capfd, "forget", fact, "--reason", "it was mended") == (0, f"forgotten: {fact}\n")
     code, text = ros2(capfd, "get", fact)
     assert (code, "it was mended" in text) == (1, True)

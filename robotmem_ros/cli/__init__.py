@@ -1,1 +1,1 @@
-"""The command `robotmem`."""
+"""Run the command `robotmem`."""

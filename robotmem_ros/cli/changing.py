@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -12,22 +11,20 @@ from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
 from ..memory.learning.learning import Learned
-from ..memory.models import MemoryUpdate, NewFact, NewPerception, Stored
+from ..memory.learning.vocabulary import Retagged
+from ..memory.models import Stored
 from ..memory.retention import Report
-from ..memory.robot_memory import RobotMemory
 from ..memory.sessions.consolidation import Consolidation, Group
 from ..memory.storage.purge_rows import Purged
-from ..memory.verbs.requests import ConsolidateRequest, ForgetRequest, LookRequest, PurgeRequest, RestoreRequest
+from ..memory.verbs.requests import PurgeRequest
 from ..replay import load_config
 from .command import (
     DATABASE,
     DRY_RUN,
     YES,
     Command,
-    Shown,
     confirm,
-    on_memory,
-    on_verb,
+    of_verb,
     open_memory,
     options_of,
     values_of,
@@ -38,86 +35,26 @@ from .listing import JSON, CommandError, option, show, table
 _WITHOUT_MODEL = option("--no-model", action="store_true", help="compare no meanings, and store no vector yet")
 
 
-@on_verb(
-    "learn", NewFact, "learn", "store a fact",
-    "Learn a fact: store it, or reinforce the one with the same text. Rules find what is left open. A file that is not "
-    "there is made.", _WITHOUT_MODEL, fills=True, insight="text",
-)  # fmt: skip
-def _learn(learned: Learned, arguments: argparse.Namespace) -> Shown:
+def _learned(learned: Learned, arguments: argparse.Namespace) -> str:
     tags = f", tags {', '.join(learned.tags)}" if learned.tags else ""
     text = f"{learned.status}: {learned.memory_id} ({learned.category}, confidence {learned.confidence:.2f}{tags})\n"
     for name, ids in {"similar to": learned.similar_ids, "contradicts": learned.contradicts}.items():
         text += f"{name}: {', '.join(map(str, ids))}\n" if ids else ""
-    return Shown({**vars(learned), "status": learned.status}, text)
+    return text
 
 
-@on_verb(
-    "save_perception", NewPerception, "save", "store a perception",
-    "Store what was perceived: with a label and a pose, a sighting of an object. A file that is not there is made.",
-    fills=True, description="text",
-)  # fmt: skip
-def _save(stored: Stored, arguments: argparse.Namespace) -> Shown:
+def _saved(stored: Stored, arguments: argparse.Namespace) -> str:
     seen = f", seen {stored.times_seen} times" if stored.times_seen > 1 else ""
     reason = f" ({stored.reason})" if stored.reason else ""
-    return Shown(stored, f"saved: {stored.memory_id}{seen}{reason}\n")
+    return f"saved: {stored.memory_id}{seen}{reason}\n"
 
 
-@on_memory(
-    "update", "correct a memory",
-    "Correct a memory; fields that are not given stay. `robotmem history` shows what it was before.",
-    *options_of(MemoryUpdate, memory_id="ID"), verb="update", writes=True,
-)  # fmt: skip
-def _update(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    changes = values_of(arguments, MemoryUpdate)
-    changes["clear"] = [name.replace("-", "_") for name in changes["clear"]]
-    memory.update(**changes)
-    return Shown({"updated": arguments.memory_id}, f"updated: {arguments.memory_id}\n")
-
-
-@on_verb(
-    "forget", ForgetRequest, "forget", "withdraw memories, which can be restored",
-    "Withdraw memories, all or none: no recall finds them any more. The rows stay, with the reason; `robotmem purge` "
-    "deletes.", writes=True, memory_id="ID",
-)  # fmt: skip
-def _forget(_: None, arguments: argparse.Namespace) -> Shown:
-    return _done("forgotten", arguments.memory_id)
-
-
-@on_verb(
-    "restore", RestoreRequest, "restore", "bring back what was forgotten",
-    "Bring back forgotten or superseded memories, all or none.", writes=True, memory_id="ID",
-)  # fmt: skip
-def _restore(_: None, arguments: argparse.Namespace) -> Shown:
-    return _done("restored", arguments.memory_id)
-
-
-@on_verb(
-    "look", LookRequest, "look", "tell that something is not there",
-    "Tell that somebody looked and something is not there: objects at the place count as missed. They are not "
-    "forgotten, and come back when they are detected again.", writes=True,
-)  # fmt: skip
-def _look(gone: Sequence[int], arguments: argparse.Namespace) -> Shown:
-    ids = [*gone]
-    return _done("gone", ids) if ids else Shown({"gone": ids}, "nothing was believed to be there\n")
-
-
-def _done(done: str, ids: list[int]) -> Shown:
-    return Shown({done: ids}, "".join(f"{done}: {memory_id}\n" for memory_id in ids))
-
-
-@on_verb(
-    "sessions.consolidate", ConsolidateRequest, "consolidate", "group the similar facts of a session",
-    "Group the similar facts of a session. All stay active; a recall may ask for the representatives only. Only facts "
-    "of the same text are superseded.", writes=True, session_id="session",
-)  # fmt: skip
-def _consolidate(report: Consolidation, arguments: argparse.Namespace) -> Shown:
-    text = "".join(_group_text(group) for group in report.groups)
+def _consolidated(report: Consolidation, arguments: argparse.Namespace) -> str:
     would = "would be" if report.dry_run else "were"
-    text += (
+    return "".join(_group_text(group) for group in report.groups) + (
         f"{report.grouped} of {report.considered} facts {would} represented by another one, "
         f"{report.superseded} {would} superseded\n"
     )
-    return Shown({**vars(report), "grouped": report.grouped, "superseded": report.superseded}, text)
 
 
 def _group_text(group: Group) -> str:
@@ -125,6 +62,12 @@ def _group_text(group: Group) -> str:
     lines += [f"  {fact.id}  {fact.content}" for fact in group.members]
     lines += [f"  {fact.id}  {fact.content} (superseded)" for fact in group.superseded]
     return "\n".join(lines) + "\n"
+
+
+def _retagged(result: Retagged, arguments: argparse.Namespace) -> str:
+    new_tag, would = getattr(arguments, "new_tag", ""), "would be " if arguments.dry_run else ""
+    done = "removed" if not new_tag else f"merged into {new_tag}" if result.merged else f"renamed {new_tag}"
+    return f"{arguments.tag} {would}{done}, in {result.memories:,} memories\n"
 
 
 _BUDGETS = {
@@ -244,13 +187,13 @@ def _places(part: Purged) -> str:
 
 
 COMMANDS = (
-    _learn,
-    _save,
-    _update,
-    _forget,
-    _look,
-    _restore,
-    _consolidate,
+    of_verb("learn", "learn", _WITHOUT_MODEL, text=_learned, fills=True, insight="text"),
+    of_verb("save_perception", "save", text=_saved, fills=True, description="text"),
+    of_verb("update"),
+    of_verb("forget"),
+    of_verb("look", text=lambda gone, _: "" if gone else "nothing was believed to be there\n"),
+    of_verb("restore"),
+    of_verb("sessions.consolidate", "consolidate", text=_consolidated),
     Command(
         "retention", "delete the least useful memories",
         "Delete the least useful memories until the budgets hold, after asking. The node does the same in the "
@@ -290,5 +233,9 @@ COMMANDS = (
             JSON,
         ),
     ),
+    of_verb("tags.all", "tag list", columns="tag,parent,display_name,memories"),
+    of_verb("tags.add", "tag add"),
+    of_verb("tags.rename", "tag rename", text=_retagged, new_tag="NEW_TAG"),
+    of_verb("tags.remove", "tag remove", text=_retagged),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, Field
 from datetime import timezone
-from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -22,6 +22,7 @@ from ..memory.errors import DatabaseUnusableError, InvalidFieldError
 from ..memory.search.request import Scope
 from ..memory.storage.connection import default_path, resolve
 from ..memory.times import moment
+from ..memory.verbs.table import VERBS
 from ..replay.config import load_config
 from .listing import JSON, LISTING, CommandError, Option, option, show
 from .output import write_notice
@@ -34,7 +35,8 @@ class Shown(NamedTuple):
     """A result of a command, as it is shown."""
 
     result: object
-    text: str
+    text: str = ""
+    """How people read it; empty for by its fields."""
     exit_code: int = 0
 
 
@@ -59,11 +61,13 @@ class Command(NamedTuple):
     """Path of the verb that `work` calls, such as `tags.add`."""
     lists: str | Callable[[argparse.Namespace], str] = ""
     """What of the result `--csv` and `--columns` show."""
+    columns: str | None = None
+    """Columns of that for people; None for all."""
 
     def show(self, arguments: argparse.Namespace, shown: Shown) -> int:
         """Print what the command found, and return its exit code."""
         listed = self.lists(arguments) if callable(self.lists) else self.lists
-        show(arguments, shown.result, shown.text, listed)
+        show(arguments, shown.result, shown.text, listed, self.columns)
         return shown.exit_code
 
     def add_to(self, commands: Any) -> None:
@@ -89,7 +93,8 @@ YES = option("--yes", action="store_true", help="do not ask for confirmation")
 
 def on_memory(
     name: str, summary: str, description: str, *options: Option | tuple[Option, ...],
-    verb: str = "", lists: str | Callable[[argparse.Namespace], str] = "", writes: bool = False, fills: bool = False,
+    verb: str = "", lists: str | Callable[[argparse.Namespace], str] = "", columns: str | None = None,
+    writes: bool = False, fills: bool = False,
 ) -> Callable[[Work], Command]:  # fmt: skip
     """Make a command of what is done with a memory: one that only reads it, unless the command `writes`.
 
@@ -106,30 +111,37 @@ def on_memory(
             return made.show(arguments, shown)
 
         every_option = (*options, DATABASE, *(LISTING if lists else (JSON,)))
-        made = Command(name, summary, description, run, every_option, work, verb, lists)
+        made = Command(name, summary, description, run, every_option, work, verb, lists, columns)
         return made
 
     return command
 
 
-def on_verb(
-    verb: str, request: type, name: str, summary: str, description: str, /, *options: Option | tuple[Option, ...],
-    lists: str | Callable[[argparse.Namespace], str] = "", writes: bool = False, fills: bool = False,
+def of_verb(
+    path: str, name: str = "", /, *options: Option | tuple[Option, ...],
+    text: Callable[[Any, argparse.Namespace], str] = lambda result, arguments: "",
+    lists: str | Callable[[argparse.Namespace], str] = "", columns: str | None = None, fills: bool = False,
     defaults: Mapping[str, object] = MappingProxyType({}), **names: str,
-) -> Callable[[Callable[[Any, argparse.Namespace], Shown]], Command]:  # fmt: skip
-    """Make a command of a verb, whose arguments are the options: the function shows the result.
+) -> Command:  # fmt: skip
+    """Make a command of a verb: its arguments are the options, and it shows the result by its fields or as `text` does.
 
     `names` are those of options, see `options_of`.
     """
+    verb = VERBS[path]
+    about = verb.about.replace("Return", "Show", 1)
+    summary = re.split("[,:;.]", about[0].lower() + about[1:])[0]
+    is_list = verb.is_list and verb.result.__args__[0] is not int
 
-    def command(shown: Callable[[Any, argparse.Namespace], Shown]) -> Command:
-        def work(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-            return shown(attrgetter(verb)(memory)(**values_of(arguments, request)), arguments)
+    def work(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+        values = values_of(arguments, verb.request)
+        result = verb.call(memory, values)
+        return Shown(verb.told(result, values), text(result, arguments))
 
-        entries = (*options_of(request, defaults=defaults, **names), *options)
-        return on_memory(name, summary, description, *entries, verb=verb, lists=lists, writes=writes, fills=fills)(work)
-
-    return command
+    return on_memory(
+        name or path.replace(".", "-").replace("_", "-"), summary, about,
+        *options_of(verb.request, defaults=defaults, **names), *options, verb=path, columns=columns,
+        lists=lists or (verb.field if is_list else ""), writes=verb.changes, fills=fills,
+    )(work)  # fmt: skip
 
 
 def opened(
@@ -216,9 +228,12 @@ def options_of(
 ) -> tuple[Option, ...]:
     """Declare the options for the arguments of a request that doors offer, with its defaults or those given here.
 
-    `names` are those of options that are called otherwise, or of positional arguments, by the names of the arguments.
+    An argument that must be given is positional if it is the first. `names` are those of options that are called
+    otherwise, or of positional arguments, by the names of the arguments.
     """
-    entries = (entry for entry in arguments_of(request) if entry.name not in but)
+    entries = [entry for entry in arguments_of(request) if entry.name not in but]
+    if (first := entries[0]).default is MISSING:
+        names = {first.name: "ID" if first.name in {"ids", "memory_id"} else first.name, **names}
     return tuple(
         _option_of(
             entry, names.get(entry.name, f"--{entry.name.replace('_', '-')}"), defaults.get(entry.name, entry.default)
@@ -263,6 +278,8 @@ def _settings(entry: Field[Any], *, is_condition: bool) -> dict[str, Any]:
         return {"type": float, "metavar": "NUMBER"}
     if types == "string":
         return {"metavar": "TEXT"}
+    if entry.name == "clear":  # names of options
+        return {"nargs": "+", "type": lambda name: name.replace("-", "_"), "metavar": "NAME"}
     if "object" in types:
         return {"metavar": "JSON"}
     if items == "number":

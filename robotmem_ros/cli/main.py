@@ -11,13 +11,20 @@ from typing import Any
 
 from .. import __version__
 from ..memory.errors import RobotMemoryError, did_you_mean
-from . import changing, fleet, maps, models, reading, replaying, serving, tags, transfer
-from .command import Command
+from ..memory.verbs.table import VERBS
+from . import changing, fleet, maps, models, reading, replaying, serving, transfer
+from .command import Command, of_verb
 from .output import prepare_streams, printable, write_notice
 from .parser import Parser
 
-_MODULES = (replaying, reading, changing, tags, maps, transfer, fleet, models, serving)
-COMMANDS = tuple(command for module in _MODULES for command in module.COMMANDS)
+_MODULES = (replaying, reading, changing, maps, transfer, fleet, models, serving)
+_LEFT_OUT = frozenset({"density", "events", "object_history", "purge", "sessions.end", "sessions.start"})
+"""Verbs that have no command, or one of their own."""
+_WRITTEN = tuple(command for module in _MODULES for command in module.COMMANDS)
+COMMANDS = (
+    *_WRITTEN,
+    *(of_verb(path) for path in VERBS if path not in _LEFT_OUT.union(command.verb for command in _WRITTEN)),
+)
 """All commands, in the order in which help lists them."""
 _GROUPS = {
     "tag": "list, add, rename or remove tags",

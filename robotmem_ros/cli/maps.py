@@ -15,24 +15,20 @@ from ..memory.display import time_text
 from ..memory.maps import MAX_POINTS, PathPoint
 from ..memory.maps.approach import Approach
 from ..memory.maps.map_files import load_map, read_map_file, write_map
-from ..memory.verbs.requests import ApproachRequest, PathRequest
-from .command import DATABASE, Command, Shown, on_memory, on_verb
+from ..memory.verbs.requests import PathRequest
+from .command import DATABASE, Command, Shown, of_verb, on_memory, options_of, values_of
 from .listing import JSON, CommandError, option, show, table
 from .output import write_notice
 
 _MAP_ID = option("--map-id", help="name of the map; by default that without a name to import, else the present one")
 
 
-@on_memory("map list", "list occupancy grids", "List the occupancy grids of a memory.", lists="maps")
+@on_memory(
+    "map list", "list occupancy grids", "List the occupancy grids of a memory.", lists="maps",
+    columns="map_id,frame_id,width,height,resolution,origin,observed_at",
+)  # fmt: skip
 def _list(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    grids = memory.maps.all()
-    rows = [
-        (grid.map_id or "-", grid.frame_id, f"{grid.width} x {grid.height}", f"{grid.resolution:g} m",
-         f"{grid.origin.x:g}, {grid.origin.y:g}, {grid.origin.yaw:g}", time_text(grid.observed_at))
-        for grid in grids
-    ]  # fmt: skip
-    head = ("map", "frame", "cells", "resolution", "origin x, y, yaw", "observed")
-    return Shown({"maps": grids}, table(head, rows) or "no maps\n")
+    return Shown({"maps": memory.maps.all()})
 
 
 def _import(arguments: argparse.Namespace) -> None:
@@ -61,13 +57,13 @@ def _export(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     return Shown({"files": [str(arguments.file), str(image)]}, f"written: {arguments.file} and {image}\n")
 
 
-@on_verb(
-    "maps.path", PathRequest, "path", "show where the robot drove",
+@on_memory(
+    "path", "show where the robot drove",
     "Show how far the robot drove on a map, and where it is now. With --json all points are listed.",
-    lists="points", defaults={"n": MAX_POINTS},
+    *options_of(PathRequest, defaults={"n": MAX_POINTS}), verb="maps.path", lists="points",
 )  # fmt: skip
-def _path(points: Sequence[PathPoint], arguments: argparse.Namespace) -> Shown:
-    text = "no path\n"
+def _path(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    points, text = memory.maps.path(**values_of(arguments, PathRequest)), "no path\n"
     if points:
         segments = len({point.segment for point in points})
         last = points[-1]
@@ -79,17 +75,12 @@ def _path(points: Sequence[PathPoint], arguments: argparse.Namespace) -> Shown:
     return Shown({"length": length(points), "points": points}, text)
 
 
-@on_verb(
-    "maps.approach", ApproachRequest, "approach", "find where to stand to look at a thing",
-    "Find where the robot can stand to look at a thing: free by the map, in sight of it, best first.",
-    lists="poses", memory_id="ID",
-)  # fmt: skip
-def _approach(found: Approach, arguments: argparse.Namespace) -> Shown:
+def _approached(found: Approach, arguments: argparse.Namespace) -> str:
     rows = [
         (f"{pose.x:.2f}", f"{pose.y:.2f}", f"{math.degrees(2 * math.atan2(pose.qz, pose.qw)):.0f}")
         for pose in found.poses
     ]
-    return Shown(found._asdict(), table(("x", "y", "yaw in degrees"), rows) or f"no pose: {found.reason}\n")
+    return table(("x", "y", "yaw in degrees"), rows) or f"no pose: {found.reason}\n"
 
 
 def length(points: Sequence[PathPoint]) -> float:
@@ -111,6 +102,6 @@ COMMANDS = (
     ),
     _export,
     _path,
-    _approach,
+    of_verb("maps.approach", "approach", text=_approached, lists="poses"),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

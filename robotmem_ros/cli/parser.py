@@ -1,4 +1,4 @@
-"""The parser of the command line."""
+"""Parse the command line."""
 
 from __future__ import annotations
 

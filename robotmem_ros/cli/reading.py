@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
-from ..memory import BriefMemory, Change, Explanation, Hit, Kind, Memory, MemoryDetails, Mode, TimelineEntry
+from ..memory import BriefMemory, Hit, Kind, Memory, MemoryDetails, Mode, PerceptionData
 from ..memory.display import json_values, place_text, position_text, time_text
 from ..memory.doctor import Finding, Severity, unopened, worst
 from ..memory.errors import DatabaseUnusableError, MemoryNotFoundError, StorageError
-from ..memory.intake_report import PERCEPTIONS, Intake, TopicReport
-from ..memory.models import SeenObject, Session
+from ..memory.intake_report import IntakeReport
 from ..memory.new_file import new_file
-from ..memory.notes.lines import NoteLines
 from ..memory.robot_memory import RobotMemory
-from ..memory.search.counts import Counts
-from ..memory.search.details import MemoriesInFull
 from ..memory.search.request import CountsRequest, RecallRequest, TimelineRequest
-from ..memory.search.usage import RecallLog
-from ..memory.times import ago
-from ..memory.verbs.requests import (
-    GetMemoriesRequest,
-    NoteLinesRequest,
-    RecallsRequest,
-    SeenObjectsRequest,
-    SessionsRequest,
-)
+from ..memory.verbs.requests import GetMemoriesRequest
 from .command import (
     AREAS_FILE,
     DATABASE,
@@ -38,19 +26,16 @@ from .command import (
     NO_MODEL,
     Command,
     Shown,
+    of_verb,
     on_memory,
-    on_verb,
     opened,
     options_of,
     values_of,
 )
-from .listing import LISTING, CommandError, option, show, table
+from .listing import LISTING, CommandError, option, show, table, text_of
 from .output import write_notice
 
-_SESSION_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
-_INTAKE_HEAD = ("for", "received", "rate", "last message", "stored", "dropped", "publishers")
-_ENTRY_HEAD = ("time", "id", "kind", "what", "")
-_CONTEXT_SHOWN = 60
+_INTAKE_COLUMNS = "role,received,received_per_second,last_received_at,stored,drops,publishers"
 _EXIT_CODES = {Severity.OK: 0, Severity.WARN: 1, Severity.ERROR: 2}
 _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
@@ -169,51 +154,13 @@ def _status(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     if status.mode is Mode.HYBRID and status.pending_vectors and not status.vectors:
         reason = "no memory has a vector yet (a program that keeps the file open computes them)"
         fields |= {"mode": Mode.BM25_ONLY.value, "reason": "; ".join(filter(None, (reason, status.reason)))}
-    lines = [f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items() if name != "intake"]
-    return Shown(fields, "".join([*lines, *_intake_lines(status.intake)]))
+    told = text_of({**fields, "intake": status.intake.words, "intake_problem": status.intake.trouble})
+    return Shown(fields, told + "".join(map(_intake_text, status.intake.reports)))
 
 
-def _intake_lines(intake: Intake) -> Iterator[str]:
-    yield f"intake: {intake.words}\n"
-    if intake.trouble:
-        yield f"intake problem: {intake.trouble}\n"
-    for report in intake.reports:
-        rows = [_topic_row(topic, report.reported_at + round(report.age * 1e9)) for topic in report.topics]
-        yield "".join(f"  {line}\n" for line in table((report.node, *_INTAKE_HEAD), rows).splitlines())
-
-
-def _topic_row(topic: TopicReport, now: int) -> tuple[object, ...]:
-    is_stored = topic.role == PERCEPTIONS
-    drops = ", ".join(f"{number:,} {reason}" for reason, number in topic.drops.items())
-    last = "never" if topic.last_received_at is None else ago(topic.last_received_at, now)
-    return (
-        topic.topic, "" if is_stored else topic.role, f"{topic.received:,}", f"{topic.received_per_second:.1f}/s", last,
-        f"{topic.stored:,}" if is_stored else "", drops, topic.publishers,
-    )  # fmt: skip
-
-
-@on_verb(
-    "sessions.latest", SessionsRequest, "sessions", "list sessions", "List sessions, the latest first.",
-    lists="sessions",
-)  # fmt: skip
-def _sessions(sessions: Sequence[Session], arguments: argparse.Namespace) -> Shown:
-    text = table(_SESSION_HEAD, [_session_row(session) for session in sessions]) or "no sessions\n"
-    return Shown({"sessions": sessions}, text)
-
-
-def _session_row(session: Session) -> tuple[object, ...]:
-    context = session.context_json
-    return (
-        session.session_id,
-        session.collection,
-        time_text(session.started_at),
-        "" if session.duration is None else f"{session.duration:.1f} s",
-        session.end_reason or "open",
-        "" if session.outcome is None else f"{session.outcome:.2f}",
-        session.memories,
-        "" if session.superseded is None else session.superseded,
-        context if len(context) <= _CONTEXT_SHOWN else f"{context[:_CONTEXT_SHOWN]}...",
-    )
+def _intake_text(report: IntakeReport) -> str:
+    topics = [{report.node: topic["topic"], **topic} for topic in json_values(report)["topics"]]
+    return indent(text_of({"topics": topics}, {"topics": f"{report.node},{_INTAKE_COLUMNS}"}), "  ")
 
 
 @on_memory(
@@ -221,52 +168,14 @@ def _session_row(session: Session) -> tuple[object, ...]:
 )
 def _history(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     changes = memory.history(arguments.id)
-    text = table(("when (UTC)", "change", "reason", "before"), change_rows(changes)) or "never changed\n"
-    return Shown({"id": arguments.id, "changes": changes}, text)
-
-
-def change_rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
-    """Return the rows of a table of changes."""
-    return [(change.changed_at[:19], change.change, change.reason, _before(change.before)) for change in changes]
-
-
-def _before(fields: Mapping[str, object]) -> str:
-    return "; ".join(f"{name}: {_plain(value)}" for name, value in fields.items())
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return Shown({"changes": changes}, "" if changes else "never changed\n")
 
 
 @on_memory(
     "explain", "show why a memory is what it is", "Show what was decided about a memory, and by which rule.", _ID
 )
 def _explain(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    explanation = memory.explain(arguments.id)
-    return Shown(explanation, "".join(f"{line}\n" for line in _explanation_lines(explanation)))
-
-
-def _explanation_lines(explanation: Explanation) -> Iterator[str]:
-    times = explanation.times_learned
-    yield f"memory {explanation.memory_id}, {explanation.status}, learned {'once' if times == 1 else f'{times} times'}"
-    if explanation.reason:
-        yield f"  {explanation.status}: {explanation.reason}"
-    if explanation.times_in_doubt:
-        yield "  stored or changed while the robot's clock was in doubt: its times may be wrong"
-    decisions = table((), [(field, value, f"by {rule}") for field, value, rule in explanation.decisions])
-    yield from (f"  {line}" for line in decisions.splitlines())
-    if not explanation.decisions:
-        yield "  nothing was decided by rules"
-    for link in explanation.similar:
-        yield f"  similar to {link.memory_id} ({link.method} {link.similarity:.2f})"
-    for fact in explanation.contradictions:
-        relation = "contradicted by" if fact.is_newer else "contradicts"
-        yield f"  {relation} {fact.memory_id} ({fact.reason}): {fact.content}"
-    for repetition in explanation.repetitions:
-        match = f"{repetition.method} {repetition.similarity:.2f}"
-        yield f"  again at {time_text(repetition.repeated_at)} ({match}): {repetition.content}"
-        for name, value in repetition.gave.items():
-            yield f"    gave {name}: {_plain(value)}"
+    return Shown(memory.explain(arguments.id))
 
 
 @on_memory(
@@ -288,108 +197,54 @@ def _data(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
         except OSError as cause:
             problem = f"cannot be written ({cause.strerror or cause}); give the path of a new file"
             raise CommandError(f"--out: {str(arguments.out)!r} {problem}") from cause
-    fields = {
-        "id": record.memory_id, "perception_type": record.perception_type, "bytes": len(record.data),
-        "data_format": record.data_format, "metadata": record.metadata,
-    }  # fmt: skip
-    size = f"{len(record.data):,} bytes of {record.data_format or 'unknown format'}"
-    return Shown(fields, f"{record.perception_type}, {size}\nmetadata: {record.metadata_json}\n")
+    return Shown({"id": record.memory_id, "perception_type": record.perception_type, **_about(record)})
+
+
+def _about(data: PerceptionData) -> dict[str, object]:
+    # The bytes are written by the command `data`.
+    return {"bytes": len(data.data), "data_format": data.data_format, "metadata": data.metadata}
 
 
 @on_memory(
     "timeline", "list memories by time", "List memories in brief, page by page, newest first.",
     *options_of(TimelineRequest), FLEET_URL, verb="timeline", lists="entries",
+    columns="observed_at,id,kind,category,label,change,snippet,tags,status,robot",
 )  # fmt: skip
 def _timeline(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    page = memory.timeline(**values_of(arguments, TimelineRequest))
-    collections = memory.counts("collections")
-    text = table(_ENTRY_HEAD, [_entry_row(entry) for entry in page]) or "nothing found\n"
-    if not page and collections:
-        text += f"(there are the collections {', '.join(f'{name!r} ({n})' for name, n in collections)})\n"
-    if page.cursor:
-        text += f"(more: --cursor {page.cursor})\n"
-    if page.reason:
-        text += f"({page.reason})\n"
-    return Shown(dataclasses.asdict(page), text)
+    page = dataclasses.asdict(memory.timeline(**values_of(arguments, TimelineRequest)))
+    if not page["entries"] and (collections := memory.counts("collections")):
+        write_notice(f"robotmem: there are the collections {', '.join(f'{name!r} ({n})' for name, n in collections)}\n")
+    return Shown(page)
 
 
-def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
-    description = " ".join(filter(None, (entry.category, entry.label)))
-    status = "" if entry.status == "active" else f" [{entry.status}]"
-    status += f" [{entry.robot}]" if entry.robot else ""
-    tags = f" #{' #'.join(entry.tags)}" if entry.tags else ""
-    return time_text(entry.observed_at), str(entry.id), entry.kind.value, description, f"{entry.snippet}{tags}{status}"
-
-
-@on_verb(
-    "get_memories", GetMemoriesRequest, "get", "show memories in full",
-    "Show memories in full, with sightings and history.", lists="memories", ids="ID",
+@on_memory(
+    "get", "show memories in full", "Show memories in full, with sightings and history.",
+    *options_of(GetMemoriesRequest), verb="get_memories", lists="memories",
 )  # fmt: skip
-def _get(memories: MemoriesInFull, arguments: argparse.Namespace) -> Shown:
-    lines = [line for details in memories for line in _lines(details)]
-    if memories.reason:
-        write_notice(f"robotmem: not found: {memories.reason}\n")
-    result = {"memories": [_values(details) for details in memories]}
-    return Shown(result, "".join(f"{line}\n" for line in lines), exit_code=1 if memories.reason else 0)
+def _get(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    found = memory.get_memories(**values_of(arguments, GetMemoriesRequest))
+    if found.reason:
+        write_notice(f"robotmem: not found: {found.reason}\n")
+    records = [_values(details) for details in found]
+    return Shown({"memories": records}, "\n".join(map(text_of, records)) or "\n", 1 if found.reason else 0)
 
 
-def _values(details: MemoryDetails) -> object:
-    # The bytes are shown by the command `data`.
-    values: Any = json_values(dataclasses.replace(details, data=None))
-    data = details.data
-    if data is not None:
-        values["data"] = {"bytes": len(data.data), "data_format": data.data_format, "metadata": data.metadata}
+def _values(details: MemoryDetails) -> dict[str, Any]:
+    values: dict[str, Any] = json_values(dataclasses.replace(details, data=None))
+    values["data"] = details.data and _about(details.data)
     return {**values.pop("memory"), **values}
 
 
-def _lines(details: MemoryDetails) -> Iterator[str]:
-    memory = details.memory
-    description = " ".join(filter(None, (memory.category, memory.label, memory.perception_type)))
-    yield f"memory {memory.id}, {memory.kind.value}{f' ({description})' if description else ''}: {memory.content}"
-    yield from (f"  {line}" for line in _detail_lines(details))
-    for sighting in details.sightings:
-        yield f"  seen {time_text(sighting.observed_at)} at {position_text(sighting.position)} as {sighting.label}"
-    yield from (f"  {line}" for line in table((), change_rows(details.history)).splitlines())
-
-
-def _detail_lines(details: MemoryDetails) -> Iterator[str]:
-    memory, data = details.memory, details.data
-    if details.status != "active":
-        yield f"{details.status}: {details.status_reason}"
-    place = place_text(memory.pose, memory.frame_id)
-    session = f", session {memory.session_id}" if memory.session_id else ""
-    yield f"{time_text(memory.observed_at)}{place}, collection {memory.collection}{session}"
-    tags = f", tags {', '.join(memory.tags)}" if memory.tags else ""
-    yield f"confidence {memory.confidence:.2f}{' (faded)' if memory.faded else ''}{tags}"
-    if memory.times_seen:
-        yield f"seen {memory.times_seen} times since {time_text(memory.first_seen or 0)}"
-    if memory.size is not None:
-        yield f"size {' x '.join(f'{edge:g}' for edge in memory.size)} m"
-    if details.last_accessed is not None:
-        yield f"recalled {details.access_count} times, last {time_text(details.last_accessed)}"
-    if memory.context_json != "{}":
-        yield f"context {memory.context_json}"
-    if data is not None:
-        yield f"{len(data.data):,} bytes of {data.data_format or 'unknown format'}, metadata {data.metadata_json}"
-
-
-@on_verb(
-    "counts", CountsRequest, "list", "count the memories of each value",
-    "List the values of a field with the number of their memories.", AREAS_FILE, FLEET_URL,
-    lists=lambda arguments: str(arguments.field), field="field",
+@on_memory(
+    "list", "count the memories of each value", "List the values of a field with the number of their memories.",
+    *options_of(CountsRequest), AREAS_FILE, FLEET_URL, verb="counts",
+    lists=lambda arguments: str(arguments.field), columns="value,memories",
 )  # fmt: skip
-def _list(counts: Counts, arguments: argparse.Namespace) -> Shown:
+def _list(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
+    counts = memory.counts(**values_of(arguments, CountsRequest))
     if counts.reason:
         write_notice(f"robotmem: {counts.reason}\n")
-    return Shown({arguments.field: counts}, table((), counts) or "none\n")
-
-
-@on_verb(
-    "notes.lines", NoteLinesRequest, "note", "print lines of a note",
-    "Print lines of a note, as the memory read it last.", path="path", first_line="--from",
-)  # fmt: skip
-def _note(note: NoteLines, arguments: argparse.Namespace) -> Shown:
-    return Shown(note, f"{note.text}\n" if note.text else "")
+    return Shown({arguments.field: counts})
 
 
 @on_memory(
@@ -399,34 +254,9 @@ def _note(note: NoteLines, arguments: argparse.Namespace) -> Shown:
     lists=lambda arguments: "files" if arguments.files else "folders",
 )  # fmt: skip
 def _notes(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    state = memory.notes.state()
-    folders = [
-        (folder.name, folder.path, folder.collection, folder.files, folder.notes, folder.errors, folder.error)
-        for folder in state.folders
-    ]
-    head = ("folder", "path", "collection", "files", "notes", "unread", "error")
-    text = table(head, folders) or "no folders of notes (parameter notes_folders)\n"
-    files = [file for file in state.files if arguments.files or file.error]
-    if files:
-        text += "\n" + table(("file", "notes", "error"), [(file.path, file.notes, file.error) for file in files])
-    return Shown(dataclasses.asdict(state), text)
-
-
-@on_verb(
-    "objects", SeenObjectsRequest, "objects", "list objects",
-    "List the objects of the present map in all collections, those seen last first.", lists="objects",
-)  # fmt: skip
-def _objects(objects: Sequence[SeenObject], arguments: argparse.Namespace) -> Shown:
-    rows = [
-        (
-            seen.memory_id, seen.label, f"{position_text(seen.position)} in {seen.frame_id}", f"{seen.confidence:.2f}",
-            "" if math.isnan(seen.presence) else f"{seen.presence:.2f}", seen.times_seen, time_text(seen.last_seen),
-            seen.collection,
-        )
-        for seen in objects
-    ]  # fmt: skip
-    head = ("id", "label", "place", "confidence", "presence", "seen", "last seen", "collection")
-    return Shown({"objects": [seen._asdict() for seen in objects]}, table(head, rows) or "no objects\n")
+    state: dict[str, Any] = json_values(memory.notes.state())
+    shown = {**state, "files": [file for file in state["files"] if arguments.files or file["error"]]}
+    return Shown(state, text_of(shown) or "no folders of notes (parameter notes_folders)\n")
 
 
 def _examined(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
@@ -452,32 +282,20 @@ def _doctor(arguments: argparse.Namespace) -> int:
     return shown.exit_code
 
 
-@on_verb(
-    "recalls", RecallsRequest, "recalls", "list the last recalls, and the memories that are recalled most",
-    "List the last recalls of all programs that write to the file, and the memories that are recalled most often.",
-    lists="recalls", defaults={"n": 20},
-)  # fmt: skip
-def _recalls(log: RecallLog, arguments: argparse.Namespace) -> Shown:
-    recalls = [
-        (
-            time_text(entry.recalled_at), entry.caller, entry.mode, entry.hits,
-            "" if entry.relevance is None else f"{entry.relevance:.2f}", f"{entry.milliseconds:.1f}",
-            entry.query or entry.digest,
-        )
-        for entry in log.recalls
-    ]  # fmt: skip
-    text = table(("time", "caller", "mode", "hits", "relevance", "ms", "query"), recalls) or "no recalls\n"
-    if log.most_used:
-        used = [
-            (entry.memory_id, entry.access_count, time_text(entry.last_accessed), entry.snippet)
-            for entry in log.most_used
-        ]
-        text += "\n" + table(("id", "recalled", "last", "most used memories"), used)
-    return Shown(log, text)
-
-
 COMMANDS = (
-    _recall, _status, _sessions, _history, _explain, _data, _timeline, _get, _list, _objects, _note, _notes,
+    _recall,
+    _status,
+    of_verb(
+        "sessions.latest", "sessions",
+        columns="session_id,collection,started_at,ended_at,end_reason,outcome,memories,superseded,context",
+    ),
+    _history, _explain, _data, _timeline, _get, _list,
+    of_verb(
+        "objects",
+        columns="memory_id,label,position,frame_id,confidence,presence,times_seen,last_seen,collection",
+    ),
+    of_verb("notes.lines", "note", text=lambda note, _: f"{note.text}\n" if note.text else "\n", first_line="--from"),
+    _notes,
     Command(
         "doctor", "examine a memory, and mend it",
         "Examine a memory: its file, indexes, model, disk, clock and recalls. The exit code is 0 if all is well, 1 if "
@@ -488,6 +306,9 @@ COMMANDS = (
         ),
         _examined, "doctor", "findings",
     ),
-    _recalls,
+    of_verb(
+        "recalls", lists="recalls", columns="recalled_at,caller,mode,hits,relevance,milliseconds,query,digest",
+        defaults={"n": 20},
+    ),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

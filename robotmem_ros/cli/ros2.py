@@ -1,4 +1,4 @@
-"""The command `ros2 memory`: the commands of `robotmem` that a node serves, as an extension of ros2cli.
+"""Extend ros2cli by `ros2 memory`: the commands of `robotmem` that a node serves.
 
 ros2cli finds it by the entry point `ros2cli.command`. Nothing of ros2cli is imported, so the entry point does no harm
 where that is missing.

@@ -187,7 +187,7 @@ def test_restore_brings_back_and_history_tells(db: Path, capsys: pytest.CaptureF
     assert "it is active; there is nothing to restore" in capsys.readouterr().err
     assert main(["history", "--db", str(db), "4"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
-    assert head.split() == ["when", "(UTC)", "change", "reason", "before"]
+    assert head.split() == ["changed_at", "change", "reason", "before"]
     assert [line.split()[1:] for line in lines] == [
         ["restore", "a", "mistake", "status:", "invalidated"],
         ["forget", "a", "mistake"],

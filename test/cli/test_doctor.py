@@ -142,15 +142,15 @@ def test_an_index_is_not_rebuilt_while_another_program_has_the_file_open(db: Pat
 def test_recalls_and_the_most_used_memories_are_listed(db: Path, capsys: Out) -> None:
     assert main(["recalls", "--db", str(db)]) == 0
     head, latest, first, _, used_head, *used = capsys.readouterr().out.splitlines()
-    assert head.split() == ["time", "caller", "mode", "hits", "relevance", "ms", "query"]
+    assert head.split() == ["recalled_at", "caller", "mode", "hits", "relevance", "milliseconds", "digest"]
     assert ("planner" in first, "python" in latest, "mug" in first) == (True, True, False)
-    assert used_head.split()[:3] == ["id", "recalled", "last"]
+    assert used_head.split()[:3] == ["memory_id", "collection", "snippet"]
     assert len(used) == 2
     assert main(["recalls", "--db", str(db), "--json", "--n", "1"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (len(told["recalls"]), told["recalls"][0]["hits"], len(told["most_used"])) == (1, 0, 1)
     assert main(["get", "5", "--db", str(db)]) == 0
-    assert "recalled 1 times, last " in capsys.readouterr().out
+    assert "\nreturn count: 1\n" in capsys.readouterr().out
 
 
 def test_recalls_of_an_empty_log(tmp_path: Path, capsys: Out) -> None:

@@ -148,7 +148,7 @@ def test_wrong_arguments_are_told_in_a_line(capsys: Out, line: str, error: str) 
 def test_what_is_not_found_is_an_exit_code(db: Path, capsys: Out) -> None:
     assert main(["get", "1", "--db", str(db)]) == 0
     assert main(["get", "1", "99", "--db", str(db)]) == 1
-    assert "memory 1, perception" in (shown := capsys.readouterr()).out
+    assert "id: 1\nkind: perception\n" in (shown := capsys.readouterr()).out
     assert shown.err == "robotmem: not found: memory 99 is unknown: no memory had this id\n"
 
 

@@ -47,7 +47,7 @@ def test_a_map_is_imported_listed_and_exported(tmp_path: Path, capsys: pytest.Ca
     assert main(["map", "import", str(file), "--db", db, "--map-id", "house"]) == 0
     assert capsys.readouterr().out == "known already: 3 x 1 cells of 0.05 m\n"
     assert main(["map", "list", "--db", db]) == 0
-    assert "house  map    3 x 1  0.05 m      -1, -2, 0" in capsys.readouterr().out
+    assert "house   map           3       1        0.05  x: -1.0, y: -2.0, yaw: 0.0" in capsys.readouterr().out
     new = tmp_path / "new.yaml"
     assert main(["map", "export", str(new), "--db", db, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"files": [str(new), str(tmp_path / "new.pgm")]}

@@ -29,9 +29,9 @@ def db(tmp_path: Path) -> Path:
 def test_the_timeline_is_a_table(db: Path, capsys: Out) -> None:
     assert main(["timeline", "--db", str(db)]) == 0
     head, newest, oldest = capsys.readouterr().out.splitlines()
-    assert head.split() == ["time", "id", "kind", "what"]
-    assert newest.split(maxsplit=6)[3:] == ["2", "fact", "grasp", "grasp mugs by the handle #mug"]
-    assert oldest.startswith("928.500 s")
+    assert head.split() == ["observed_at", "id", "kind", "category", "label", "snippet", "tags", "status"]
+    assert " ".join(newest.split()[3:]) == "2 fact grasp grasp mugs by the handle mug active"
+    assert oldest.strip().startswith("928.500 s")
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_the_timeline_goes_on_where_its_cursor_stands(db: Path, capsys: Out) -> 
         cursor = page["cursor"]
     assert (ids, cursor) == ([1, 3, 2], "")
     assert main(["timeline", "--db", str(db), "--n", "1"]) == 0
-    assert "(more: --cursor " in capsys.readouterr().out
+    assert "\ncursor: " in capsys.readouterr().out
 
 
 def test_an_empty_timeline_names_the_collections(db: Path, capsys: Out) -> None:
     assert main(["timeline", "--db", str(db), "--collection", "nowhere"]) == 0
-    assert capsys.readouterr().out == (
-        "nothing found\n(there are the collections 'default' (2))\n(there is no memory in the collection 'nowhere')\n"
-    )
+    told = capsys.readouterr()
+    assert told.out == "no entries\nreason: there is no memory in the collection 'nowhere'\n"
+    assert told.err == "robotmem: there are the collections 'default' (2)\n"
 
 
 def test_a_wrong_cursor_is_named(db: Path, capsys: Out) -> None:
@@ -76,10 +76,9 @@ def test_a_wrong_cursor_is_named(db: Path, capsys: Out) -> None:
 def test_memories_are_shown_in_full(db: Path, capsys: Out) -> None:
     assert main(["get", "1", "3", "9", "--db", str(db)]) == 1
     told = capsys.readouterr()
-    assert "memory 1, perception (mug visual): a red mug on the table\n" in told.out
-    assert "at (1.00, 2.00, 3.00) in map, collection default\n" in told.out
-    assert "  2 bytes of raw, metadata " in told.out
-    assert "  seen 928.500 s at (1.00, 2.00, 3.00) as mug\n" in told.out
+    assert told.out.startswith("id: 1\nkind: perception\ncontent: a red mug on the table\nobserved at: 928.500 s\n")
+    assert '\ndata: {"bytes": 2, "data_format": "raw", "metadata": {"format": "raw"}}\n' in told.out
+    assert "\n    928.500 s  (1.00, 2.00, 3.00)        0.90  mug " in told.out
     assert told.err.startswith("robotmem: not found: memory 3 is invalidated (")
     assert told.err.endswith("; include_forgotten reads it; memory 9 is unknown: no memory had this id\n")
     assert main(["get", "3", "--db", str(db), "--include-forgotten", "--json"]) == 0
@@ -92,11 +91,11 @@ def test_memories_are_shown_in_full(db: Path, capsys: Out) -> None:
 
 def test_values_are_listed_with_their_counts(db: Path, capsys: Out) -> None:
     assert main(["list", "categories", "--db", str(db)]) == 0
-    assert capsys.readouterr().out == "grasp  1\n"
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["value", "memories"], ["grasp", "1"]]
     assert main(["list", "labels", "--db", str(db), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"labels": [{"value": "mug", "memories": 1}]}
     assert main(["list", "sessions", "--db", str(db)]) == 0
-    assert capsys.readouterr().out == "none\n"
+    assert capsys.readouterr().out == "no sessions\n"
 
 
 def test_a_brief_recall_marks_what_matched(db: Path, capsys: Out) -> None:

@@ -117,7 +117,7 @@ def fleet_routes(memory: RobotMemory) -> APIRouter:
         return _answer(memory, "objects", partial(_objects, request=SeenObjectsRequest(**arguments)))
 
     about = "List the objects of all maps that other robots know and this file has not, those seen last first."
-    add_reading(router, "/objects", objects, SeenObjectsRequest, FleetObjects, about=about, statuses=responses(409))
+    add_reading(router, "/objects", "objects", objects, FleetObjects, about=about, statuses=responses(409))
 
     @router.get("/memory/{robot}/{id}", responses=responses(404, 409))
     def details(robot: Annotated[Name, InPath()], memory_id: MemoryId) -> DetailsOut:

@@ -13,7 +13,6 @@ from ..memory.clocks import DAY
 from ..memory.errors import InvalidFieldError
 from ..memory.models import PerceptionData
 from ..memory.search.details import MemoryDetails
-from ..memory.verbs.requests import SessionsRequest
 from .requests import (
     SYNONYMS,
     ForgetIn,
@@ -80,7 +79,7 @@ def list_routes(memory: RobotMemory) -> APIRouter:
         return {"sessions": page, "cursor": page[-1].session_id if len(latest) > n else ""}
 
     about = "List sessions, the latest first, page by page."
-    add_reading(router, "/sessions", sessions, SessionsRequest, Sessions, about=about, defaults={"n": 100})
+    add_reading(router, "/sessions", "sessions.latest", sessions, Sessions, about=about, defaults={"n": 100})
 
     @router.get("/sessions/{session_id:path}/memories", response_model=Timeline)
     def memories_of_session(

@@ -12,14 +12,13 @@ from pydantic import Field, create_model
 from ..memory import Finding, RobotMemory, Status
 from ..memory.argument import MAX_N
 from ..memory.doctor import worst
-from ..memory.intake_report import Intake, IntakeReport, TopicReport
+from ..memory.intake_report import Intake
 from ..memory.search.counts import Count
-from ..memory.search.request import CountField, CountsRequest
+from ..memory.search.request import CountField
 from ..memory.search.timeline import entry_of
-from ..memory.storage.recall_rows import LoggedRecall, UsedMemory
-from ..memory.verbs.requests import DensityRequest, RecallsRequest
-from .requests import MAX_ENTRIES, Limit, add_reading
-from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
+from ..memory.storage.disk import Activity
+from .requests import MAX_ENTRIES, Limit, add_others, add_reading
+from .schemas import Entry, SessionOut, TimeNs, Value, filled_from, result_of
 
 _FAILURES = ("postmortem", "gotcha")
 """Categories of facts that tell of a failure."""
@@ -33,38 +32,12 @@ class CountOut(Value):
     """Number of active memories that have a value."""
 
 
-@filled_from(TopicReport)
-class TopicReportOut(Value):
-    """What came on one topic since the node was activated."""
-
-    role: str = Field(description="What it is for: perceptions, transforms, localisation, map, actions or ring.")
-    received_per_second: float = Field(description="Over the last ten seconds, as those that were stored.")
-    last_received_at: TimeNs | None = Field(description="By the wall clock; null if no message came.")
-    waiting: int = Field(description="Observations that wait for a transform, or to be written.")
-    drops: dict[str, int] = Field(description="Numbers of dropped observations by reason.")
-    problem: str = Field(description="What is wrong, such as what was dropped in the last ten seconds; else empty.")
-
-
-@filled_from(IntakeReport)
-class IntakeReportOut(Value):
-    """What one node told of its intake last."""
-
-    state: str = Field(description="Of the node then: unconfigured, inactive, active or finalized.")
-    age: float = Field(description="Seconds since it was told.")
-    is_current: bool = Field(description="Whether it tells of the present.")
-    trouble: str = Field(description="What is wrong with it, or why that cannot be known; else empty.")
-    topics: list[TopicReportOut]
-
-
-@filled_from(Intake)
+@filled_from(Intake, without={"words"})
 class IntakeOut(Value):
     """What nodes told of their intake."""
 
-    reports: list[IntakeReportOut] = Field(description="Of each node the last one, the newest first.")
-    is_seen: bool = Field(description="Whether a node that takes in now tells of it.")
-    trouble: str = Field(description="That of all reports.")
 
-
+@filled_from(Activity)
 @filled_from(Status)
 class StatusOut(Value):
     """State of the memory, and who is at work on its file."""
@@ -75,22 +48,9 @@ class StatusOut(Value):
         description="Whose memories a query can look at: robot, fleet, both; the usual one first."
     )
     map_id: str = Field(description="The present map.")
-    mode: str = Field(description="What a search with words runs on: hybrid, bm25_only, vec_only or structured.")
     reason: str = Field(description="What is missing; empty if nothing is.")
-    memories: int
-    pending_vectors: int = Field(description="Memories whose vector is not computed yet.")
-    removed: int = Field(description="Memories that retention has removed.")
-    fleet_backlog: int = Field(description="Revisions that its fleet lacks; -1 if there is none, or no answer.")
-    fleet_trouble: str = Field(description="Why the fleet does not answer; empty if it does.")
     intake: IntakeOut
-    answered_at: TimeNs = Field(description="By the clock of the server.")
-    last_written_at: TimeNs | None = Field(
-        description="When the last memory, sighting, pose or map was stored; null if there is none."
-    )
-    free_bytes: int | None = Field(description="Room on the disk of the file; null if it is not known.")
-    programs: list[str] | None = Field(
-        description="Other programs on this machine that have the file open; null if that is not known."
-    )
+    mode: str = Field(description="What a search with words runs on: hybrid, bm25_only, vec_only or structured.")
 
 
 @filled_from(Finding)
@@ -101,8 +61,8 @@ class FindingOut(Value):
 class Doctor(Value):
     """One finding for each check."""
 
-    severity: str = Field(description="The worst of the findings: ok, warn or error.")
     findings: list[FindingOut]
+    severity: str = Field(description="The worst of the findings: ok, warn or error.")
 
 
 class Stats(Value):
@@ -140,23 +100,6 @@ class DensityOut(Value):
     counts: dict[str, list[int]] = Field(description="By kind.")
 
 
-@filled_from(LoggedRecall)
-class RecallOut(Value):
-    """A recall, as the log has it."""
-
-
-@filled_from(UsedMemory)
-class UsedMemoryOut(Value):
-    """A memory that was recalled, and how often."""
-
-
-class Recalls(Value):
-    """The last recalls of all programs that write to the file, newest first, and the memories recalled most often."""
-
-    recalls: list[RecallOut]
-    most_used: list[UsedMemoryOut]
-
-
 class Failures(Value):
     """Failures of late, newest first."""
 
@@ -189,8 +132,7 @@ def overview_routes(memory: RobotMemory, *, read_only: bool, needs_token: bool, 
         counts = {field: memory.counts(field) for field in ("kinds", "categories", "collections")}
         return Stats.model_validate({"memories": sum(kind.memories for kind in counts["kinds"]), **counts})
 
-    about = "List the last recalls, and the memories that are recalled most often."
-    add_reading(router, "/recalls", memory.recalls, RecallsRequest, Recalls, about=about)
+    add_reading(router, "/recalls", "recalls", memory.recalls, result_of("recalls"))
 
     @router.get("/recent-failures")
     def recent_failures(n: Limit = 20) -> Failures:
@@ -219,9 +161,9 @@ def count_routes(memory: RobotMemory) -> APIRouter:
         name, counts = field.value, (list[CountOut], ...)
         model: Any = create_model(name.capitalize(), __base__=Counted, **{name: counts})  # type: ignore[call-overload]
         about = f"Count the memories of each {noun}."
-        add_reading(router, f"/{name}", _counting(memory, field), CountsRequest, model, about=about, but={"field"})
-    about = "Count the active memories of each kind in each part of a window, by default of all times."
-    add_reading(router, "/density", memory.density, DensityRequest, DensityOut, about=about)
+        add_reading(router, f"/{name}", "counts", _counting(memory, field), model, about=about, but={"field"})
+    add_reading(router, "/density", "density", memory.density, DensityOut)
+    add_others(router, memory, result_of)
     return router
 
 

@@ -17,14 +17,12 @@ from ..memory.maps import OccupancyGrid, PathPoint
 from ..memory.models import SeenObject
 from ..memory.search.request import CountField
 from ..memory.storage.sighting_rows import Sighted, Stayed
-from ..memory.verbs.requests import ApproachRequest, PathRequest, SeenObjectsRequest
 from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, lacks
 from .requests import MAX_ENTRIES, AreaIn, AreaNameIn, Id, Name, Time, add_reading
 from .responses import NotThereError, SafeJSONResponse, responses
 from .schemas import (
     Entry,
-    Measure,
     Quaternion,
     SessionOut,
     SightingOut,
@@ -32,7 +30,6 @@ from .schemas import (
     Value,
     Vector3,
     filled_from,
-    fleet_robot,
 )
 
 _SIGHTINGS = 100
@@ -62,13 +59,11 @@ class AreaRemoved(Value):
     removed: str
 
 
-@filled_from(SeenObject, without={"robot"})
+@filled_from(SeenObject)
 class ObjectOut(Value):
     """An object, in brief."""
 
-    fleet_robot: str = fleet_robot()
     uncertainty: float | None = Field(default=None, description="Standard deviation along the floor, in metres.")
-    presence: Measure = Field(description="Probability that it is still there; null for that of another robot.")
 
 
 class Objects(Value):
@@ -139,8 +134,6 @@ class MapOut(Value):
 class SightedOut(Value):
     """An object as it was at a sighting."""
 
-    confidence: float = Field(description="Of the sighting.")
-
 
 class Moment(Value):
     """Memories, objects and sessions of a time."""
@@ -193,8 +186,7 @@ def place_routes(memory: RobotMemory) -> APIRouter:
         # Of thousands, FastAPI would check each a second time.
         return SafeJSONResponse(content.model_dump(mode="json"))
 
-    about = "List the objects of the current map in all collections, those seen last first."
-    add_reading(router, "/objects", objects, SeenObjectsRequest, Objects, about=about)
+    add_reading(router, "/objects", "objects", objects, Objects)
 
     @router.get("/objects/{id}", responses=responses(404))
     def object_in_full(memory_id: Annotated[Id, InPath(alias="id")]) -> ObjectDetails:
@@ -249,9 +241,8 @@ def past_routes(memory: RobotMemory) -> APIRouter:
         poses = [StandPose(position=[*pose[:3]], orientation=[*pose[3:]]) for pose in found.poses]
         return ApproachOut(poses=poses, frame_id=found.frame_id, map_id=found.map_id, reason=found.reason)
 
-    about = "Find where the robot can stand to look at a thing, best first."
-    add_reading(router, "/approach", approach, ApproachRequest, ApproachOut, about=about)
-    add_reading(router, "/path", path, PathRequest, PathOut, about="Return where the robot drove, oldest first.")
+    add_reading(router, "/approach", "maps.approach", approach, ApproachOut)
+    add_reading(router, "/path", "maps.path", path, PathOut)
 
     @router.get("/at", response_model=Moment)
     def moment(time: Annotated[Time, Query()]) -> Any:

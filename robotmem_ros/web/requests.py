@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
+from ..memory import RobotMemory
 from ..memory.argument import MAX_NAME, MAX_QUERY, Schema, arguments_of, is_time, schema_of
 from ..memory.config.parameters import Parameters
 from ..memory.models import Kind, MemoryUpdate
@@ -20,10 +21,16 @@ from ..memory.search.request import RecallRequest, TimelineRequest
 from ..memory.times import MAX_TIME
 from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE, numbers_in
 from ..memory.verbs.requests import AddTagRequest, ForgetRequest, LookRequest, RenameTagRequest
+from ..memory.verbs.table import VERBS, Verb
 
 MAX_ENTRIES = 1000
 """Entries of a list."""
 M = TypeVar("M", bound=BaseModel)
+_LEFT_OUT = frozenset({
+    "counts", "data", "density", "events", "get_memories", "maps.approach", "maps.path", "notes.lines",
+    "object_history", "objects", "recall", "recalls", "sessions.latest", "tags.all", "timeline",
+})  # fmt: skip
+"""Verbs that read and have paths of their own, or none."""
 _NONE: Mapping[str, Any] = MappingProxyType({})
 CONDITION = "x-condition"
 """Marks a parameter of a search that is a condition, with the kind of control by which the page shows it."""
@@ -223,19 +230,33 @@ class RenameTagIn(Strict):
 
 
 def add_reading(
-    router: APIRouter, path: str, call: Callable[..., Any], request: type, result: Any,
-    *, about: str, but: Container[str] = (), defaults: Mapping[str, Any] = _NONE,
+    router: APIRouter, path: str, verb: str, call: Callable[..., Any], result: Any,
+    *, about: str = "", but: Container[str] = (), defaults: Mapping[str, Any] = _NONE,
     statuses: Mapping[Any, dict[str, Any]] = _NONE,
 ) -> None:  # fmt: skip
-    """Add a path that calls a verb, whose parameters are the arguments of a request, but for some."""
-    model: Any = _taking(request, but=but, defaults=defaults)(type("Parameters", (_InQuery,), {"__module__": __name__}))
+    """Add a path that answers as a verb does, whose parameters are the arguments of its request, but for some."""
+    taking = _taking(VERBS[verb].request, but=but, defaults=defaults)
+    model: Any = taking(type("Parameters", (_InQuery,), {"__module__": __name__}))
 
     def endpoint(parameters: Any) -> Any:
         return call(**{**defaults, **given(parameters)})
 
-    endpoint.__name__, endpoint.__doc__ = path.strip("/").replace("/", "_"), about
+    endpoint.__name__, endpoint.__doc__ = path.strip("/").replace("/", "_"), about or VERBS[verb].about
     endpoint.__annotations__ = {"parameters": Annotated[model, Query()]}
     router.add_api_route(path, endpoint, response_model=result, responses=dict(statuses))
+
+
+def add_others(router: APIRouter, memory: RobotMemory, result_of: Callable[[str], Any]) -> None:
+    """Add a path for each verb that reads and has no path of its own, or none at all."""
+    for path, verb in VERBS.items():
+        if not verb.changes and path not in _LEFT_OUT:
+            add_reading(
+                router, f"/{path.replace('.', '-').replace('_', '-')}", path, _telling(memory, verb), result_of(path)
+            )
+
+
+def _telling(memory: RobotMemory, verb: Verb) -> Callable[..., Any]:
+    return lambda **arguments: verb.told(verb.call(memory, arguments), arguments)
 
 
 def given(values: BaseModel) -> dict[str, Any]:

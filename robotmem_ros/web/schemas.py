@@ -5,10 +5,17 @@ Times are nanoseconds since the epoch. JavaScript cannot hold them as numbers, s
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
+import textwrap
 from collections.abc import Callable, Container
+from dataclasses import is_dataclass
 from enum import Enum
-from typing import Annotated, Any, TypeVar, get_type_hints
+from functools import cache
+from itertools import pairwise
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import (
     AliasPath,
@@ -21,15 +28,16 @@ from pydantic import (
     create_model,
 )
 
-from ..memory.models import Change, Memory, Session, Sighting
+from ..memory.display import is_time
+from ..memory.models import Memory, Session, Sighting
 from ..memory.search import result
 from ..memory.search.details import MemoryDetails
-from ..memory.search.result import Hit, ScoreExplanation, ScorePart
+from ..memory.search.result import Hit
 from ..memory.search.timeline import TimelineEntry
+from ..memory.verbs.table import VERBS
 
 _TIME_SCHEMA = {"type": "string", "pattern": "^-?[0-9]{1,19}$", "description": "Nanoseconds since the epoch."}
-_TIMES = frozenset({"first_seen", "last_seen", "first_absent", "last_accessed"})
-"""Fields that are times, besides those that end with `_at`."""
+_PLAIN = (str, int, float, bool)
 M = TypeVar("M", bound=BaseModel)
 
 TimeNs = Annotated[int, PlainSerializer(str, return_type=str), WithJsonSchema(_TIME_SCHEMA)]
@@ -65,41 +73,96 @@ Measure = Annotated[float | None, BeforeValidator(_none_if_nan)]
 
 
 def filled_from(value: type, *, without: Container[str] = ()) -> Callable[[type[M]], type[M]]:
-    """Give a model the fields of a value of the memory that it does not declare, so that new ones are served, too."""
+    """Give a model the fields and properties of a value of the memory, with what their docstrings say.
+
+    Those that the model declares stay as it has them. So what is new in the memory is served, too.
+    """
 
     def fill(model: type[M]) -> type[M]:
-        shapes: dict[str, Any] = {}
-        for name, hint in get_type_hints(value).items():
+        told, shapes = _docstrings(value), dict[str, Any]()
+        for name, (hint, default) in _parts(value).items():
+            if name in without:
+                continue
+            text = told.get(name, "").replace("None", "null")
             if name == "pose":
                 shapes |= {"position": (PositionOfPose, ...), "orientation": (OrientationOfPose, ...)}
             elif name == "memory_id":
                 shapes["id"] = (int, Field(validation_alias="memory_id"))
+            elif name == "robot":
+                shapes["fleet_robot"] = (str, Field("", validation_alias="robot", description=text))
             elif name.endswith("_json"):
                 shapes[name.removesuffix("_json")] = (dict[str, Any], ...)
             else:
-                shapes[name] = (_shape(name, hint), ...)
-        new = {name: field for name, field in shapes.items() if name not in model.model_fields and name not in without}
+                is_measure = isinstance(default, float) and math.isnan(default)
+                shapes[name] = (Measure if is_measure else _shape(name, hint), Field(description=text or None))
+        new = {name: field for name, field in shapes.items() if name not in model.model_fields}
         return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **new)
 
     return fill
 
 
+@cache
+def model_of(value: type) -> Any:
+    """Return the model of a value of the memory that is served as it is."""
+    return filled_from(value)(type(value.__name__, (Value,), {"__doc__": value.__doc__, "__module__": __name__}))
+
+
+@cache
+def result_of(path: str) -> Any:
+    """Return the model of what a verb returns: a record, or a list under its name."""
+    verb = VERBS[path]
+    if _is_record(verb.result):
+        return model_of(verb.result)
+    fields: dict[str, Any] = {verb.field: (_shape("", verb.result), ...)}
+    return create_model(f"{verb.field.capitalize()}", __base__=Value, __doc__=verb.about, **fields)
+
+
+def _is_record(hint: Any) -> bool:
+    # Numbers alone, such as a pose, are served as a list.
+    is_named = hasattr(hint, "_fields") and {*get_type_hints(hint).values()} != {float}
+    return is_named or (isinstance(hint, type) and is_dataclass(hint))
+
+
+def _parts(value: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the types and defaults of the fields of a value, and of its properties that JSON can hold."""
+    defaults = getattr(value, "_field_defaults", vars(value))
+    parts = {name: (hint, defaults.get(name)) for name, hint in get_type_hints(value).items()}
+    for name, entry in inspect.getmembers(value):
+        if isinstance(entry, property) and (hint := get_type_hints(entry.fget)["return"]) in _PLAIN:
+            parts[name] = hint, None
+    return parts
+
+
+def _docstrings(value: type) -> dict[str, str]:
+    """Return what the docstrings below the fields of a class say, and those of its properties."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(value))).body[0].body  # type: ignore[attr-defined]
+    told = {
+        entry.target.id: inspect.cleandoc(text.value.value)
+        for entry, text in pairwise(body)
+        if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
+    properties = inspect.getmembers(value, lambda member: isinstance(member, property))
+    return {**told, **{name: (entry.__doc__ or "").removeprefix("Return ") for name, entry in properties}}
+
+
 def _shape(name: str, hint: Any) -> Any:
-    if name.endswith("_at") or name in _TIMES:
+    if is_time(name) and hint in {int, int | None}:
         return TimeNs if hint is int else TimeNs | None
     if hint == tuple[float, float, float]:
         return Vector3
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return list[_shape(name, arguments[0])]  # type: ignore[misc]
+    if origin in {Union, UnionType} and type(None) in arguments and len(arguments) == 2:
+        return _shape(name, arguments[0]) | None
+    if _is_record(hint):
+        return model_of(hint)
     return str if isinstance(hint, type) and issubclass(hint, Enum) else hint
 
 
 def _part(name: str, about: str) -> Any:
     return Field(None, validation_alias=AliasPath("context", name), description=f"{about} Null if it has none.")
-
-
-def fleet_robot() -> Any:
-    """Return the field that names the robot of a result; `robot` is that of the context."""
-    about = "The robot of the fleet that remembers it; empty for this one."
-    return Field("", validation_alias="robot", description=about)
 
 
 class Value(BaseModel):
@@ -116,25 +179,10 @@ class Error(Value):
     value: Any = Field(description="Its value, shortened; null if it is not told.")
 
 
-@filled_from(ScorePart)
-class ScorePartOut(Value):
-    """One step of the score of a memory."""
-
-
-@filled_from(ScoreExplanation)
-class ScoreExplanationOut(Value):
-    """Why a memory has its score."""
-
-    parts: list[ScorePartOut]
-
-
 @filled_from(Memory)
 class MemoryOut(Value):
     """A memory in full."""
 
-    presence: Measure = Field(
-        description="Probability that an object is still there; null for what is no object of this robot."
-    )
     params: Any = _part("params", "Part of the context: parameters that were used, or that the text names.")
     spatial: Any = _part("spatial", "Part of the context: positions, and the area.")
     robot: Any = _part("robot", "Part of the context: the robot, and its state.")
@@ -147,10 +195,9 @@ class FoundMemory(MemoryOut):
 
     model_config = ConfigDict(populate_by_name=False)  # `robot` of a hit is that of the fleet, not of the context
 
-    fleet_robot: str = fleet_robot()
-    similarity: Measure = Field(description="Cosine similarity to the query; null without one.")
-    explanation: ScoreExplanationOut | None
-    distance: Measure = Field(description="Metres to the target; null without one.")
+    fleet_robot: str = Field(
+        "", validation_alias="robot", description="The robot of the fleet that remembers it; empty for this one."
+    )
 
 
 class _Result(Value):
@@ -169,21 +216,12 @@ class Found(_Result):
 class SessionOut(Value):
     """One episode of the robot."""
 
-    is_open: bool
-
 
 class Sessions(Value):
     """Sessions, the latest first."""
 
     sessions: list[SessionOut]
     cursor: str = Field(description="Of the next page; empty if there is none.")
-
-
-@filled_from(Change)
-class ChangeOut(Value):
-    """One change of a memory."""
-
-    changed_at: str = Field(description="ISO 8601, UTC.")
 
 
 @filled_from(Sighting)
@@ -206,17 +244,12 @@ class DetailsOut(Value):
     """A memory with all that belongs to it."""
 
     memory: MemoryOut
-    history: list[ChangeOut]
-    sightings: list[SightingOut]
     data: DataOut | None
 
 
-@filled_from(TimelineEntry, without={"robot"})
+@filled_from(TimelineEntry)
 class Entry(Value):
     """A memory in brief, to tell whether to read it in full."""
-
-    fleet_robot: str = fleet_robot()
-    snippet: str = Field(description="The first 100 characters of the content.")
 
 
 class Timeline(Value):
@@ -227,12 +260,10 @@ class Timeline(Value):
     reason: str = Field("", description="Names that no memory has, if it is empty; or why no fleet answered.")
 
 
-@filled_from(result.BriefMemory, without={"robot"})
+@filled_from(result.BriefMemory)
 class BriefMemory(Value):
     """A memory as a search found it, in brief."""
 
-    fleet_robot: str = fleet_robot()
-    snippet: str = Field(description="The best part of the content, with the words of the query between `**`.")
     distance: Measure = Field(description="Metres to the target; null without one.")
 
 

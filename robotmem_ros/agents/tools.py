@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from operator import attrgetter
+from dataclasses import MISSING, asdict, dataclass
 from typing import Any
 
-from ..memory.argument import MAX_N, MAX_NAMES, MAX_QUERY, Where, argument
-from ..memory.display import json_values
+from ..memory.argument import MAX_N, MAX_NAMES, MAX_QUERY, Where, argument, arguments_of
 from ..memory.doctor import Severity
-from ..memory.models import MemoryUpdate, NewFact, NewPerception
-from ..memory.search.request import RecallRequest, TimelineRequest
-from ..memory.verbs.requests import (
-    AddTagRequest,
-    EndSessionRequest,
-    ForgetRequest,
-    GetMemoriesRequest,
-    LookRequest,
-    NoteLinesRequest,
-    ObjectHistoryRequest,
-    RemoveTagRequest,
-    RenameTagRequest,
-    RestoreRequest,
-    StartSessionRequest,
-    TagsRequest,
-)
+from ..memory.verbs.table import VERBS
 from .desk import Desk
 from .digest import IS_OBJECT, DigestRequest, digest
 from .tool import Run, Tool
-from .views import Shown, filled, rounded
+from .views import NAMES, Shown, filled
 
 MOST_READ = 20
 """Memories that an agent reads in full at once."""
@@ -53,26 +37,27 @@ class DoctorRequest:
     """No arguments."""
 
 
-def _telling(verb: str, *names: str) -> Run:
-    """Return a function that calls a verb and tells of its result these fields without what is empty, or all."""
+def _verb(
+    path: str, title: str, description: str, *examples: Mapping[str, Any], name: str = "", run: Run | None = None,
+    **settings: Any,
+) -> Tool:  # fmt: skip
+    """Make a tool of a verb, with its arguments; what it returns is shown by its fields, unless `run` shows it."""
+    verb = VERBS[path]
 
-    def run(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-        result = attrgetter(verb)(desk.memory)(**arguments)
-        values: Shown = json_values({name: getattr(result, name) for name in names} or result)
-        plain = {name: rounded(value) if isinstance(value, float) else value for name, value in values.items()}
-        return filled(plain) if names else plain
+    def told(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+        values = verb.told(verb.call(desk.memory, arguments), arguments)
+        shown = {NAMES.get(name, name): desk.view.plain(value) for name, value in values.items()}
+        return {name: value for name, value in shown.items() if value not in (None, "")}
 
-    return run
+    called = name or path.replace(".", "_")
+    return Tool(called, title, description, verb.request, run or told, examples, writes=verb.changes, **settings)
 
 
-def _doing(verb: str, done: str, argument: str = "memory_id") -> Run:
-    """Return a function that calls a verb that returns nothing, and tells what it was done to."""
-
-    def run(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-        attrgetter(verb)(desk.memory)(**arguments)
-        return {done: arguments[argument]}
-
-    return run
+def _untold(path: str) -> Tool:
+    """Make a tool of a verb of which nothing else is told; the example is that of the arguments that must be given."""
+    entries = [entry for entry in arguments_of(VERBS[path].request) if entry.default is MISSING]
+    example = {entry.name: literal_eval(entry.metadata["example"]) for entry in entries}
+    return _verb(path, VERBS[path].about, VERBS[path].about, example)
 
 
 def _recall(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
@@ -85,7 +70,7 @@ def _recall(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 def _end_session(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     report = desk.memory.end_session(**arguments)
     return filled({
-        "session": desk.view.session(report.session), "facts": report.facts, "perceptions": report.perceptions,
+        "session": desk.view.record(report.session), "facts": report.facts, "perceptions": report.perceptions,
         "categories": dict(report.categories), "objects": dict(report.objects),
         "grouped": report.consolidation.grouped, "superseded": report.consolidation.superseded,
         "know_next_time": [{"id": hit.id, "text": hit.memory.content} for hit in report.proactive],
@@ -94,7 +79,7 @@ def _end_session(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 def _timeline(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     page = desk.memory.timeline(**arguments)
-    return {"memories": [desk.view.entry(entry) for entry in page], **filled({"cursor": page.cursor})}
+    return {"memories": [desk.view.record(entry) for entry in page], **filled({"cursor": page.cursor})}
 
 
 def _get_memories(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
@@ -123,17 +108,7 @@ def _objects(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
 
 def _object_history(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
     sightings = desk.memory.object_history(**arguments)
-    return {"memory_id": arguments["memory_id"], "sightings": [*map(desk.view.sighting, sightings)]}
-
-
-def _tags(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    tags = desk.memory.tags.all(**arguments)
-    return {"tags": [filled({"tag": tag.tag, "parent": tag.parent, "memories": tag.memories}) for tag in tags]}
-
-
-def _read_note(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-    note = asdict(desk.memory.notes.lines(**arguments))
-    return {"of_lines": note.pop("lines"), **note}
+    return {"memory_id": arguments["memory_id"], "sightings": [*map(desk.view.record, sightings)]}
 
 
 def status(desk: Desk) -> Shown:
@@ -150,7 +125,11 @@ def _digest(desk: Desk, arguments: Mapping[str, Any]) -> str:
     return digest(desk, DigestRequest(**arguments))
 
 
-TOOLS = (
+_LEFT_OUT = frozenset({
+    "counts", "data", "density", "events", "maps.approach", "maps.path", "objects", "recalls", "sessions.latest",
+})  # fmt: skip
+"""Verbs that read and are no tools, or are tools with arguments of their own."""
+_TOLD = (
     Tool(
         "digest",
         "What is known here, now and of this task",
@@ -162,7 +141,7 @@ TOOLS = (
         _digest,
         ({"task": "put the red mug into the dishwasher", "place": [3.0, 1.0], "tokens": 400}, {"place": "kitchen"}, {}),
     ),
-    Tool(
+    _verb(
         "recall",
         "Search the memory",
         "Search facts, perceptions and what people wrote down (notes) by words and meaning, and by exact conditions on "
@@ -171,41 +150,35 @@ TOOLS = (
         "matched between `**`, and how relevant each is (0 to 1); read the ones that matter with get_memories. For "
         'what worked add the context_filter {"task.success": true}. An empty result says why in `reason`. '
         "With `relevant` false, the memories are what the conditions leave, and none seems to answer the words.",
-        RecallRequest,
-        _recall,
-        (
-            {"query": "what grip force holds a glass?", "context_filter": {"task.success": True}},
-            {"query": "red mug", "kinds": ["perception"], "after": "yesterday 14:00", "n": 3},
-            {"labels": ["mug"], "spatial_sort": {"target": [0.0, 0.0, 0.0], "max_distance": 4.0}},
-        ),
+        {"query": "what grip force holds a glass?", "context_filter": {"task.success": True}},
+        {"query": "red mug", "kinds": ["perception"], "after": "yesterday 14:00", "n": 3},
+        {"labels": ["mug"], "spatial_sort": {"target": [0.0, 0.0, 0.0], "max_distance": 4.0}},
+        run=_recall,
         left_out=frozenset({
             "collections", "session_ids", "excluded_session_ids", "any_tags", "ids", "since_last_visit",
             "representatives_only", "explain", "fold",
         }),
         quotes=True,
     ),
-    Tool(
+    _verb(
         "get_memories",
         "Read memories in full",
         "Read memories in full, by the ids that recall, timeline, objects and digest return: whole text, context with "
         "the parameters that were used, corrections and sightings.",
-        GetMemoriesRequest,
-        _get_memories,
-        ({"ids": [1]}, {"ids": [3, 1], "include_forgotten": True}),
+        {"ids": [1]},
+        {"ids": [3, 1], "include_forgotten": True},
+        run=_get_memories,
         bounds={"ids": MOST_READ},
         quotes=True,
     ),
-    Tool(
+    _verb(
         "timeline",
         "What happened when",
         "List memories by time, the newest first: what happened, in which order, in a window of time or in an episode. "
         "To search for something use recall. Pass the returned cursor for the next page.",
-        TimelineRequest,
-        _timeline,
-        (
-            {"after": "yesterday", "before": "today", "n": 10},
-            {"after": "1 hour ago", "kinds": ["fact"], "oldest_first": True},
-        ),
+        {"after": "yesterday", "before": "today", "n": 10},
+        {"after": "1 hour ago", "kinds": ["fact"], "oldest_first": True},
+        run=_timeline,
         left_out=frozenset({
             "collections", "excluded_session_ids", "any_tags", "min_confidence", "include_unconfirmed",
             "include_forgotten", "max_age",
@@ -227,172 +200,138 @@ TOOLS = (
         ),
         quotes=True,
     ),
-    Tool(
+    _verb(
         "object_history",
         "Where an object was",
         "List the sightings of one object, the newest first: when and where it was seen.",
-        ObjectHistoryRequest,
-        _object_history,
-        ({"memory_id": 1, "n": 5},),
+        {"memory_id": 1, "n": 5},
+        run=_object_history,
         defaults={"n": 20},
         bounds={"n": 1000},
     ),
-    Tool(
-        "read_note",
+    _verb(
+        "notes.lines",
         "Read what people wrote down",
         "Read lines of a note: what people wrote down for the robot, such as site rules and handbooks. recall finds "
         "the parts that matter and gives path and lines as `note`.",
-        NoteLinesRequest,
-        _read_note,
-        ({"path": "handbook/battery.md"}, {"path": "handbook/battery.md", "first_line": 3, "lines": 2}),
+        {"path": "handbook/battery.md"},
+        {"path": "handbook/battery.md", "first_line": 3, "lines": 2},
+        name="read_note",
         defaults={"lines": 50},
         bounds={"lines": 1000},
         quotes=True,
     ),
-    Tool(
+    _verb(
         "learn",
         "Remember a fact",
         "Remember what will help the next time, in one sentence with the numbers in it: what worked, what failed and "
         "why, a preference, a constraint. Do it as soon as you know it, not at the end. Do not store what changes "
         "within minutes, nor what you only guess. The same sentence again reinforces the fact; the answer names facts "
         "that are similar or contradict it.",
-        NewFact,
-        _telling(
-            "learn", "memory_id", "status", "category", "tags", "confidence", "similar_ids", "contradicts", "reason"
-        ),
-        (
-            {"insight": "a grip force of 12.5 N holds the red mug", "context": {"task": {"success": True}}},
-            {"insight": "the drawer jams if it is pulled faster than 0.2 m/s", "tags": ["gotcha"], "confidence": 0.9},
-        ),
+        {"insight": "a grip force of 12.5 N holds the red mug", "context": {"task": {"success": True}}},
+        {"insight": "the drawer jams if it is pulled faster than 0.2 m/s", "tags": ["gotcha"], "confidence": 0.9},
         left_out=frozenset({"human_summary", "scope_files", "scope_entities"}),
-        writes=True,
         idempotent=False,
     ),
-    Tool(
+    _verb(
         "save_perception",
         "Remember what was perceived",
         "Remember something that was seen, felt or heard, at its place. With a label and a position it is a sighting "
         "of an object: a second one near the same place updates that object. Use learn for conclusions.",
-        NewPerception,
-        _telling("save_perception", "memory_id", "times_seen", "reason"),
-        (
-            {"description": "a red mug on the table", "label": "mug", "pose": [3.0, 1.0, 0.8]},
-            {"description": "grinding noise from the left wheel", "perception_type": "auditory"},
-        ),
+        {"description": "a red mug on the table", "label": "mug", "pose": [3.0, 1.0, 0.8]},
+        {"description": "grinding noise from the left wheel", "perception_type": "auditory"},
         left_out=frozenset({"as_object"}),
-        writes=True,
         idempotent=False,
     ),
-    Tool(
+    _verb(
         "update",
         "Correct a memory",
         "Correct a memory that is right in the main; fields that are not given stay, and the earlier version is kept. "
         "A new context replaces the old one as a whole. What is wrong altogether is better forgotten, and the truth "
         "learned.",
-        MemoryUpdate,
-        _doing("update", "updated"),
-        ({"memory_id": 1, "content": "a grip force of 11 N holds the red mug", "add_tags": ["preference"]},),
+        {"memory_id": 1, "content": "a grip force of 11 N holds the red mug", "add_tags": ["preference"]},
         left_out=frozenset({"human_summary", "tags", "decay_rate", "perception_type", "frame_id", "clear"}),
-        writes=True,
         destructive=True,
     ),
-    Tool(
+    _verb(
         "look",
         "Tell that something is not there",
         "Tell that you, or somebody, looked at a place and that a thing which the memory believes to be there is not: "
         "it counts as missed from then on, and comes back when it is detected again. Use this for what was moved or "
         "taken, and `forget` only for what never was.",
-        LookRequest,
-        lambda desk, arguments: {"gone": [*desk.memory.look(**arguments)]},
-        ({"near": {"target": [1.0, 2.0], "max_distance": 1.0}, "labels": ["mug"]}, {"ids": [7]}),
-        writes=True,
+        {"near": {"target": [1.0, 2.0], "max_distance": 1.0}, "labels": ["mug"]},
+        {"ids": [7]},
     ),
-    Tool(
+    _verb(
         "forget",
         "Withdraw memories",
         "Withdraw a memory that proved wrong, or many, with the reason. No search finds them any more; restore brings "
         "them back. Read them with get_memories first.",
-        ForgetRequest,
-        _doing("forget", "forgotten"),
-        (
-            {"memory_id": 1, "reason": "the mug was thrown away"},
-            {"memory_id": [3, 4], "reason": "seen in the mirror"},
-        ),
-        writes=True,
+        {"memory_id": 1, "reason": "the mug was thrown away"},
+        {"memory_id": [3, 4], "reason": "seen in the mirror"},
         destructive=True,
         idempotent=False,
     ),
-    Tool(
+    _verb(
         "restore",
         "Bring back a memory",
         "Bring back a memory that was forgotten by mistake, or superseded: searches find it again. get_memories with "
         "include_forgotten tells why it was withdrawn.",
-        RestoreRequest,
-        _doing("restore", "restored"),
-        ({"memory_id": 1},),
-        writes=True,
+        {"memory_id": 1},
         idempotent=False,
     ),
-    Tool(
-        "tags",
+    _verb(
+        "tags.all",
         "Which tags there are",
         "List the tags, the tag above each, and how many memories a filter by it finds: a filter by a tag also finds "
         "what has a tag under it. Look here before you give memories a new tag.",
-        TagsRequest,
-        _tags,
-        ({},),
+        {},
+        name="tags",
     ),
-    Tool(
-        "add_tag",
+    _verb(
+        "tags.add",
         "Put a tag into the tree",
         "Add a tag under another one, or move it there, so that a filter by the upper one finds it.",
-        AddTagRequest,
-        _doing("tags.add", "added", "tag"),
-        ({"tag": "kitchen"}, {"tag": "pinch point", "parent": "gotcha"}),
+        {"tag": "kitchen"},
+        {"tag": "pinch point", "parent": "gotcha"},
+        name="add_tag",
         left_out=frozenset({"display_name"}),
-        writes=True,
     ),
-    Tool(
-        "rename_tag",
+    _verb(
+        "tags.rename",
         "Rename or merge a tag",
         "Rename a tag in all memories that have it; if the new name is a tag already, the two become one.",
-        RenameTagRequest,
-        _telling("tags.rename"),
-        ({"tag": "fridge", "new_tag": "icebox"},),
-        writes=True,
+        {"tag": "fridge", "new_tag": "icebox"},
+        name="rename_tag",
         destructive=True,
         idempotent=False,
     ),
-    Tool(
-        "remove_tag",
+    _verb(
+        "tags.remove",
         "Remove a tag",
         "Take a tag away from all memories that have it; the memories stay, and their history tells what they had.",
-        RemoveTagRequest,
-        _telling("tags.remove"),
-        ({"tag": "icebox", "dry_run": True},),
-        writes=True,
+        {"tag": "icebox", "dry_run": True},
+        name="remove_tag",
         destructive=True,
         idempotent=False,
     ),
-    Tool(
-        "start_session",
+    _verb(
+        "sessions.start",
         "Begin an episode",
         "Begin an episode before a task of several steps, and give its session_id to learn and save_perception. What "
         "is recalled until end_session shares in its outcome: what helped to succeed ranks higher the next time.",
-        StartSessionRequest,
-        _telling("start_session"),
-        ({"context": {"task": "clear the table", "place": "kitchen"}}, {"context": "patrol"}),
-        writes=True,
+        {"context": {"task": "clear the table", "place": "kitchen"}},
+        {"context": "patrol"},
+        name="start_session",
         idempotent=False,
     ),
-    Tool(
-        "end_session",
+    _verb(
+        "sessions.end",
         "End an episode",
         "End an episode with how well it went. Groups what was learned in it, and returns what to know the next time.",
-        EndSessionRequest,
-        _end_session,
-        ({"session_id": "5f0c9d0e-7a52-4d6e-9d11-1c2f5b0c9a77", "outcome_score": 0.8},),
-        writes=True,
+        {"session_id": "5f0c9d0e-7a52-4d6e-9d11-1c2f5b0c9a77", "outcome_score": 0.8},
+        name="end_session",
+        run=_end_session,
         idempotent=False,
         quotes=True,
     ),
@@ -408,4 +347,14 @@ TOOLS = (
     ),
 )  # fmt: skip
 """Tools in the order in which agents read them: to look, then to remember."""
+_REQUESTS = {tool.request for tool in _TOLD}
+TOOLS = (
+    *_TOLD,
+    *(
+        _untold(path)
+        for path, verb in VERBS.items()
+        if not (verb.changes or verb.request in _REQUESTS or path in _LEFT_OUT)
+    ),
+)
+"""All tools; what changes a memory is one only if it is told above."""
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}

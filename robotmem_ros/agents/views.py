@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from ..memory import Hit, Kind, Memory, Pose
-from ..memory.models import Change, SeenObject, Session, Sighting
+from ..memory import Hit, Kind, Memory
+from ..memory.display import is_time, json_values
+from ..memory.models import SeenObject
 from ..memory.search.details import MemoryDetails
 from ..memory.search.result import BriefMemory
-from ..memory.search.timeline import TimelineEntry
 from ..memory.status import Status
 from ..memory.times import ago, iso
 
@@ -20,16 +20,19 @@ Shown = dict[str, Any]
 """Values that JSON can hold."""
 
 
-_RENAMED = {
-    "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
-    "frame_id", "map_id", "context_json", "source", "scope_files", "scope_entities", "similar_ids", "first_seen",
-    "last_seen", "confirmed", "position_covariance", "size", "first_absent",
-    "moved_from",
+NAMES = {
+    "content": "text", "snippet": "text", "human_summary": "summary", "lines": "of_lines", "robot": "fleet_robot",
+    "started_at": "started", "ended_at": "ended", "end_reason": "end", "changed_at": "at", "before": "was",
 }  # fmt: skip
-_AS_THEY_ARE = tuple(field.name for field in fields(Memory) if field.name not in _RENAMED)
-"""Fields of a memory that are shown under their own names, so that a new one is shown as well."""
+"""Names under which fields are shown, if not their own; a new one is shown as well."""
+_UNSHOWN = {"created_at", "map_id", "position_covariance", "orientation", "expires_at", "subsampled"}
+_OF_AN_OBJECT = (
+    "id", "label", "text", "position", "frame_id", "size", "distance", "last_seen", "times_seen", "confidence", "faded",
+    "confirmed",
+)  # fmt: skip
 _PARTS = ("params", "spatial", "robot", "task")
 """Parts of a context that are shown beside it, as filters name them."""
+_PLACE = ("position", "frame_id", "size", "presence", "moved_from")
 _SHORT = 500
 """Characters of a part up to which it is shown in brief."""
 
@@ -50,100 +53,68 @@ class View:
         """Show a time in one text."""
         return f"{iso(time_ns)} ({ago(time_ns, self.now)})"
 
-    def place(self, pose: Pose | tuple[float, ...] | None, frame_id: str) -> Shown:
-        """Show a position in metres, and its frame if that is not the memory frame."""
-        if pose is None:
-            return {}
-        frame = {} if frame_id == self.memory_frame else {"frame_id": frame_id}
-        return {"position": [rounded(number) for number in pose[:3]], **frame}
+    def record(self, value: object) -> Shown:
+        """Show a value by its fields, without those that are empty."""
+        shown: Shown = {}
+        usual = {"frame_id": self.memory_frame, "status": "active"}
+        for name, entry in json_values(value).items():
+            if name == "observed_at":
+                shown |= self.at(entry)
+            elif is_time(name) and isinstance(entry, int):
+                shown[NAMES.get(name, name)] = self.as_text(entry)
+            elif name not in _UNSHOWN and entry != usual.get(name):
+                shown["position" if name == "pose" else NAMES.get(name, name)] = self.plain(entry)
+        return filled(shown)
+
+    def plain(self, value: Any) -> Any:
+        """Show a part of a value: numbers to three places, a pose or a size as three of them, and lists of records."""
+        if isinstance(value, float):
+            return rounded(value)
+        if isinstance(value, Mapping) and [*value][:3] == ["x", "y", "z"]:
+            return [rounded(number) for number in [*value.values()][:3]]
+        if isinstance(value, list):
+            return [self.record(part) if isinstance(part, Mapping) else self.plain(part) for part in value]
+        return value
+
+    def memory(self, memory: Memory) -> Shown:
+        """Show a memory, with the parts of its context that filters name beside it."""
+        context = {name: value for name, value in memory.context.items() if name not in _PARTS}
+        confirmed, faded = memory.confirmed if memory.times_seen else None, memory.faded or None
+        shown = {**self.record(memory), **parts(memory.context), "context": context}
+        return filled({**shown, "confirmed": confirmed, "faded": faded})
 
     def brief(self, short: BriefMemory, hit: Hit) -> Shown:
         """Show what of a recalled memory tells whether to read it in full."""
-        memory = hit.memory
+        memory, shown = hit.memory, self.memory(hit.memory)
         return filled({
             "id": short.id, "kind": short.kind.value, "text": short.snippet, **self.at(short.observed_at),
             "relevance": rounded(short.relevance), "confidence": rounded(memory.confidence),
             "faded": short.faded or None, "label": short.label,
             "category": memory.category, "source": memory.source, "note": note_lines(memory),
-            **parts(memory.context, limit=_SHORT), **self.place(short.pose, short.frame_id),
-            "size": lengths(memory.size), "distance": rounded(short.distance), "times_seen": memory.times_seen,
-            "presence": rounded(memory.presence),
-            "change": memory.change, "moved_from": [rounded(number) for number in (memory.moved_from or ())[:3]],
+            **parts(memory.context, limit=_SHORT), **{name: shown.get(name) for name in _PLACE},
+            "distance": rounded(short.distance), "times_seen": memory.times_seen, "change": memory.change,
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
             "similar_ids": list(memory.similar_ids), "folded_count": hit.folded_count, "fleet_robot": hit.robot,
         })  # fmt: skip
 
-    def entry(self, entry: TimelineEntry) -> Shown:
-        """Show an entry of a timeline."""
-        return filled({
-            "id": entry.id, "kind": entry.kind.value, "text": entry.snippet, **self.at(entry.observed_at),
-            "label": entry.label, "category": entry.category, **self.place(entry.pose, entry.frame_id),
-            "change": entry.change, "session_id": entry.session_id,
-            "status": "" if entry.status == "active" else entry.status, "fleet_robot": entry.robot,
-        })  # fmt: skip
-
     def details(self, details: MemoryDetails, newest: int) -> Shown:
         """Show a memory in full, with its newest sightings and changes."""
-        memory = details.memory
-        data = details.data
+        data, status = details.data, "" if details.status == "active" else details.status
         return filled({
-            "id": memory.id, "kind": memory.kind.value, "text": memory.content, "summary": memory.human_summary,
-            **self.at(memory.observed_at), "confidence": rounded(memory.confidence), "faded": memory.faded or None,
-            "tags": list(memory.tags),
-            **self.place(memory.pose, memory.frame_id), "size": lengths(memory.size), **parts(memory.context),
-            "context": {name: value for name, value in memory.context.items() if name not in _PARTS},
-            "source": memory.source, "scope_files": [*memory.scope_files],
-            "scope_entities": [*memory.scope_entities], "similar_ids": list(memory.similar_ids),
-            **{name: getattr(memory, name) for name in _AS_THEY_ARE},
-            "first_seen": "" if memory.first_seen is None else self.as_text(memory.first_seen),
-            "confirmed": memory.confirmed if memory.times_seen else None, "presence": rounded(memory.presence),
-            "moved_from": [rounded(number) for number in (memory.moved_from or ())[:3]],
-            "first_absent": "" if memory.first_absent is None else self.as_text(memory.first_absent),
-            "status": "" if details.status == "active" else details.status, "status_reason": details.status_reason,
-            "changes": [self.change(change) for change in details.history[:newest]],
-            "sightings": [self.sighting(sighting) for sighting in details.sightings[:newest]],
+            **self.memory(details.memory), "status": status, "status_reason": details.status_reason,
+            "changes": [self.record(change) for change in details.history[:newest]],
+            "sightings": [self.record(sighting) for sighting in details.sightings[:newest]],
             "data": None if data is None else {"bytes": len(data.data), "format": data.data_format},
         })  # fmt: skip
 
-    def change(self, change: Change) -> Shown:
-        """Show a change of a memory."""
-        return filled({"at": change.changed_at, "change": change.change, "reason": change.reason, "was": change.before})
-
-    def sighting(self, sighting: Sighting) -> Shown:
-        """Show a sighting of an object."""
-        return {
-            **self.at(sighting.observed_at), "position": [rounded(number) for number in sighting.position],
-            "label": sighting.label, "confidence": rounded(sighting.confidence),
-        }  # fmt: skip
-
     def object(self, hit: Hit) -> Shown:
-        """Show an object that a recall memory."""
-        memory = hit.memory
-        last = {name: self.as_text(time) for name, time in (("last_seen", memory.last_seen),) if time is not None}
-        return filled({
-            "id": memory.id, "label": memory.label, "text": memory.content, **self.place(memory.pose, memory.frame_id),
-            "size": lengths(memory.size), "distance": rounded(hit.distance), **last, "times_seen": memory.times_seen,
-            "confidence": rounded(memory.confidence), "faded": memory.faded or None, "confirmed": memory.confirmed,
-        })  # fmt: skip
+        """Show an object that was recalled."""
+        shown = {**self.memory(hit.memory), "distance": rounded(hit.distance)}
+        return filled({name: shown.get(name) for name in _OF_AN_OBJECT})
 
     def seen_object(self, item: SeenObject) -> Shown:
         """Show an object of the list of all."""
-        return filled({
-            "id": item.memory_id, "label": item.label, **self.place(item.position, item.frame_id),
-            "size": lengths(item.size),
-            "last_seen": self.as_text(item.last_seen), "times_seen": item.times_seen,
-            "confidence": rounded(item.confidence), "confirmed": item.confirmed,
-            "uncertainty": rounded(item.uncertainty),
-        })  # fmt: skip
-
-    def session(self, session: Session) -> Shown:
-        """Show an episode."""
-        return filled({
-            "session_id": session.session_id, "collection": session.collection, "context": session.context,
-            "started": self.as_text(session.started_at),
-            "ended": "" if session.ended_at is None else self.as_text(session.ended_at), "end": session.end_reason,
-            "outcome": session.outcome, "memories": session.memories,
-        })  # fmt: skip
+        return {"id": item.memory_id, **self.record(item)}
 
     def status(self, status: Status) -> Shown:
         """Show what a memory holds."""
@@ -170,11 +141,6 @@ def note_lines(memory: Memory) -> str:
 def rounded(number: float | None) -> float | None:
     """Return a number to three places; None for NaN."""
     return None if number is None or math.isnan(number) else round(number, 3)
-
-
-def lengths(numbers: tuple[float, ...] | None) -> list[float | None]:
-    """Return lengths in metres to the millimetre; none without any."""
-    return [rounded(number) for number in numbers or ()]
 
 
 def filled(values: Mapping[str, Any]) -> Shown:

@@ -9,6 +9,7 @@ import sys
 import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 DAY = 86_400 * 10**9
 """Nanoseconds."""
@@ -21,6 +22,11 @@ _SAME_NS = 10 * 10**9
 """The robot's clock is the wall clock if they differ by less."""
 _MAX_DELAY_NS = 600 * 10**9
 """No message takes longer to arrive, even if it waits for its transform."""
+
+
+def stamp_ns(stamp: Any) -> int:
+    """Return a builtin_interfaces/Time, of rclpy or of rosbags, in nanoseconds."""
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 
 
 def comparable_since(now: int) -> int:

@@ -26,7 +26,6 @@ from .errors import (
     MALFORMED,
     DatabaseUnusableError,
     MemoryClosedError,
-    PurgeUnfinishedError,
     RobotMemoryError,
     StorageError,
 )
@@ -335,13 +334,6 @@ def _purge(patient: Patient) -> Seen:
     return Seen(Severity.OK, "no purge is unfinished")
 
 
-def _finish(patient: Patient) -> None:
-    try:
-        finish(patient.parts.database)
-    except PurgeUnfinishedError as error:
-        raise RobotMemoryError(str(error)) from error
-
-
 def _maintenance(patient: Patient) -> Seen:
     database = patient.parts.database
     if database.trouble:
@@ -381,7 +373,7 @@ CHECKS = (
     Check("recalls", _recalls),
     Check("latency", _latency),
     Check("clock", _clock),
-    Check("purge", _purge, _finish),
+    Check("purge", _purge, lambda patient: finish(patient.parts.database)),
     Check("maintenance", _maintenance),
     Check("notes", _notes),
     Check("intake", _intake),

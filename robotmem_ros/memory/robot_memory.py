@@ -770,5 +770,5 @@ def open_memory(
     """
     memory = (opens or RobotMemory)(db_path, collection, has_companions=True, **options)
     if memory.parameters.notes_folders and not memory.parts.database.read_only:
-        memory.attach(NotesIngestor(memory.notes, memory.parts.database, lambda: memory.parameters))
+        memory.attach(NotesIngestor(memory._access))
     return memory

@@ -29,7 +29,7 @@ from robotmem_ros.msg import Group as GroupMessage
 from robotmem_ros.msg import Memory as MemoryMessage
 
 from ..memory import Change, Hit, Memory, Pose
-from ..memory.clocks import nanoseconds
+from ..memory.clocks import nanoseconds, stamp_ns
 from ..memory.errors import InvalidFieldError, shown
 from ..memory.models import Event, Size
 from ..memory.sessions.consolidation import Group
@@ -149,12 +149,7 @@ def time_from(field: str, message: Time) -> int | None:
     """
     if message.sec < 0 or message.nanosec >= NS:
         raise InvalidFieldError(field, f"{message.sec} s {message.nanosec} ns", "is no time after the epoch")
-    return nanoseconds_of(message) or None
-
-
-def nanoseconds_of(message: Time) -> int:
-    """Return the nanoseconds of a time that a node wrote."""
-    return int(message.sec) * NS + int(message.nanosec)
+    return stamp_ns(message) or None
 
 
 def seconds_from(field: str, message: Duration) -> float:

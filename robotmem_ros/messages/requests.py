@@ -11,7 +11,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from builtin_interfaces.msg import Duration, Time
@@ -213,10 +213,6 @@ def _place(name: str, value: object) -> Place:
     return place
 
 
-def _spatial_sort(name: str, value: object) -> SpatialSort:
-    return _target(SpatialSort, name, value)
-
-
 def _target(kind: Any, name: str, value: Any) -> Any:
     if isinstance(value, (Place, SpatialSort)):
         return kind(**{field: getattr(value, field) for field, _ in field_types(kind)})
@@ -281,7 +277,7 @@ _CONVERTERS: Mapping[str, Callable[[str, Any], Any]] = {
     "sequence<uint8>": lambda name, value: array("B", value),
     "geometry_msgs/Pose": _pose,
     "geometry_msgs/Vector3": lambda name, value: vector_message(validation.size(name, value)),
-    "robotmem_ros/SpatialSort": _spatial_sort,
+    "robotmem_ros/SpatialSort": partial(_target, SpatialSort),
     "robotmem_ros/Place": _place,
     "robotmem_ros/Box": _box,
     "builtin_interfaces/Time": _time,

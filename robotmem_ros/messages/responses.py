@@ -41,7 +41,7 @@ from ..memory import (
     SessionNotFoundError,
     Stored,
 )
-from ..memory.clocks import iso
+from ..memory.clocks import iso, stamp_ns
 from ..memory.errors import shown
 from ..memory.geometry import Covariance
 from ..memory.maps.approach import Approach
@@ -51,7 +51,7 @@ from ..memory.search.details import LeftOut
 from ..memory.sessions.consolidation import Consolidation, Group
 from ..memory.sessions.sessions import SessionReport
 from ..memory.storage.session_rows import SessionFact
-from .fields import ATTRIBUTES, PoseInFrame, field_types, fill, from_field, nanoseconds_of, pose_from, time_message
+from .fields import ATTRIBUTES, PoseInFrame, field_types, fill, from_field, pose_from, time_message
 
 T = TypeVar("T")
 
@@ -78,21 +78,21 @@ def _value(hint: Any, value: Any, kind: str) -> Any:
     origin, arguments = get_origin(hint), [one for one in get_args(hint) if one is not NoneType]
     if NoneType in get_args(hint):
         if isinstance(value, Time):
-            return nanoseconds_of(value) or None
+            return stamp_ns(value) or None
         return _value(arguments[0], value[0], kind) if len(value) else None
     if origin is tuple:
-        return _position(value) if isinstance(value, Point) else tuple(_value(arguments[0], one, kind) for one in value)
+        return (
+            (value.x, value.y, value.z)
+            if isinstance(value, Point)
+            else tuple(_value(arguments[0], one, kind) for one in value)
+        )
     if origin is not None and issubclass(origin, Mapping):
         return {count.name: int(count.n) for count in value}
     if isinstance(value, Time):
-        return nanoseconds_of(value)
+        return stamp_ns(value)
     if hasattr(value, "get_fields_and_field_types"):
         return read(hint, value)
     return hint(from_field(kind)("", value) if kind == "float" else value)
-
-
-def _position(point: Point) -> tuple[float, float, float]:
-    return point.x, point.y, point.z
 
 
 def _size(message: Vector3) -> Size | None:
@@ -110,7 +110,7 @@ def _hit(message: MemoryMessage) -> Hit:
 
 
 def _change(message: ChangeMessage) -> Change:
-    return read(Change, message, changed_at=iso(nanoseconds_of(message.changed)), before=json.loads(message.before))
+    return read(Change, message, changed_at=iso(stamp_ns(message.changed)), before=json.loads(message.before))
 
 
 def _group(message: GroupMessage) -> Group:
@@ -162,14 +162,13 @@ def recall_result(request: Any, response: Any) -> RecallResult:
 
 def memories_in_full(request: Any, response: Any) -> MemoriesInFull:
     """Read memories in full."""
-    memories = tuple(read(MemoryDetails, message, data=_data_of(message)) for message in response.memories)
+    memories = tuple(
+        read(MemoryDetails, full, data=next((_data(full.memory.id, data) for data in full.data), None))
+        for full in response.memories
+    )
     parts = re.split(r"(?:^|; )memory (-?\d+) ", response.reason)[1:]
     left_out = (LeftOut(int(one), why) for one, why in zip(parts[::2], parts[1::2], strict=True))
     return MemoriesInFull(memories, tuple(left_out))
-
-
-def _data_of(details: Any) -> PerceptionData | None:
-    return next((_data(details.memory.id, message) for message in details.data), None)
 
 
 def _data(memory_id: int, message: Any) -> PerceptionData:
@@ -214,7 +213,7 @@ def fill_report(response: Any, result: SessionReport) -> None:
 
 def report(request: Any, response: Any) -> SessionReport:
     """Read the report of a session."""
-    times = nanoseconds_of(response.started), nanoseconds_of(response.ended)
+    times = stamp_ns(response.started), stamp_ns(response.ended)
     session = Session(request.session_id, "", "{}", *times, "ended", request.outcome_score)
     groups = consolidation(request, response)
     return read(SessionReport, response, session=session, consolidation=groups)
@@ -262,7 +261,7 @@ _FIELD_OF = {attribute: field for field, attribute in ATTRIBUTES.items()}
 def _event(message: EventMessage) -> Event:
     pose = message.pose[0] if message.pose else None
     return read(
-        Event, message, at=nanoseconds_of(message.stamp), observed_at=nanoseconds_of(message.last_observed),
+        Event, message, at=stamp_ns(message.stamp), observed_at=stamp_ns(message.last_observed),
         pose=pose and pose_from(pose.pose), frame_id=pose.header.frame_id if pose else "",
     )  # fmt: skip
 

@@ -15,19 +15,18 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ..config.parameters import Parameters
 from ..models import Kind, NewMemory
-from ..storage import Database
+from ..storage import note_rows
 from ..storage.note_rows import FolderRow, NoteFile
 from ..threads import Event, MaintenanceLoop, Step
 from ..validation import compact_json
+from ..verbs.access import Access
 from .files import FileError, FoundFile, Seen, decode, list_folder, read
-from .notes import Notes
 from .splitting import Limits, Part, StoppedError, split
 
 try:
@@ -97,13 +96,11 @@ class NotesIngestor:
     """Reads the folders that the parameters of a memory name, and stores their files as notes.
 
     Args:
-        notes: The notes of the memory.
-        database: Its database.
-        parameters: Gives its parameters.
+        access: The access to its file.
     """
 
-    def __init__(self, notes: Notes, database: Database, parameters: Callable[[], Parameters]) -> None:
-        self._notes, self._parameters = notes, parameters
+    def __init__(self, access: Access) -> None:
+        self._access, parameters, database = access, access.parameters, access.parts.database
         self._folders = {folder.name: folder for folder in parameters().folders_of_notes()}
         tokens = parameters().notes_chunk_tokens
         self._limits = Limits(tokens, tokens // 5)
@@ -171,7 +168,7 @@ class NotesIngestor:
         start = time.monotonic()
         grace = 0.0 if self._is_flushing.is_set() else _GRACE
         self._is_flushing.clear()
-        known_notes = self._notes.known()
+        known_notes = self._access.read(note_rows.known_notes)
         seen, folders = Seen(), []
         for folder in self._folders.values():
             before = known_notes.folders.get(folder.name)
@@ -181,7 +178,7 @@ class NotesIngestor:
             folders.append(FolderRow(folder.name, str(folder.path), folder.collection, device, problem))
         self._rest(start)
         if known_notes.has_orphans or [*known_notes.folders.values()] != sorted(folders):
-            self._notes.save_folders(folders)
+            self._access.write(note_rows.set_folders, folders).result()
         self._stamps = {path: file.stamp for path, file in seen.files.items()}
         self._queue.extend(self._differences(known_notes.files, seen, grace))
         self._due_at = time.monotonic() + (_GRACE if self._missing_since else _INTERVAL)
@@ -212,11 +209,11 @@ class NotesIngestor:
         path, stored_file, folder_file, problem = change
         if problem:
             folder = self._folders[path.partition("/")[0]]
-            self._notes.save_file(NoteFile(path, folder.collection, error=problem), ())
+            self._save(NoteFile(path, folder.collection, error=problem), ())
         elif folder_file is not None:
             self._read(stored_file, folder_file)
         else:
-            self._notes.delete_file(path)
+            self._access.write(note_rows.remove_file, path).result()
             self._missing_since.pop(path, None)
 
     def _read(self, stored_file: NoteFile | None, folder_file: FoundFile) -> None:
@@ -227,7 +224,7 @@ class NotesIngestor:
                 stamp=f"{self._scheme} {as_read}" if as_read else "", digest=self._digest(content, file.collection)
             )
             if stored_file is not None and stored_file.digest == file.digest and not stored_file.error:
-                self._notes.save_file(file, None)
+                self._save(file, None)
                 return
             file = file._replace(text=decode(content))
             parts = self._split(file.text, folder_file)
@@ -236,18 +233,23 @@ class NotesIngestor:
         except OSError as cause:
             digest = stored_file.digest if stored_file else ""
             file = file._replace(stamp="", digest=digest, error=f"cannot be read ({cause.strerror})")
-            self._notes.save_file(file, None)
+            self._save(file, None)
             return
         except FileError as cause:
-            self._notes.save_file(file._replace(digest="", error=str(cause)), ())
+            self._save(file._replace(digest="", error=str(cause)), ())
             return
         except ImportError:
             problem = "is Markdown, and markdown-it-py is not installed (pip install 'robotmem_ros[notes]')"
-            self._notes.save_file(NoteFile(file.path, file.collection, error=problem), ())
+            self._save(NoteFile(file.path, file.collection, error=problem), ())
             return
         renamed_from = self._renamed_from(stored_file, file.digest)
-        self._notes.save_file(file, [self._note(folder_file, part) for part in parts], renamed_from=renamed_from)
+        self._save(file, [self._note(folder_file, part) for part in parts], renamed_from=renamed_from)
         self._missing_since.pop(renamed_from, None)
+
+    def _save(self, file: NoteFile, parts: Sequence[NewMemory] | None, *, renamed_from: str = "") -> None:
+        # Without parts those that were stored stay.
+        self._access.write(note_rows.save_file, file, parts, renamed_from=renamed_from).result()
+        self._access.parts.maintenance.notify()
 
     def _split(self, text: str, file: FoundFile) -> list[Part]:
         try:
@@ -268,8 +270,8 @@ class NotesIngestor:
             content=part.text,
             collection=file.folder.collection,
             observed_at=min(max(file.modified, 1), _LATEST),
-            frame_id=self._parameters().memory_frame,
-            map_id=self._parameters().map_id,
+            frame_id=self._access.parameters().memory_frame,
+            map_id=self._access.parameters().map_id,
             human_summary=part.heading,
             context=compact_json({"note": note}),
             source="note",
@@ -281,7 +283,7 @@ class NotesIngestor:
         # The path of a missing file with the same content; empty for none.
         if stored_file is not None or not self._missing_since:
             return ""
-        files = self._notes.known().files
+        files = self._access.read(note_rows.known_notes).files
         paths = (path for path in sorted(self._missing_since) if path in files and files[path].digest == digest)
         return next(paths, "")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import pytest
@@ -41,11 +42,30 @@ _GO = """path => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A browser for the tests of one file: no other test could call `asyncio.run` while playwright runs."""
-    with chromium() as started:
-        yield started
+_T = TypeVar("_T")
+_kept: dict[str, Any] = {}
+_ended = ExitStack()
+
+
+def _once(name: str, make: Callable[[], _T]) -> _T:
+    """Make something for all tests of this folder that run in a row: no other could call `asyncio.run` beside them."""
+    if name not in _kept:
+        _kept[name] = make()
+    kept: _T = _kept[name]
+    return kept
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the browser before a test of another folder."""
+    if nextitem is None or not nextitem.path.is_relative_to(Path(__file__).parent):
+        _kept.clear()
+        _ended.close()
+
+
+@pytest.fixture
+def browser() -> Browser:
+    return _once("browser", lambda: _ended.enter_context(chromium()))
 
 
 @pytest.fixture(scope="session")
@@ -78,10 +98,10 @@ def own_console(own_db: Path, tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def visitor(browser: Browser) -> BrowserContext:
-    """Return what most pages of a file are opened in: a browser made anew costs each half a second more."""
-    return _visitor(browser)
+    """Return what most pages are opened in: a browser made anew costs each half a second more."""
+    return _once("visitor", lambda: _visitor(browser))
 
 
 @pytest.fixture
@@ -117,19 +137,22 @@ def open_page(browser: Browser, visitor: BrowserContext) -> Iterator[OpenPage]:
     assert complaints == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def _shared_page(browser: Browser, shared_console: str) -> tuple[Page, list[str]]:
-    complaints: list[str] = []
-    page = _visitor(browser).new_page()
-    _listen(page, shared_console, complaints.append)
-    page.goto(shared_console)
-    page.wait_for_selector(READY, state="attached")
-    return page, complaints
+    def load() -> tuple[Page, list[str]]:
+        complaints: list[str] = []
+        page = _visitor(browser).new_page()
+        _listen(page, shared_console, complaints.append)
+        page.goto(shared_console)
+        page.wait_for_selector(READY, state="attached")
+        return page, complaints
+
+    return _once("page", load)
 
 
 @pytest.fixture
 def visit(_shared_page: tuple[Page, list[str]]) -> Iterator[Visit]:
-    """Takes one page of a file to a path, as its history does: loading it costs most of what a test does.
+    """Takes one page to a path, as its history does: loading it costs most of what a test does.
 
     For tests that leave behind what the address holds, and the conditions open, but nothing else. None may complain.
     """

@@ -180,11 +180,8 @@ class AsOf(Condition):
         return np.asarray(table.observed_at <= self.at)
 
 
-@dataclass(frozen=True)
-class ChangedSince(Condition):
-    """Objects that changed since a time, in nanoseconds by the robot's clock: a query asks another view, as by AsOf."""
-
-    time: int
+class _OfView(Condition):
+    """Objects that another view has alone: a query asks that view, as by AsOf."""
 
     def matches(self, row: Row) -> bool:
         """Tell that it holds: the view has nothing else."""
@@ -193,6 +190,13 @@ class ChangedSince(Condition):
     def mask(self, table: Table) -> Mask:
         """Tell that it holds for all rows: the view has nothing else."""
         return np.ones(len(table.ids), bool)
+
+
+@dataclass(frozen=True)
+class ChangedSince(_OfView):
+    """Objects that changed since a time, in nanoseconds by the robot's clock."""
+
+    time: int
 
 
 _DAYS, _DAYS_OF_WEEKDAY = 28, 84
@@ -202,8 +206,8 @@ _ENOUGH = 3
 
 
 @dataclass(frozen=True)
-class UsuallyAt(Condition):
-    """Objects where they usually are at a time of day, in local time: a query asks another view, as by AsOf."""
+class UsuallyAt(_OfView):
+    """Objects where they usually are at a time of day, in local time."""
 
     text: str
     """As the caller wrote it."""
@@ -212,14 +216,6 @@ class UsuallyAt(Condition):
     """0 is Monday; None for each day."""
     now: int
     """Nanoseconds since the epoch, by the robot's clock."""
-
-    def matches(self, row: Row) -> bool:
-        """Tell that it holds: the view has nothing else."""
-        return True
-
-    def mask(self, table: Table) -> Mask:
-        """Tell that it holds for all rows: the view has nothing else."""
-        return np.ones(len(table.ids), bool)
 
     @property
     def since(self) -> int:

@@ -28,7 +28,6 @@ from ..storage import rows, table_rows, vector_rows
 from ..table.column import Mask
 from ..table.view import Chosen, View, last_visit, select
 from ..text.normal_form import label_key
-from ..text.tokens import analyse
 from .query import Query
 from .result import Hit, Mode, RecallResult
 from .text_search import TextSearch
@@ -56,7 +55,7 @@ def without_position(query: Query, texts: TextSearch, candidates: Chosen, field:
     if not mask.any():
         return
     if query.text:
-        mask &= texts.holding(analyse(query.text).subject)
+        mask &= texts.holding(texts.query.subject)
     elsewhere = [
         (f"a {field.name!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}", count)
         for (frame, in_map), count in view.spaces(field.name, mask)
@@ -69,26 +68,28 @@ def without_position(query: Query, texts: TextSearch, candidates: Chosen, field:
 
 def unconfirmed(view: View, query: Query, texts: TextSearch) -> Iterator[str]:
     """Say how many objects are left out because they are not confirmed; with words, those that contain one of them."""
-    conditions = tuple(condition for condition in query.conditions if not isinstance(condition, ConfirmedObjects))
-    if len(conditions) == len(query.conditions):
+    if not any(isinstance(condition, ConfirmedObjects) for condition in query.conditions):
         return
-    mask = select(view, (*conditions, *_circle(query))) & (view.confirmed == 0)
-    if words := analyse(query.text).subject:
-        mask &= texts.holding_any(words)
-    if count := int(np.count_nonzero(mask)):
+    if count := int(np.count_nonzero(_unconfirmed(view, query, texts, ConfirmedObjects))):
         noun = "object is" if count == 1 else "objects are"
         yield f"{count} {noun} left out because not confirmed (include_unconfirmed)"
 
 
 def gone(view: View, query: Query, texts: TextSearch) -> Iterator[str]:
     """Say when looks found objects gone that the other conditions leave; with words, those that contain one of them."""
-    conditions = (part for part in query.conditions if not isinstance(part, (ConfirmedObjects, Confidence)))
-    mask = select(view, (*conditions, *_circle(query))) & (view.confirmed == 0)
-    if words := analyse(query.text).subject:
+    mask = _unconfirmed(view, query, texts, ConfirmedObjects, Confidence)
+    times = view.first_absent(view.ids[mask])
+    for memory_id in sorted(times, key=lambda memory_id: -times[memory_id])[:_MAX_NAMES]:
+        yield f"object {memory_id} was gone at {time_text(times[memory_id])}"
+
+
+def _unconfirmed(view: View, query: Query, texts: TextSearch, *without: type[Condition]) -> Mask:
+    # Objects under all conditions but those of some classes; with words, those that contain one of them.
+    conditions = (condition for condition in query.conditions if not isinstance(condition, without))
+    mask: Mask = select(view, (*conditions, *_circle(query))) & (view.confirmed == 0)
+    if words := texts.query.subject:
         mask &= texts.holding_any(words)
-    found = view.first_absent(view.ids[mask])
-    for memory_id in sorted(found, key=lambda memory_id: -found[memory_id])[:_MAX_NAMES]:
-        yield f"object {memory_id} was gone at {time_text(found[memory_id])}"
+    return mask
 
 
 def may_have_faded(view: View, faded: Query) -> bool:
@@ -102,7 +103,7 @@ def left_out(view: View, faded: Query, texts: TextSearch, result: RecallResult) 
     """Say how many faded memories match as well, with a query of these; there is a result without them."""
     mask = select(view, (*faded.conditions, *_circle(faded)))
     if faded.text and mask.any():
-        mask &= _matches(faded, texts, result[0])
+        mask &= _matches(texts, result[0])
     if count := int(np.count_nonzero(mask)):
         noun = "memory is" if count == 1 else "memories are"
         yield f"{count} matching {noun} left out because faded (min_confidence 0)"
@@ -126,12 +127,11 @@ def why_nothing(view: View, query: Query, mode: Mode) -> Iterator[str]:
         yield f"{lacking} of {all_now} memories have no vector yet"
 
 
-def _matches(query: Query, texts: TextSearch, best: Hit) -> Mask:
+def _matches(texts: TextSearch, best: Hit) -> Mask:
     # Those with a word that weighs at least half of the words of the best hit; if no word weighs so much, those with
     # all of these words.
-    analysis = analyse(query.text)
-    spellings: Mapping[str, str] = analysis.spellings
-    matched_words = tuple(word for word, spelling in spellings.items() if spelling in best.matched_terms)
+    analysis = texts.query
+    matched_words = tuple(word for word, spelling in analysis.spellings.items() if spelling in best.matched_terms)
     half = texts.share(matched_words) / 2
     words = [word for word in analysis.subject if texts.share((word,)) >= half]
     return texts.holding_any(words) if words else texts.holding(matched_words)

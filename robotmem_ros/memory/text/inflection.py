@@ -70,6 +70,8 @@ _FUNCTION_WORDS = {
                   "ai bao nhieu bi khi theo vao ra nhu the de",
 }  # fmt: skip
 """Function words of languages in Latin script, without accents. Of two that are alike, the first is read."""
+_ARTICLE = re.compile("^[وف]?(?:[بك]?ال|لل)(?=..)")
+"""The Arabic article, with what is written before it. Snowball cuts other endings from nouns with it than without."""
 _LANGUAGES_OF: dict[str, list[str]] = {}
 for _language, _words in _FUNCTION_WORDS.items():
     for _word in _words.split():
@@ -120,6 +122,8 @@ def stem_in(word: str, language: str) -> str:
 
 
 def _stem(word: str, language: str) -> str:
+    if language == "arabic":
+        word = _ARTICLE.sub("", word)
     stem: str = _stemmer(language).stemWord(word)
     return stem or word
 

@@ -71,7 +71,7 @@ class WrittenWord(NamedTuple):
 
 def scheme() -> str:
     """Name how text is cut; an index made by another scheme must be rebuilt."""
-    return f"stems, letters, characters, pairs{', stems of languages' * has_snowball()}"
+    return f"stems, letters, characters, pairs{', stems of languages, no article' * has_snowball()}"
 
 
 @lru_cache(maxsize=1024)  # a robot often sees the same

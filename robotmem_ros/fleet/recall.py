@@ -300,7 +300,9 @@ class _Recall:
         is_unknown = statistics.frequencies.keys().isdisjoint(subject)
         sums = [sum(shares.get(word, 0.0) for word in hit_words) for hit_words in words]
         curve = profile_of(self.asker.model).curve
-        probable: list[float] = relevance(cosines, sums, curve, is_unknown=is_unknown).tolist()
+        probable: list[float] = relevance(
+            cosines, sums, curve, memories=statistics.memories, is_unknown=is_unknown
+        ).tolist()
         return probable
 
     def _hits(self, condition: Sql, heads: Sequence[_Match]) -> tuple[Hit, ...]:

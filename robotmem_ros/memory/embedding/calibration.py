@@ -53,7 +53,8 @@ def calibrate(embedder: Embedder, texts: Sequence[str]) -> Profile:
     centred = replace(known, mean=mean if float(np.linalg.norm(mean)) >= _CONE else None, latin_mean=None)
     vectors = centred.comparable(raw_vectors, read)
     cosines = (vectors @ vectors.T)[np.triu_indices(len(read), 1)]
-    stretch, middle = UNRELATED_SPREAD / float(cosines.std()), float(cosines.mean())
+    spread, middle = float(cosines.std()), float(cosines.mean())
+    stretch = UNRELATED_SPREAD / spread
     reference = Profile()
     slope = reference.curve.cosine * stretch
     curve = Curve(
@@ -61,6 +62,7 @@ def calibrate(embedder: Embedder, texts: Sequence[str]) -> Profile:
         share=reference.curve.share,
         bias=reference.curve.bias + reference.curve.cosine * UNRELATED_MEAN - slope * middle,
         unknown_discount=reference.curve.unknown_discount / stretch,
+        spread=spread,
     )
     by_spread = 1.0 - (1.0 - reference.similar_cosine) / stretch
     similar = min(max(by_spread, reference.similar_cosine), _MAX_SIMILAR)  # a wrong link is worse than none

@@ -43,6 +43,8 @@ class Curve:
     bias: float
     unknown_discount: float
     """By how much less a cosine counts if no memory contains a word of the query."""
+    spread: float
+    """Standard deviation of the cosines of texts that have nothing to do with each other."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Profile:
     name: str = ""
     names: re.Pattern[str] = re.compile("")
     """Finds the model in the names that programs give it, whatever the case."""
-    curve: Curve = Curve(7.3, 3.1, -4.1, 0.035)
+    curve: Curve = Curve(7.3, 3.1, -4.1, 0.035, 0.097)
     similar_cosine: float = 0.85
     """Cosine from which two facts are similar."""
     min_relevance: float = 0.14
@@ -282,7 +284,7 @@ def _recipe(entry: Entry) -> Recipe:
     return Recipe(**{**value, "sources": sources})
 
 
-_FACTORS = ("cosine", "share", "bias", "unknown_discount")
+_FACTORS = ("cosine", "share", "bias", "unknown_discount", "spread")
 _READERS: Mapping[str, Callable[[Entry], Any]] = {
     "names": _pattern,
     "folder": Entry.text,

@@ -456,7 +456,8 @@ class Ranking:
         if self.has_text and len(rows):
             held = self.text.held(rows)
             shares, is_unknown = self.text.shares(held), self.text.is_unknown
-        return held, relevance(cosines, shares, self.embedder.profile.curve, is_unknown=is_unknown)
+        curve, memories = self.embedder.profile.curve, self.text.memories
+        return held, relevance(cosines, shares, curve, memories=memories, is_unknown=is_unknown)
 
     def _mode_and_reason(self, found: _Found, vector_failure: str) -> tuple[Mode, str]:
         if not self.has_text:

@@ -33,6 +33,8 @@ Parts = defaultdict[int, list[ScorePart]]
 """Effects of the steps, by the places of memories in their scores."""
 ADD, MULTIPLY = "add", "multiply"
 _SHARE_ALONE, _NOTHING = 7.3, -1.7
+_FITTED_ON, _FEW = 1000, 60
+"""Number of memories among which the curves of relevance hold, and the least number by which chance is told."""
 
 
 class Step(NamedTuple):
@@ -166,24 +168,36 @@ def blend_depth(n: int) -> int:
     return max(50, 5 * n)
 
 
-def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, curve: Curve, *, is_unknown: bool = False) -> Floats:
+def relevance(
+    similarity: npt.ArrayLike, share: npt.ArrayLike, curve: Curve, *, memories: int, is_unknown: bool = False
+) -> Floats:
     """Return how probable it is that memories answer a query, by their own texts alone, in [0, 1].
 
-        1 / (1 + exp(-x)),  x = c * similarity + s * share ** 3 + b,  or  x = 7.3 * share ** 3 - 1.7
+        1 / (1 + exp(-x)),  x = c * (similarity - chance) + s * share ** 3 + b,  or  x = 7.3 * share ** 3 - 1.7
+        chance = spread * (sqrt(2 * ln(memories)) - sqrt(2 * ln(1000)))
 
-    The factors c, s and b are those of the curve of the embedding model. The second x is for a memory without a cosine
-    similarity (NaN). The share is that of the query's words which the memory contains, weighed by their rarity; the
-    cube says that half of the words is little, and all of them nearly enough. With neither of the two the relevance is
-    0. `is_unknown` says that no memory contains a word of the query: then a similarity counts less, since any two short
-    texts are somewhat alike. Both curves are logistic
-    regressions over queries that a memory answers and queries that none does, one half each; `python3 -m bench
-    relevance` fits them again.
+    The factors c, s, b and the spread are those of the curve of the embedding model. The more memories there are, the
+    nearer to a query the nearest is by chance: of n numbers of a normal distribution the greatest lies about
+    sqrt(2 ln n) standard deviations above their mean. The curves hold among 1,000 memories; fewer than 60 count as 60.
+    The second x is for a memory without a cosine similarity (NaN). The share is that of the query's words which the
+    memory contains, weighed by their rarity; the cube says that half of the words is little, and all of them nearly
+    enough. With neither of the two the relevance is 0. `is_unknown` says that no memory contains a word of the query:
+    then a similarity counts less, since any two short texts are somewhat alike. Both curves are logistic regressions
+    over queries that a memory answers and queries that none does, one half each; `python3 -m bench relevance` fits them
+    again.
     """
     cosine, cube = np.asarray(similarity, np.float64), np.asarray(share, np.float64) ** 3
+    chance = curve.spread * (_greatest_of(max(memories, _FEW)) - _greatest_of(_FITTED_ON))
+    less = chance + (curve.unknown_discount if is_unknown else 0.0)
     x = np.where(
         np.isnan(cosine),
         np.where(cube > 0, _SHARE_ALONE * cube + _NOTHING, -np.inf),
-        curve.cosine * (cosine - (curve.unknown_discount if is_unknown else 0.0)) + curve.share * cube + curve.bias,
+        curve.cosine * (cosine - less) + curve.share * cube + curve.bias,
     )
     probable: Floats = 1.0 / (1.0 + np.exp(-x))
     return probable
+
+
+def _greatest_of(count: int) -> float:
+    # The greatest of so many numbers of a standard normal distribution, about.
+    return math.sqrt(2 * math.log(count))

@@ -106,6 +106,11 @@ class TextSearch:
         """Return the words of the query, as they are indexed."""
         return self.query.words
 
+    @property
+    def memories(self) -> int:
+        """Return how many memories the collections have."""
+        return self._statistics.memories
+
     def scores(self, chosen: Chosen) -> Floats:
         """Return the BM25 score of each chosen row, by row; 0 of one that contains no word of the query.
 

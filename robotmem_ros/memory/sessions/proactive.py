@@ -97,7 +97,7 @@ def find(about: Subject, recall: Recall) -> Findings:
         of_text = partial(
             recall, text, _RECALL_SIZE, collection=about.session.collection,
             excluded_session_ids=about.session.session_id, count_usage=False,
-            time_words=False,
+            time_words=False, min_relevance=0.0,  # a text is long, and what fits too little is left out below
         )  # fmt: skip
         sure = of_text(min_confidence=DEFAULT_CONFIDENCE, kinds="fact")
         facts |= {Fact(memory.id, memory.session_id, memory.confidence) for memory in sure.memories}

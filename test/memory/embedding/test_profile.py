@@ -115,8 +115,8 @@ def test_a_model_of_another_dimension_than_its_profile_says_is_told(open_memory:
     ("text", "message"),
     [
         ("names: '('", "must be a regular expression"),
-        ("curve: {cosine: 1, share: 2}", "lacks bias, unknown_discount"),
-        ("curve: {cosine: x, share: 2, bias: 1, unknown_discount: 0}", "curve.cosine: 'x' must be a number"),
+        ("curve: {cosine: 1, share: 2}", "lacks bias, unknown_discount, spread"),
+        ("curve: {cosine: x, share: 2, bias: 1, unknown_discount: 0, spread: 0}", "curve.cosine: 'x' must be a number"),
         ("mean: one two", "mean: 'one two' must be numbers"),
         ("dimension: 3\nlatin_mean: 1 2", "latin_mean: '1 2' must be 3 numbers"),
         ("projection: ../profile.py", "'../profile.py' must be a file in "),

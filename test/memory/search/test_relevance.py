@@ -20,7 +20,7 @@ from robotmem_ros.memory.search.result import Mode
 
 from ...support.embedders import WordVectors
 
-relevance = partial(scoring.relevance, curve=Profile().curve)
+relevance = partial(scoring.relevance, curve=Profile().curve, memories=1000)
 SHARES = st.floats(0, 1)
 COSINES = st.floats(-1, 1)
 
@@ -38,6 +38,17 @@ def test_relevance_is_the_documented_formula() -> None:
     assert relevance(math.nan, 0.0) == 0.0
     assert relevance(0.6, 0.5) == pytest.approx(1 / (1 + math.exp(-(7.3 * 0.6 + 3.1 * 0.125 - 4.1))))
     assert relevance(math.nan, 1.0) == pytest.approx(1 / (1 + math.exp(-(7.3 - 1.7))))
+
+
+@given(COSINES, SHARES, st.integers(60, 10**7), st.integers(0, 10**6))
+def test_a_cosine_counts_less_the_more_memories_may_be_near_by_chance(
+    cosine: float, share: float, memories: int, more: int
+) -> None:
+    chance = 0.097 * (math.sqrt(2 * math.log(memories)) - math.sqrt(2 * math.log(1000)))
+    assert relevance(cosine, share, memories=memories) == pytest.approx(relevance(cosine - chance, share))
+    assert relevance(cosine, share, memories=memories + more) <= relevance(cosine, share, memories=memories)
+    assert relevance(cosine, share, memories=0) == relevance(cosine, share, memories=60)
+    assert relevance(math.nan, share, memories=memories) == relevance(math.nan, share)
 
 
 @given(COSINES, SHARES)
@@ -122,6 +133,23 @@ def test_words_that_no_memory_holds_count(memory: RobotMemory) -> None:
         queries = ("mug", "mug zebra", "mug zebra quantum")
         found = [memory.recall(query, min_relevance=0.0)[0].relevance for query in queries]
         assert all(one > next_one for one, next_one in itertools.pairwise(found))
+
+
+def test_a_memory_is_less_relevant_among_many_of_its_collections_alone(tmp_path: Path) -> None:
+    with RobotMemory(tmp_path / "m.db", embedder=WordVectors(), embedding_model="") as memory:
+        memory.learn("red mug")
+        memory.flush()
+
+        def relevance_now() -> float:
+            return memory.recall("red mug zebra", min_relevance=0.0)[0].relevance
+
+        alone = relevance_now()
+        memory.save_many([{"description": f"blue chair {number}", "collection": "lab"} for number in range(300)])
+        memory.flush()
+        assert relevance_now() == alone
+        memory.save_many([f"blue chair {number}" for number in range(300)])
+        memory.flush()
+        assert relevance_now() < alone - 0.01
 
 
 @pytest.mark.parametrize("fusion", ["scores", "rrf"])

@@ -36,6 +36,15 @@ def test_a_task_is_prepared_as_the_end_of_a_session_about_it_would_be(memory: Ro
     assert memory.sessions.prepare("tidy the kitchen", collection="elsewhere") == ()
 
 
+def test_the_bound_for_answers_to_questions_hides_nothing_that_fits_a_task(memory: RobotMemory) -> None:
+    told = memory.sessions.prepare("tidy the kitchen")
+    memory.parameters = memory.parameters.changed(min_relevance=1.0)
+    assert memory.sessions.prepare("tidy the kitchen") == told
+    memory.learn("the sponge lies beside the sink")
+    told = memory.sessions.prepare("wash up with the sponge before the visitors come")
+    assert told[0].memory.content == "the sponge lies beside the sink"
+
+
 def test_preparing_begins_no_session_and_uses_nothing(memory: RobotMemory) -> None:
     memory.sessions.prepare("tidy the kitchen")
     memory.recall("door", count_usage=False)

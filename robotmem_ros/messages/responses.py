@@ -80,12 +80,10 @@ def _value(hint: Any, value: Any, kind: str) -> Any:
         if isinstance(value, Time):
             return stamp_ns(value) or None
         return _value(arguments[0], value[0], kind) if len(value) else None
+    if origin is tuple and isinstance(value, Point):
+        return value.x, value.y, value.z
     if origin is tuple:
-        return (
-            (value.x, value.y, value.z)
-            if isinstance(value, Point)
-            else tuple(_value(arguments[0], one, kind) for one in value)
-        )
+        return tuple(_value(arguments[0], one, kind) for one in value)
     if origin is not None and issubclass(origin, Mapping):
         return {count.name: int(count.n) for count in value}
     if isinstance(value, Time):

@@ -19,8 +19,7 @@ from ..memory.intake_report import LOCALISATION
 from ..memory.models import NewMemory
 from ..memory.threads import completed
 from ..messages.requests import Clock
-from ..perception import Intake, MessageClasses, PathRecorder, Placed
-from ..perception.placing import kept
+from ..perception import Intake, MessageClasses, PathRecorder, Placed, kept
 from .intake_worker import IntakeWorker
 from .map_topic import MapTopic
 from .parameters import ParametersNode

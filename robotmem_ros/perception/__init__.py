@@ -4,9 +4,8 @@ from .counters import DropReason, TopicCounter, TopicCounts
 from .extraction import Extraction, Extractor
 from .intake import Intake
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, UnknownTypeError, message_class
-from .observation import Observation
+from .observation import Observation, Placed, PlacePerception, kept
 from .path_recorder import PathRecorder
-from .placing import Placed, PlacePerception
 from .plan import TopicError
 from .sampling import LocalisationGate
 from .storing import PerceptionStore

@@ -33,9 +33,8 @@ from .counters import DropError, DropReason, TopicCounts
 from .depth import DepthCamera, View
 from .message import Frame, Message
 from .message_types import TypeDescription
-from .observation import Observation, Origin
+from .observation import Observation, Origin, Placed, placed
 from .path_recorder import PathRecorder
-from .placing import Placed, placed
 from .sampling import LocalisationGate
 from .storing import PerceptionStore, store
 from .topic_config import TopicConfig
@@ -206,7 +205,7 @@ class Intake:
             if self._path is not None:
                 self._path.restart()
             for topic in self._topics.values():
-                topic.reset()
+                topic.sampler.reset()
 
     def drop_unread(self, name: str, reason: DropReason, number: int = 1, detail: str = "") -> None:
         """Count messages that are dropped before they can be read."""

@@ -98,7 +98,7 @@ class Message:
     def release(self) -> None:
         """Let the next message of the topic be stored, because nothing of this one could be."""
         if self.holds_sampled:
-            self.topic.release(self.stamp_ns)
+            self.topic.sampler.release(self.stamp_ns)
 
     def not_written(self) -> None:
         """Note that writing failed after the comparison was committed; from any thread."""

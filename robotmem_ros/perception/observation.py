@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..frames import Transform
+from ..frames import FrameError, Transform
 from ..memory import Pose, validation
 from ..memory.geometry import Matrix
 from ..memory.models import NewMemory
@@ -67,6 +68,34 @@ class Observation:
             return {}
         spatial = json.loads(self.new.context).get(SPATIAL)
         return spatial if isinstance(spatial, dict) else {}
+
+
+class Placed(NamedTuple):
+    """A perception that comes alone, by a service or ~/perception, and needs no transform any more."""
+
+    new: NewMemory
+    reason: str = ""
+    """Why it stays in its own frame, in which nothing becomes an object; empty if all of it is in the memory frame."""
+
+
+PlacePerception = Callable[[NewMemory], Future[Placed]]
+"""Function that moves a perception into the memory frame, now or when its transform has come."""
+
+
+def placed(new: NewMemory, result: Transform | FrameError, memory_frame: str) -> Placed:
+    """Return a perception in the memory frame, or as it is if there is no transform.
+
+    Raises:
+        InvalidFieldError: a transformed position lies too far out.
+    """
+    if not isinstance(result, Transform):
+        return kept(new, str(result))
+    return Placed(Observation(new, has_orientation=True).in_frame(result, memory_frame).new)
+
+
+def kept(new: NewMemory, problem: str) -> Placed:
+    """Return a perception that stays in its own frame, because of a `problem`."""
+    return Placed(new, f"kept in frame {new.frame_id!r}, and so no object: {problem}")
 
 
 def _with_spatial(new: NewMemory, spatial: Mapping[str, object]) -> NewMemory:

@@ -58,7 +58,7 @@ class TopicReader:
         self.detector = Detector(config, types) if config.field_of_view_range else None
         self._extractor = Extractor(config, types)
         self.label_names = self._extractor.label_names
-        self._sampler = Sampler(config)
+        self.sampler = Sampler(config)
         self._compares = bool(config.changes_only or config.min_displacement or config.repeat_interval)
         self._not_written: deque[tuple[Comparison | None, int | None]] = deque()
         self._raw_stamp = raw_stamp_reader(types, config.type)
@@ -70,7 +70,7 @@ class TopicReader:
             return False
         self._settle_not_written()
         stamp_ns = (self._raw_stamp(raw) if self._raw_stamp else None) or receipt_ns
-        if _is_ahead(stamp_ns, receipt_ns) or not self._sampler.too_soon(stamp_ns):
+        if _is_ahead(stamp_ns, receipt_ns) or not self.sampler.too_soon(stamp_ns):
             return False
         self.counter.receive(0, _UNREAD)
         _LOG.debug("%s at %.3f s: dropped unread, %s", self.config.topic, stamp_ns / _NS, DropReason.MIN_INTERVAL.value)
@@ -107,7 +107,7 @@ class TopicReader:
         # The sampler would take everything after a stamp far ahead for a jump back.
         is_ahead = _is_ahead(stamp_ns, receipt_ns)
         time_ns = receipt_ns if is_ahead else stamp_ns
-        sample = self._sampler.sample(time_ns, observations) if observations else Sample([], [], Counter())
+        sample = self.sampler.sample(time_ns, observations) if observations else Sample([], [], Counter())
         self._count(stamp_ns, len(sample.observations), drops + sample.reasons, details)
         holds_all = not is_ahead and drops.keys() <= _COMPLETE and DropReason.MIN_INTERVAL not in sample.reasons
         if self.detector is None or not holds_all or any(observation.new.pose is None for observation in observations):
@@ -118,11 +118,7 @@ class TopicReader:
     def compare(self) -> Comparison | None:
         """Start to compare a message, once it is transformed, with what was stored before it; None if all is stored."""
         self._settle_not_written()
-        return Comparison(self._sampler.last_stored) if self._compares else None
-
-    def release(self, stamp_ns: int) -> None:
-        """Let the next message be stored, because nothing could be of the one that sampling kept at this time."""
-        self._sampler.release(stamp_ns)
+        return Comparison(self.sampler.last_stored) if self._compares else None
 
     def not_written(self, comparison: Comparison | None, kept_ns: int | None) -> None:
         """Note that writing a message failed after its comparison was committed; from any thread.
@@ -131,17 +127,13 @@ class TopicReader:
         """
         self._not_written.append((comparison, kept_ns))
 
-    def reset(self) -> None:
-        """Forget what was kept, because the clock jumped back."""
-        self._sampler.reset()
-
     def _settle_not_written(self) -> None:
         while self._not_written:
             comparison, kept_ns = self._not_written.popleft()
             if comparison is not None:
                 comparison.forget()
             if kept_ns is not None:
-                self.release(kept_ns)
+                self.sampler.release(kept_ns)
 
     def _count(self, stamp_ns: int, number: int, drops: Counter[DropReason], details: Mapping[DropReason, str]) -> None:
         self.counter.receive(number, drops, details)

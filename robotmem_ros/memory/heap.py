@@ -16,7 +16,7 @@ _trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linu
 def release_free_memory() -> bool:
     """Give back the free pages of the heap, and return that nothing is left to do.
 
-    glibc keeps those that lie between blocks that stay: a third of the resident set, once the indexes of 100,000
+    glibc keeps those that lie between blocks that stay: a third of the resident set, once the columns of 100,000
     memories have been read. It takes some milliseconds, and none if little was freed.
     """
     if _trim is not None:

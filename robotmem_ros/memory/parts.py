@@ -229,17 +229,17 @@ class Parts:
 
     def _steps(self, parameters: Parameters) -> list[Step]:
         # In this order, since each may make work for the next. Retention rests long because it scans all memories.
-        indexes = [
+        of_table = [
             Step("follow the table", self.tables.follow, period=10.0, rest=0.25),
             Step("load dictionaries", self._load_dictionaries, period=10.0, rest=1.0),
         ]
         release = Step("release free memory", release_free_memory, period=5.0, rest=5.0)
         if self.database.read_only:
-            return [*indexes, release]
+            return [*of_table, release]
         consolidate = Step("consolidate sessions", self.sessions.update, period=1.0, rest=1.0)
         return [
             Step("embed texts", self.backfill.update, period=10.0, rest=0.1),
-            *indexes,
+            *of_table,
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("look at the clock", self._look_at_clock, period=60.0, rest=1.0),
             Step("keep the areas", self.area_keeper.update, period=1.0, rest=1.0),

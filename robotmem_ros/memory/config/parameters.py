@@ -212,7 +212,7 @@ class Parameters:
         unit="memories", minimum=0, maximum=1_000_000_000,
     )  # fmt: skip
     retention_bytes: int = parameter(
-        0, "Largest size of database, log and index; beyond it, the least useful memories are deleted. 0 disables.",
+        0, "Largest size of database and log; beyond it, the least useful memories are deleted. 0 disables.",
         unit="bytes", minimum=0, maximum=2**60,
     )  # fmt: skip
     retention_age: float = parameter(

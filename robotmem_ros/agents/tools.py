@@ -44,17 +44,17 @@ def _verb(
     """Make a tool of a verb, with its arguments; what it returns is shown by its fields, unless `run` shows it."""
     verb = VERBS[path]
 
-    def told(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
-        values = verb.told(verb.call(desk.memory, arguments), arguments)
+    def answer(desk: Desk, arguments: Mapping[str, Any]) -> Shown:
+        values = verb.to_json(verb.call(desk.memory, arguments), arguments)
         shown = {NAMES.get(name, name): desk.view.plain(value) for name, value in values.items()}
         return {name: value for name, value in shown.items() if value not in (None, "")}
 
     called = name or path.replace(".", "_")
-    return Tool(called, title, description, verb.request, run or told, examples, writes=verb.changes, **settings)
+    return Tool(called, title, description, verb.request, run or answer, examples, writes=verb.changes, **settings)
 
 
-def _untold(path: str) -> Tool:
-    """Make a tool of a verb of which nothing else is told; the example is that of the arguments that must be given."""
+def _without_row(path: str) -> Tool:
+    """Make a tool of a verb that has no row; the example is that of the arguments that must be given."""
     entries = [entry for entry in arguments_of(VERBS[path].request) if entry.default is MISSING]
     example = {entry.name: literal_eval(entry.metadata["example"]) for entry in entries}
     return _verb(path, VERBS[path].about, VERBS[path].about, example)
@@ -129,7 +129,7 @@ _LEFT_OUT = frozenset({
     "counts", "data", "density", "events", "maps.approach", "maps.path", "objects", "recalls", "sessions.latest",
 })  # fmt: skip
 """Verbs that read and are no tools, or are tools with arguments of their own."""
-_TOLD = (
+_ROWS = (
     Tool(
         "digest",
         "What is known here, now and of this task",
@@ -347,14 +347,14 @@ _TOLD = (
     ),
 )  # fmt: skip
 """Tools in the order in which agents read them: to look, then to remember."""
-_REQUESTS = {tool.request for tool in _TOLD}
+_REQUESTS = {tool.request for tool in _ROWS}
 TOOLS = (
-    *_TOLD,
+    *_ROWS,
     *(
-        _untold(path)
+        _without_row(path)
         for path, verb in VERBS.items()
         if not (verb.changes or verb.request in _REQUESTS or path in _LEFT_OUT)
     ),
 )
-"""All tools; what changes a memory is one only if it is told above."""
+"""All tools; what changes a memory is one only if it has a row."""
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}

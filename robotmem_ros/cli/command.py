@@ -135,7 +135,7 @@ def of_verb(
     def work(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
         values = values_of(arguments, verb.request)
         result = verb.call(memory, values)
-        return Shown(verb.told(result, values), text(result, arguments))
+        return Shown(verb.to_json(result, values), text(result, arguments))
 
     return on_memory(
         name or path.replace(".", "-").replace("_", "-"), summary, about,

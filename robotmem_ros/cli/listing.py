@@ -82,7 +82,7 @@ def show(
 
 
 def text_of(values: Mapping[str, Any], columns: Mapping[str, str | None] = MappingProxyType({})) -> str:
-    """Tell a record as people read it: a line for each field that has something, and a table for each list.
+    """Return a record as people read it: a line for each field that has something, and a table for each list.
 
     `columns` are those of tables by the names of their lists; without, and of them, those in which something stands.
     """
@@ -90,8 +90,8 @@ def text_of(values: Mapping[str, Any], columns: Mapping[str, str | None] = Mappi
     text = ""
     for name, value in values.items():
         if name not in lists:
-            told = _told(name, value)
-            text += f"{name.replace('_', ' ')}: {told}\n" if told else ""
+            line = _text_of_value(name, value)
+            text += f"{name.replace('_', ' ')}: {line}\n" if line else ""
         elif len(values) == 1 or name in columns:
             text += _table(value, columns.get(name)) or f"no {name}\n"
         elif value:
@@ -105,16 +105,18 @@ def _is_list(value: object) -> bool:
 
 def _table(records: Sequence[Mapping[str, object]], columns: str | None) -> str:
     names = dict.fromkeys(name for record in records for name in record) if columns is None else columns.split(",")
-    return _table_of(records, [name for name in names if any(_told(name, _value(one, name)) for one in records)])
+    return _table_of(
+        records, [name for name in names if any(_text_of_value(name, _value(one, name)) for one in records)]
+    )
 
 
 def _table_of(records: Sequence[Mapping[str, object]], names: Sequence[str]) -> str:
-    rows = [[_told(name, _value(record, name)) for name in names] for record in records]
+    rows = [[_text_of_value(name, _value(record, name)) for name in names] for record in records]
     numbers = [all(type(_value(record, name)) in {int, float} for record in records) for name in names]
     return table(names, rows, numbers)
 
 
-def _told(name: str, value: Any) -> str:
+def _text_of_value(name: str, value: Any) -> str:
     """Return a value of a field as people read it; empty if there is nothing to tell."""
     if value is None or value in ("", [], {}):
         return ""

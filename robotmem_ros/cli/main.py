@@ -20,10 +20,10 @@ from .parser import Parser
 _MODULES = (replaying, reading, changing, maps, transfer, fleet, models, serving)
 _LEFT_OUT = frozenset({"density", "events", "object_history", "purge", "sessions.end", "sessions.start"})
 """Verbs that have no command, or one of their own."""
-_WRITTEN = tuple(command for module in _MODULES for command in module.COMMANDS)
+_ROWS = tuple(command for module in _MODULES for command in module.COMMANDS)
 COMMANDS = (
-    *_WRITTEN,
-    *(of_verb(path) for path in VERBS if path not in _LEFT_OUT.union(command.verb for command in _WRITTEN)),
+    *_ROWS,
+    *(of_verb(path) for path in VERBS if path not in _LEFT_OUT.union(command.verb for command in _ROWS)),
 )
 """All commands, in the order in which help lists them."""
 _GROUPS = {

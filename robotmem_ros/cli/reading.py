@@ -154,8 +154,8 @@ def _status(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     if status.mode is Mode.HYBRID and status.pending_vectors and not status.vectors:
         reason = "no memory has a vector yet (a program that keeps the file open computes them)"
         fields |= {"mode": Mode.BM25_ONLY.value, "reason": "; ".join(filter(None, (reason, status.reason)))}
-    told = text_of({**fields, "intake": status.intake.words, "intake_problem": status.intake.trouble})
-    return Shown(fields, told + "".join(map(_intake_text, status.intake.reports)))
+    text = text_of({**fields, "intake": status.intake.words, "intake_problem": status.intake.trouble})
+    return Shown(fields, text + "".join(map(_intake_text, status.intake.reports)))
 
 
 def _intake_text(report: IntakeReport) -> str:

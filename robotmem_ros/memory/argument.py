@@ -224,10 +224,10 @@ def with_arguments(text: str, request: type) -> str:
     """Return the docstring of a verb with what its request tells about each argument."""
     text, raises, errors = inspect.cleandoc(text).partition("\nRaises:")
     entries = sorted(fields(request), key=lambda entry: bool(entry.kw_only))
-    return "\n".join((text.rstrip(), "", "Args:", *map(_told, entries), "")) + raises + errors
+    return "\n".join((text.rstrip(), "", "Args:", *map(_described, entries), "")) + raises + errors
 
 
-def _told(entry: Field[Any]) -> str:
+def _described(entry: Field[Any]) -> str:
     form = _FORMS.get(str(entry.type))
     about = f"{entry.metadata['about']}{f' ({form})' if form else ''}"
     text = f"{entry.name}: {about}. Example: {entry.name}={entry.metadata['example']}"

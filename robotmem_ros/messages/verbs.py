@@ -69,7 +69,7 @@ def _service_of(path: str) -> str:
     return re.sub(r"(?:^|[._])([a-z])", lambda letter: letter[1].upper(), path)
 
 
-_TOLD = (
+_ROWS = (
     Verb("learn", srv.Learn, read=responses.learned_fact),
     Verb("save_perception", srv.SavePerception, fill_request=fill_perception, read=responses.stored_perception),
     Verb("recall", srv.Recall, fill_response=responses.fill_found, read=responses.recall_result),
@@ -93,9 +93,9 @@ _TOLD = (
     Verb("sessions.consolidate", srv.Consolidate, read=responses.consolidation),
     Verb("doctor", srv.Doctor, field="findings"),
 )
-_PATHS = {verb.path for verb in _TOLD}
+_PATHS = {verb.path for verb in _ROWS}
 VERBS = (
-    *_TOLD,
+    *_ROWS,
     *(
         Verb(path, getattr(srv, _service_of(path)), field=verb.field if verb.is_list else "")
         for path, verb in TABLE.items()

@@ -251,12 +251,12 @@ def add_others(router: APIRouter, memory: RobotMemory, result_of: Callable[[str]
     for path, verb in VERBS.items():
         if not verb.changes and path not in _LEFT_OUT:
             add_reading(
-                router, f"/{path.replace('.', '-').replace('_', '-')}", path, _telling(memory, verb), result_of(path)
+                router, f"/{path.replace('.', '-').replace('_', '-')}", path, _answering(memory, verb), result_of(path)
             )
 
 
-def _telling(memory: RobotMemory, verb: Verb) -> Callable[..., Any]:
-    return lambda **arguments: verb.told(verb.call(memory, arguments), arguments)
+def _answering(memory: RobotMemory, verb: Verb) -> Callable[..., Any]:
+    return lambda **arguments: verb.to_json(verb.call(memory, arguments), arguments)
 
 
 def given(values: BaseModel) -> dict[str, Any]:

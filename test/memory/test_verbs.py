@@ -40,5 +40,5 @@ def test_a_result_is_told_as_json_whatever_its_shape() -> None:
             ("look", {"labels": "mug", "near": (0, 0)}, {"gone": []}),
             ("recalls", {"n": 1}, {"recalls": [], "most_used": []}),
         ):
-            values = VERBS[path].told(VERBS[path].call(memory, arguments), arguments)
+            values = VERBS[path].to_json(VERBS[path].call(memory, arguments), arguments)
             assert told.items() <= json.loads(json.dumps(values)).items()

@@ -79,14 +79,14 @@ class Verb:
 
     @property
     def field(self) -> str:
-        """Return the name under which a result that has none of its own is told."""
+        """Return the name under which a result that has none of its own is returned."""
         return _FIELDS.get(self.path, self.name)
 
     def call(self, memory: Any, arguments: Mapping[str, Any]) -> Any:
         """Call it of a memory, or of a client of one."""
         return attrgetter(self.path)(memory)(**arguments)
 
-    def told(self, result: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def to_json(self, result: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return a result as JSON can hold it: a record, a list under its name, or what a verb was done to."""
         if self.result is NoneType:
             return {self.field: arguments[arguments_of(self.request)[0].name]}

@@ -15,6 +15,7 @@ from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.conditions.attributes import Collections
 from robotmem_ros.memory.conditions.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
+from robotmem_ros.memory.embedding.embedder import identity_of
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.embedding.folder_model import PIECES
 from robotmem_ros.memory.embedding.profile import profile_of
@@ -32,8 +33,8 @@ from robotmem_ros.memory.text.tokens import analyse
 
 __all__ = [
     "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
-    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "passage_vectors",
-    "plainer_words", "profile_of", "query_vector", "stems", "text_statistics", "whole_words",
+    "describe_model", "find_model", "fuse", "identity_of", "indexed_words", "load_model", "nearest_vectors",
+    "passage_vectors", "plainer_words", "profile_of", "query_vector", "stems", "text_statistics", "whole_words",
 ]  # fmt: skip
 
 _SPACE = "\N{LOWER ONE EIGHTH BLOCK}"

@@ -141,7 +141,7 @@ def _filled(truth: Truth, cache: Path) -> Path:
         block = -(-truth.size // 365) if truth.world == YEAR else _BLOCK
         source = map(_perception, memories(truth.parts, truth.size, period(truth.world, truth.size)))
         blocks = ((list(islice(source, block)), rows) for rows in vectors(truth.parts, truth.size, block))
-        fill(folder / "memory.db", blocks, truth.model)
+        fill(folder / "memory.db", blocks, truth.identity)
         (folder / "done").touch()
     return folder / "memory.db"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from bench.internals.stages import Embedder, Vectors, query_vector
+from bench.internals.stages import Embedder, Vectors, identity_of, query_vector
 from bench.worlds.site import YEAR, Parts, SiteMemory, make_parts, memories, vectors
 from bench.worlds.site_queries import (
     MEANING,
@@ -35,6 +35,8 @@ class Truth:
     size: int
     model: str
     """Name of the embedding model."""
+    identity: str
+    """What its vectors are kept under."""
     parts: Parts
     vectors: Path
     """All vectors as one array in a file, float32."""
@@ -68,7 +70,7 @@ class Truth:
         table = columns(parts, size)
         all_vectors = np.load(file, mmap_mode="r")
         return cls(
-            world, size, embedder.name, parts, file, all_queries, vectors_by_sort,
+            world, size, embedder.name, identity_of(embedder), parts, file, all_queries, vectors_by_sort,
             {
                 sort: [nearest_row(table, query) for query in judged[sort]]
                 for sort in (NEAREST, NEAREST_TEXT)

@@ -23,8 +23,8 @@ from bench.suites.week.measure import measure
 from bench.suites.week.small import measure_small
 from bench.worlds.objects import Detection, Point
 from bench.worlds.week import DAY, HOUR, MONDAY, SECOND, Detector, Message, Settings, Slip, World, make_week
-from bench.worlds.week.house import FLOOR
-from bench.worlds.week.life import LIVING
+from bench.worlds.week.house import FLOOR, furnish
+from bench.worlds.week.life import LIVING, live
 from bench.worlds.week.robot import LABELS, Camera
 from bench.worlds.week.small import SMALL_WORLDS, make_small_world
 from bench.worlds.week.truth import Change, LastSeen, Truth, is_near
@@ -120,6 +120,14 @@ def test_things_have_habits() -> None:
     assert statistics.mode(place and round(place[0]) for place in at_noon) != statistics.mode(
         place and round(place[0]) for place in at_night
     )
+
+
+def test_a_year_has_a_place_for_each_thing_that_goes_astray() -> None:
+    dice = random.Random("a year")
+    beings = live(dice, furnish(dice), 365)
+    for being in beings:
+        assert all(one.end <= other.start for one, other in pairwise(being.stays))
+    assert all(len(being.stays) > 300 for being in beings if being.label in ("mug", "phone"))
 
 
 def test_nothing_is_detected_through_a_wall_or_out_of_the_opening() -> None:

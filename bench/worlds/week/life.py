@@ -137,12 +137,16 @@ def _habits(dice: random.Random, label: str, house: House, taken: set[tuple[str,
 
 
 def _free_spot(dice: random.Random, label: str, house: House, taken: set[tuple[str, Point]], room: str = "") -> Point:
-    """Return a spot where no other thing of the label is ever put."""
-    spots = house.spots[room or dice.choice(list(house.spots))]
-    free = [spot for spot in spots if all(label != other or math.dist(spot, place) > 0.8 for other, place in taken)]
-    if not free:
-        return _free_spot(dice, label, house, taken)
-    spot = dice.choice(free)
+    """Return a spot where no other thing of the label is ever put; once there is none left, all are free again."""
+
+    def free(spots: Iterable[Point]) -> list[Point]:
+        return [spot for spot in spots if all(label != other or math.dist(spot, place) > 0.8 for other, place in taken)]
+
+    if not any(map(free, house.spots.values())):
+        taken.difference_update([entry for entry in taken if entry[0] == label])
+    while not (spots := free(house.spots[room or dice.choice(list(house.spots))])):
+        room = ""
+    spot = dice.choice(spots)
     taken.add((label, spot))
     return spot
 

@@ -22,12 +22,12 @@ class Evidence(NamedTuple):
 
 
 def evidence(
-    memory: ReferenceMemory, words: Sequence[str], rarity: Mapping[str, float], cosine: float, *, is_unknown: bool
+    memory: ReferenceMemory, words: Sequence[str], rarity: Mapping[str, float], cosine: float, *, less: float
 ) -> Evidence:
-    """Measure a memory by the words of a query, their rarity, the cosine, and whether no memory contains a word."""
+    """Measure a memory by the words of a query, their rarity, and the cosine, which counts by so much less."""
     subject = [word for word in words if word != SPATIAL_WORD] or words
     held = [word for word in words if memory.frequency([word])]
     share = sum(rarity[word] for word in held if word in subject) / sum(rarity[word] for word in subject)
-    x = 7.3 * share**3 - 1.7 if math.isnan(cosine) else 7.3 * (cosine - 0.035 * is_unknown) + 3.1 * share**3 - 4.1
+    x = 7.3 * share**3 - 1.7 if math.isnan(cosine) else 7.3 * (cosine - less) + 3.1 * share**3 - 4.1
     relevance = 0.0 if math.isnan(cosine) and not share else 1 / (1 + math.exp(-x))
     return Evidence(relevance, cosine, tuple(held))

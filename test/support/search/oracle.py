@@ -154,10 +154,9 @@ class Oracle:
         memories = [self._by_id[memory_id] for memory_id in ids]
         meaning = self._meaning(query, memories) if self._embed else {}
         is_unknown = not any(map(self._frequency, [word for word in words if word != SPATIAL_WORD] or words))
-        return [
-            evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan), is_unknown=is_unknown)
-            for memory in memories
-        ]
+        best_of_all, best_of_thousand = (math.sqrt(2 * math.log(n)) for n in (max(len(self._asked), 60), 1000))
+        less = 0.035 * is_unknown + 0.097 * (best_of_all - best_of_thousand)
+        return [evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan), less=less) for memory in memories]
 
     def _by_distance(self, query: Query, place: Place, candidates: list[ReferenceMemory]) -> Result:
         distances = {memory.id: distance(memory.row(self.lived_days), place) for memory in candidates}

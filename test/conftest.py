@@ -1,8 +1,8 @@
 """How random tests draw, in all folders: the same each time, and however long it takes on a machine that is busy.
 
-And which tests run, and begin: of the rare ones all, none or the tenth of a date; first those that are slow, since at
-the end nobody would have work beside them. The default model is the small one, which takes half of the time: most tests
-ask whether there are vectors, not how good they are.
+And which tests run, and begin: of the rare ones all, none or the tenth of a date, and of the random examples all or a
+third; first those that are slow, since at the end nobody would have work beside them. The default model is the small
+one, which takes half of the time: most tests ask whether there are vectors, not how good they are.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from hypothesis import settings
 
 from robotmem_ros.memory.embedding.fastembed_provider import MODEL_VARIABLE, find_folder
 
+from .support.examples import USUAL
+
 if (small := find_folder("small")) is not None:
     os.environ[MODEL_VARIABLE] = str(small)
 
 _PARTS = 10
 
-settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
-settings.register_profile("searching", deadline=None, max_examples=2000, database=None)
-settings.load_profile("repeatable")
+settings.register_profile("repeatable", deadline=None, derandomize=True, database=None, max_examples=USUAL)
+settings.register_profile("daily", settings.get_profile("repeatable"), max_examples=USUAL // 3)
+settings.register_profile("searching", deadline=None, max_examples=20 * USUAL, database=None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -37,7 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    _runs("", config.getoption("rare"))
+    which = config.getoption("rare")
+    _runs("", which)
+    settings.load_profile("repeatable" if which == "all" else "daily")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -56,7 +60,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     which = config.getoption("rare")
     if which != "all":
         chosen = which if which == "none" else f"the tenth of {which}"
-        terminalreporter.write_line(f"Of the rare tests: {chosen} (--rare=all runs all, as `make test-all` does)")
+        terminalreporter.write_line(
+            f"Of the rare tests: {chosen}; of random examples: a third (--rare=all: all, as `make test-all`)"
+        )
 
 
 def _dealt(items: Sequence[pytest.Item]) -> list[pytest.Item]:

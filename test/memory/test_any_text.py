@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import InvalidFieldError, RobotMemory, context_path
 from robotmem_ros.memory.text.normal_form import tag_key
 
+from ..support.examples import examples
+
 SYNTAX = [
     "'; DROP TABLE memories; --", '" OR 1=1 --', 'mug" OR "cup', "NEAR(red mug, 2)", "content:mug", "mug*", "^mug",
     "-mug", "red AND NOT mug", "(mug", "{content} : mug", "mug + cup", "%_?;mug", "$.a[0]", "\\mug", 'mug""mug',
@@ -70,7 +72,7 @@ def test_syntax_in_a_spatial_field_or_frame_is_a_name(memory: RobotMemory, text:
     assert [(found.id, found.distance) for found in answer] == [(memory_id, 5.0)]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
 def test_any_text_is_stored_as_it_is_or_refused_and_any_query_has_a_result(memory: RobotMemory, text: str) -> None:
     memory.parameters = memory.parameters.changed(deduplication="off")

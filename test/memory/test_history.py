@@ -14,6 +14,8 @@ from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.storage import rows
 from robotmem_ros.memory.storage.changes import MAX_CHANGES
 
+from ..support.examples import examples
+
 HERE = {"field": "position", "target": [0.0, 0.0, 0.0]}
 
 
@@ -138,7 +140,7 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(corrections=st.lists(FIELDS.filter(bool), max_size=8))
 def test_every_earlier_state_can_be_told_from_the_history(corrections: list[dict[str, Any]]) -> None:
     with RobotMemory(":memory:", embedding_model="") as memory:

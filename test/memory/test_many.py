@@ -16,6 +16,7 @@ from robotmem_ros.memory.storage import vector_rows
 
 from ..support.clock import Clock
 from ..support.embedders import WordVectors
+from ..support.examples import examples
 from .conftest import OpenMemory
 
 TABLES = {
@@ -59,7 +60,7 @@ def content(memory: RobotMemory) -> dict[str, list[Any]]:
         return rows
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     facts=st.lists(FACTS, max_size=12),
     perceptions=st.lists(PERCEPTIONS, max_size=12),

@@ -15,6 +15,7 @@ from robotmem_ros.memory import InvalidFieldError, Memory, RobotMemory
 
 from ..support.clock import Clock, live
 from ..support.consistency import check_file
+from ..support.examples import examples
 from .conftest import OpenMemory
 
 ALL: dict[str, Any] = {"min_confidence": 0.0, "context_filter": {"id": {"$exists": True}}}
@@ -22,7 +23,7 @@ ALL: dict[str, Any] = {"min_confidence": 0.0, "context_filter": {"id": {"$exists
 
 def read(memory: RobotMemory, memory_id: int) -> Memory:
     """One memory as it is now."""
-    (found,) = memory.recall(n=1, min_confidence=0.0, context_filter={"id": memory_id})
+    (found,) = memory.recall(n=1, min_confidence=0.0, include_unconfirmed=True, context_filter={"id": memory_id})
     return found.memory
 
 
@@ -255,7 +256,7 @@ CORRECTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(corrections=st.lists(st.tuples(st.integers(1, 3), CORRECTIONS), max_size=6))
 def test_after_any_corrections_every_index_is_what_the_memories_say(
     tmp_path_factory: pytest.TempPathFactory, corrections: list[tuple[int, dict[str, Any]]]

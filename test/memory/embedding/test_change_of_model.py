@@ -26,6 +26,7 @@ from robotmem_ros.replay import load_config
 from ...support.consistency import check, check_file
 from ...support.embedders import HeldVectors, WordVectors
 from ...support.embedding_service import DIM, EmbeddingService, embedding_service
+from ...support.examples import examples
 from ...support.forks import running
 from ...support.waiting import until
 from ..conftest import OpenMemory
@@ -303,4 +304,4 @@ class Changes(RuleBasedStateMachine):
 
 
 TestChanges = Changes.TestCase
-TestChanges.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestChanges.settings = settings(max_examples=examples(30), stateful_step_count=30, deadline=None)

@@ -26,6 +26,7 @@ from robotmem_ros.memory.table.table import Table
 from robotmem_ros.memory.text.statement import jaccard, statement
 
 from ...support.embedders import WordVectors
+from ...support.examples import examples
 from ..conftest import OpenMemory
 
 WORDS = ("mug", "lamp", "shelf", "door", "grip", "12 N", "15 N", "slipped", "worked", "not", "kitchen")
@@ -66,7 +67,7 @@ def ids(memory: RobotMemory, known: Table, query: str) -> list[int]:
 
 
 @given(TEXTS, TEXTS, st.data())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_as_brute_force_finds_them(first: Sequence[str], then: Sequence[str], data: st.DataObject) -> None:
     with RobotMemory(":memory:", embedding_model="", deduplication="off") as memory, ExitStack() as stack:
         known, texts = [NOTHING], {}

@@ -13,6 +13,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.learning.comparison import contradiction
 from robotmem_ros.memory.text.statement import jaccard, statement
 
+from ...support.examples import examples
 from ..conftest import OpenMemory
 
 PLAIN = ["robot", "shelf", "gate", "crate", "hose", "rope", "lid", "cart", "lamp", "drum", "sack", "tube"]
@@ -22,7 +23,7 @@ TEXTS = st.lists(st.sampled_from([*PLAIN, *CLAIMS]), min_size=1, max_size=10).ma
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None)
 @given(texts=st.lists(TEXTS, max_size=25))
 def test_the_linked_contradictions_are_those_of_comparing_with_every_fact(texts: Sequence[str]) -> None:
     with RobotMemory(":memory:", embedding_model="", deduplication="off") as memory:
@@ -36,7 +37,7 @@ def test_the_linked_contradictions_are_those_of_comparing_with_every_fact(texts:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck), deadline=None)
 @given(texts=st.lists(TEXTS | st.lists(st.sampled_from(WORDS), min_size=15, max_size=60).map(" ".join), max_size=25))
 def test_the_linked_similar_facts_are_those_of_comparing_with_every_fact(texts: Sequence[str]) -> None:
     with RobotMemory(":memory:", embedding_model="", deduplication="off") as memory:

@@ -14,6 +14,7 @@ from robotmem_ros.memory.text.normal_form import normal_form
 from robotmem_ros.memory.text.statement import jaccard, statement
 
 from ...support.embedders import BreakingVectors, WordVectors
+from ...support.examples import examples
 from ..conftest import OpenMemory
 
 GLASS = "Hold the glass with 12.5 N"
@@ -231,7 +232,7 @@ WORDS = [
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join), max_size=25)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck), deadline=None)
 @given(texts=TEXTS)
 def test_merged_and_linked_facts_are_those_of_comparing_with_every_fact(texts: list[str]) -> None:
     with RobotMemory(":memory:", embedding_model="") as memory:

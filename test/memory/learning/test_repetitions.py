@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Memory, RobotMemory
 
 from ...support.consistency import check
+from ...support.examples import examples
 
 LAB = "the lab is closed to robots at night"
 
@@ -114,7 +115,7 @@ GIVEN = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(lessons=st.lists(GIVEN, min_size=2, max_size=7), gone=st.sampled_from(("a", "b")))
 def test_purging_a_session_leaves_a_fact_as_the_other_sessions_alone_would_have(
     lessons: list[dict[str, Any]], gone: str

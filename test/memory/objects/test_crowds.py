@@ -18,6 +18,7 @@ from robotmem_ros.memory.storage.snapshot import Snapshot
 from robotmem_ros.memory.tracks import Track
 
 from ...support.consistency import check
+from ...support.examples import examples
 from ...support.sightings import see, sighting
 
 WIDE = ((0.25, 0.0, 0.0), (0.0, 0.01, 0.0), (0.0, 0.0, 0.01))
@@ -48,7 +49,7 @@ def test_two_objects_seen_together_in_a_crowd_stay_two(memory: RobotMemory) -> N
     assert len(memory.objects()) == len(shelf) + 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(messages=MESSAGES, covariance=st.sampled_from((None, WIDE, NARROW)), offset=st.sampled_from((0.0, -5.4e6)))
 def test_the_search_for_near_objects_assigns_as_a_comparison_with_all_objects(
     messages: list[list[tuple[float, float, float]]], covariance: object, offset: float

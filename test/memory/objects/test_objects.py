@@ -16,6 +16,7 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage.snapshot import Transaction
 
 from ...support.consistency import check
+from ...support.examples import examples
 from ...support.sightings import SECOND, objects, place, see, sighting, the
 from ..conftest import OpenMemory
 
@@ -43,7 +44,7 @@ def store(memory: RobotMemory, messages: Messages, shuffle: int | None = None) -
     return result
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(messages=MESSAGES, shuffle=st.integers(0, 1000))
 def test_the_order_of_detections_within_a_message_does_not_matter(messages: Messages, shuffle: int) -> None:
     with RobotMemory(":memory:", embedding_model="") as one, RobotMemory(":memory:", embedding_model="") as other:
@@ -52,7 +53,7 @@ def test_the_order_of_detections_within_a_message_does_not_matter(messages: Mess
         assert mine == [(each.id, each.pose, each.times_seen, each.confidence) for each in objects(other)]
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(messages=MESSAGES)
 def test_nothing_is_lost_and_every_index_is_in_step_after_any_messages(messages: Messages) -> None:
     with RobotMemory(":memory:", embedding_model="", sighting_interval=2.0, max_sightings_per_object=4) as memory:

@@ -15,6 +15,7 @@ from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.consistency import check_file
 from ...support.embedders import WordVectors
+from ...support.examples import examples
 from ...support.raw_bytes import files_of, found, of_position, of_vector, of_words
 from ..conftest import OpenMemory
 
@@ -135,7 +136,7 @@ LETTERS = "qxzjvkwy"
 STEPS = st.lists(st.tuples(st.sampled_from(("learn", "learn", "update", "forget", "flush", "see")), st.integers(0, 40)))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(steps=STEPS.filter(bool), seed=st.integers(0, 2**32))
 def test_no_word_of_any_purged_memory_stays_whatever_was_done_before(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]], seed: int

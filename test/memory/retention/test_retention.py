@@ -16,6 +16,7 @@ from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.retention_rows import evict, removal_counts
 
 from ...support.consistency import check
+from ...support.examples import examples
 from ...support.retention.oracle import Oracle, Part
 from ...support.retention.worlds import NOW, PLAIN, Plain, ids, opened, stored
 
@@ -47,7 +48,7 @@ def told(report: Report) -> dict[tuple[str, str, str], int]:
     return {(share.reason.value, share.collection, share.kind.value): share.memories for share in report.shares}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(world=st.lists(PLAIN, max_size=40), budgets=PART_BUDGETS, rows=st.sampled_from((0, 0, 5, 20)))
 def test_retention_keeps_the_memories_that_the_oracle_keeps(
     world: list[Plain], budgets: list[tuple[Part, str, int]], rows: int

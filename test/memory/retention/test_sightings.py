@@ -12,6 +12,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
+from ...support.examples import examples
 from ..conftest import OpenMemory
 
 
@@ -41,7 +42,7 @@ def expected(kept: dict[int, int], budget: int) -> dict[int, int]:
     return kept
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(counts=st.lists(st.integers(1, 30), max_size=6), budget=st.integers(1, 60))
 def test_the_longest_histories_are_halved_until_all_fit(counts: list[int], budget: int) -> None:
     with RobotMemory(":memory:", embedding_model="", sighting_interval=0.0) as memory:

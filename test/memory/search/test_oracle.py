@@ -19,6 +19,7 @@ from robotmem_ros.memory.search.result import ScorePart
 
 from ...support.clock import Clock
 from ...support.embedders import FewWords
+from ...support.examples import examples
 from ...support.search.errors import InvalidQueryError, UndecidedError
 from ...support.search.queries import questions
 from ...support.search.reference_model import Question
@@ -50,7 +51,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
         one.memory.close()
 
 
-@settings(max_examples=240, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(240), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_recall_gives_the_result_of_brute_force(worlds: Worlds, data: st.DataObject) -> None:
     check_recall(worlds, data)
@@ -70,7 +71,7 @@ def check_recall(worlds: Worlds, data: st.DataObject) -> None:
     check(world, data.draw(questions(world)))
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.parametrize(
     ("seed", "size", "embeds"), [(1, 5_000, False), pytest.param(2, 20_000, True, marks=pytest.mark.rare)]
@@ -82,7 +83,7 @@ def test_recall_from_many_memories_gives_the_result_of_brute_force(
     check(world, data.draw(questions(world)))
 
 
-@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(120), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_timeline_has_the_memories_that_brute_force_finds_under_the_conditions(
     worlds: Worlds, data: st.DataObject
@@ -92,7 +93,7 @@ def test_a_timeline_has_the_memories_that_brute_force_finds_under_the_conditions
     check_timeline(world, data)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_timeline_of_many_memories_has_those_that_brute_force_finds(worlds: Worlds, data: st.DataObject) -> None:
     check_timeline(worlds(1, 5_000, False), data)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import InvalidFieldError, Kind, Pose, RobotMemory, TimelineEntry
 
 from ...support.clock import Clock
+from ...support.examples import examples
 from ..conftest import OpenMemory
 
 COLLECTIONS = ("default", "lab")
@@ -189,7 +190,7 @@ CHANGES = st.lists(st.tuples(st.sampled_from(("save", "forget", "purge", "restor
 CONDITIONS = st.fixed_dictionaries({"oldest_first": st.booleans(), "collection": st.sampled_from((*COLLECTIONS, "*"))})
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(
     stamps=st.lists(st.integers(0, 12), max_size=25), changes=st.lists(CHANGES, max_size=12), n=st.integers(1, 6),
     conditions=CONDITIONS,

@@ -21,6 +21,7 @@ from robotmem_ros.memory.storage.feed import apply
 from robotmem_ros.memory.storage.map_rows import MapAreas
 
 from ...support.consistency import check
+from ...support.examples import examples
 from ...support.sightings import see, sighting
 
 DAY = 86_400 * 10**9
@@ -266,7 +267,7 @@ def world() -> Iterator[World]:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(steps=st.lists(STEPS, min_size=1, max_size=30), n=st.integers(1, 40))
 def test_a_copy_that_follows_equals_its_source_however_it_is_fed(steps: list[tuple[str, int, int]], n: int) -> None:
     with world() as made:

@@ -31,6 +31,7 @@ from robotmem_ros.memory.storage.snapshot import Snapshot, Transaction
 from robotmem_ros.memory.tracks import Track
 
 from ...support.consistency import check
+from ...support.examples import examples
 
 ROOT = Path(__file__).resolve().parents[3]
 MUG = NewMemory(Kind.PERCEPTION, "red mug", "default", 1, "map", "", context='{"a": 1}')
@@ -197,7 +198,7 @@ OTHERS: Mapping[str, Callable[[Transaction, int], object]] = {
 }
 
 
-@settings(max_examples=75)
+@settings(max_examples=examples(75))
 @given(
     first=st.lists(MEMORIES, min_size=8, max_size=8),
     steps=st.lists(st.tuples(STEPS, st.integers(1, 8)), min_size=1, max_size=25),

@@ -29,6 +29,7 @@ from robotmem_ros.memory.table.tables import Tables
 
 from ...support import corpus
 from ...support.embedders import WordVectors
+from ...support.examples import examples
 from ...support.tables import LATE, contents
 from ...support.vector_corpus import clustered
 
@@ -314,7 +315,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_small")
 @pytest.mark.slow
 def test_a_table_that_follows_a_file_has_what_one_has_that_is_read_anew() -> None:
-    run_state_machine_as_test(Life, settings=settings(max_examples=8, stateful_step_count=12, deadline=None))
+    run_state_machine_as_test(Life, settings=settings(max_examples=examples(12), stateful_step_count=12, deadline=None))
 
 
 @contextmanager

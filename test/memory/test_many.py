@@ -21,8 +21,7 @@ from .conftest import OpenMemory
 
 TABLES = {
     "memories": "id, type, content, context, label, confidence, category, observed_at, x, y, session_id, status",
-    "similar_facts": "*",
-    "contradictions": "*",
+    "fact_links": "*",
     "objects": "memory_id, times_seen, first_seen, last_seen, confirmed",
 }
 FACTS = st.fixed_dictionaries(

@@ -97,7 +97,6 @@ def _check_facts(transaction: Transaction, memories: list[dict[str, Any]]) -> No
     facts = [row for row in memories if row["type"] == "fact"]
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]
-    for table in ("similar_facts", "contradictions"):
-        pairs = set(transaction.execute(f"SELECT memory_id, other_id FROM {table}"))
-        assert pairs == {(other, one) for one, other in pairs}
-        assert {one for one, _ in pairs} <= digests.keys()
+    links = set(transaction.execute("SELECT kind, memory_id, other_id FROM fact_links"))
+    assert links == {(kind, other, one) for kind, one, other in links}
+    assert {one for _, one, _ in links} <= digests.keys()

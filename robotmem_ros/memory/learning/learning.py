@@ -227,10 +227,10 @@ def link_again(
         return
     candidates = candidates_of(transaction, fact, near or Neighbours(), facts, parameters, but=memory_id)
     if near is not None:
-        fact_rows.unlink_similar(transaction, [memory_id])
+        fact_rows.unlink(transaction, [memory_id], fact_rows.SIMILAR)
         fact_rows.link_similar(transaction, memory_id, similar_among(fact, candidates, parameters)[:_MAX_LINKS])
     contradicts = contradicted_among(memory_id, fact, candidates, parameters.similar_jaccard)
-    fact_rows.unlink_contradictions(transaction, [memory_id])
+    fact_rows.unlink(transaction, [memory_id], fact_rows.CONTRADICTION)
     fact_rows.link_contradictions(transaction, memory_id, contradicts)
 
 

@@ -46,6 +46,8 @@ _STEP = 64
 """Maximum number of pages to give back in one step."""
 _MARGIN = 20
 """Divisor of a budget for the room of writes between two runs of retention, and of the pages that may be free."""
+_AMPLE = 1 << 30
+"""Free bytes from which no transaction needs a limit."""
 _MAX_PAGES = 1073741823
 """Greatest number of pages that every SQLite allows."""
 FRAME_HEADER = 24
@@ -75,35 +77,57 @@ class DiskRoom:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = None if str(path) == IN_MEMORY else path
+        self._page = int(connection.execute("PRAGMA page_size").fetchone()[0])
+        self._room: _Room | None = None
+        self._limit = _MAX_PAGES
+
+    def look(self) -> None:
+        """Look at the disk and the file, in a transaction that has begun."""
+        self._room = None
+        if self._path is not None:
+            (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
+            with suppress(OSError):
+                disk = shutil.disk_usage(self._path.parent)
+                self._room = _Room(disk.total, disk.free, self._page, pages, self._path.stat().st_size)
 
     def refusal(self) -> sqlite3.OperationalError | None:
-        """Return an error for jobs that free no room; None if all jobs may write. To be called in a transaction."""
-        room = self._room()
-        return None if room is None else room.refusal()
+        """Return an error for jobs that free no room; None if all jobs may write."""
+        if self._room is None or self._room.free_bytes >= self._room.reserve:
+            return None
+        free, reserve = max(self._room.free_bytes, 0), self._room.reserve
+        return sqlite3.OperationalError(
+            f"the disk is full but for {free:,} bytes, and the last {reserve:,} are left to forgetting and purging"
+        )
 
     def limit(self) -> None:
-        """Limit what a transaction, which has begun, may add to the file, so that the log can be emptied into it.
+        """Limit what the transaction may add to the file, so that the log can be emptied into it.
 
         Raises:
             sqlite3.OperationalError: the last bytes of the disk are needed to empty the log.
         """
-        room = self._room()
+        room = self._room
         if room is None:
             return
-        if room.owed and room.refusal():
+        if room.owed and room.free_bytes < room.reserve:
             raise sqlite3.OperationalError(
                 f"the disk is full: its last {room.free:,} bytes are needed by the write-ahead log, which cannot be "
                 "emptied while somebody reads an older state of the file"
             )
-        self._set_max_pages(room.max_pages)
+        self._set_limit(room.max_pages if room.free_bytes < _AMPLE else _MAX_PAGES)
+
+    def lift_limit(self) -> None:
+        """Let the file grow as far as the disk lets it, for what runs in no transaction."""
+        self._set_limit(_MAX_PAGES)
+
+    def _set_limit(self, pages: int) -> None:
+        if pages != self._limit:
+            self._connection.execute(f"PRAGMA max_page_count = {pages}").fetchone()
+            self._limit = pages
 
     def after_commit(self) -> None:
         """Give the room of the log back if room is scarce, as soon as the readers of the log are done."""
-        room = self._room()
-        if room is None:
-            return
-        self._set_max_pages(_MAX_PAGES)  # for jobs outside of a transaction
-        if room.free < _SCARCE:
+        free = None if self._path is None else free_bytes(self._path)
+        if free is not None and free < _SCARCE:
             self.make_room()
 
     def make_room(self) -> None:
@@ -112,46 +136,36 @@ class DiskRoom:
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def _set_max_pages(self, number: int) -> None:
-        self._connection.execute(f"PRAGMA max_page_count = {number}").fetchone()
-
-    def _room(self) -> _Room | None:
-        if self._path is not None:
-            with suppress(OSError):
-                disk = shutil.disk_usage(self._path.parent)
-                return _Room(disk.total, disk.free, file_size(Snapshot(self._connection)), self._path.stat().st_size)
-        return None
-
 
 class _Room(NamedTuple):
-    """A disk and the file on it."""
+    """A disk and the file on it, in bytes."""
 
     total: int
     free: int
-    size: FileSize
+    page: int
+    pages: int
     written: int
-    """Bytes of the file, without what is in its log alone."""
+    """The file without what is in its log alone."""
 
     @property
     def owed(self) -> int:
-        """Return by how many bytes the file grows when its log is emptied."""
-        return max(self.size.page * self.size.pages - self.written, 0)
+        """Return by how much the file grows when its log is emptied."""
+        return max(self.page * self.pages - self.written, 0)
+
+    @property
+    def free_bytes(self) -> int:
+        """Return what is free once the log is emptied."""
+        return self.free - self.owed
+
+    @property
+    def reserve(self) -> int:
+        """Return what only jobs that free room may use."""
+        return reserve_of(self.total)
 
     @property
     def max_pages(self) -> int:
         """Return how many pages the file may have, each of which needs room in the log too."""
-        growth = max(self.free - self.owed, 0) // (2 * self.size.page + FRAME_HEADER)
-        return min(self.size.pages + growth, _MAX_PAGES)
-
-    def refusal(self) -> sqlite3.OperationalError | None:
-        """Return an error for jobs that free no room; None if all jobs may write."""
-        reserve, free = reserve_of(self.total), self.free - self.owed
-        if free >= reserve:
-            return None
-        return sqlite3.OperationalError(
-            f"the disk is full but for {max(free, 0):,} bytes, and the last {reserve:,} are left to forgetting and "
-            "purging"
-        )
+        return min(self.pages + max(self.free_bytes, 0) // (2 * self.page + FRAME_HEADER), _MAX_PAGES)
 
 
 def free_bytes(path: Path) -> int | None:

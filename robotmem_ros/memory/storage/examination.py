@@ -187,8 +187,7 @@ def set_aside(transaction: Transaction, write: Callable[[str], object]) -> None:
     """
     last, units = rows.last_id(transaction), broken(transaction)
     memory_ids = [key for unit, key in units if unit == "memories"]
-    fact_rows.unlink_contradictions(transaction, memory_ids)
-    fact_rows.unlink_similar(transaction, memory_ids)
+    fact_rows.unlink(transaction, memory_ids)
     for (unit, key), column in units.items():
         parts = [table for table, owner in _OWNERS.items() if unit == "memories" and owner == _MEMORY_ID]
         tables = {

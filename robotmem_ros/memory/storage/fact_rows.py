@@ -53,55 +53,54 @@ def times_learned(snapshot: Snapshot, memory_id: int) -> int:
     return int(snapshot.row("SELECT times_learned FROM memories WHERE id = ?", (memory_id,))[0])
 
 
+CONTRADICTION, SIMILAR = "contradiction", "similar"
+"""Kinds of links between facts."""
+
+
 def link_contradictions(transaction: Transaction, memory_id: int, links: Collection[tuple[int, str]]) -> None:
     """Link a fact with the facts that it contradicts, each with the reason."""
-    rows = _from_both_sides(memory_id, links)
-    transaction.insert("contradictions (memory_id, other_id, reason)", "(?, ?, ?)", rows)
+    _link(transaction, CONTRADICTION, memory_id, [(other_id, reason, None) for other_id, reason in links])
 
 
 def link_similar(transaction: Transaction, memory_id: int, links: Collection[Similarity]) -> None:
     """Link a fact with similar facts."""
-    rows = _from_both_sides(memory_id, links)
-    transaction.insert("similar_facts (memory_id, other_id, method, similarity)", "(?, ?, ?, ?)", rows)
+    _link(transaction, SIMILAR, memory_id, links)
+
+
+def _link(transaction: Transaction, kind: str, memory_id: int, links: Collection[tuple[object, ...]]) -> None:
+    # From both sides.
+    rows = [
+        (kind, *ids, *about) for other_id, *about in links for ids in ((memory_id, other_id), (other_id, memory_id))
+    ]
+    transaction.insert("fact_links (kind, memory_id, other_id, reason, similarity)", "(?, ?, ?, ?, ?)", rows)
+
+
+def unlink(transaction: Transaction, memory_ids: Collection[int], *kinds: str) -> None:
+    """Remove the links of facts of these kinds, or of both."""
+    own = "kind IN (SELECT value FROM json_each(?)) AND memory_id IN (SELECT value FROM json_each(?))"
+    arguments = (json.dumps(kinds or (CONTRADICTION, SIMILAR)), json_array(memory_ids))
+    of_others = f"SELECT kind, other_id, memory_id FROM fact_links WHERE {own}"
+    transaction.execute(f"DELETE FROM fact_links WHERE (kind, memory_id, other_id) IN ({of_others})", arguments)
+    transaction.execute(f"DELETE FROM fact_links WHERE {own}", arguments)
 
 
 def similar_to(snapshot: Snapshot, memory_id: int) -> tuple[Similarity, ...]:
     """Return the active facts that are linked as similar to a fact, most similar first."""
     rows = snapshot.rows(
-        "SELECT o.id, s.method, s.similarity FROM similar_facts AS s JOIN memories AS o ON o.id = s.other_id "
-        "WHERE s.memory_id = ? AND o.status = 'active' ORDER BY s.similarity DESC, o.id DESC",
+        "SELECT o.id, s.reason, s.similarity FROM fact_links AS s JOIN memories AS o ON o.id = s.other_id "
+        "WHERE s.kind = 'similar' AND s.memory_id = ? AND o.status = 'active' ORDER BY s.similarity DESC, o.id DESC",
         (memory_id,),
     )
     return tuple(Similarity(*row) for row in rows)
 
 
-def unlink_contradictions(transaction: Transaction, memory_ids: Collection[int]) -> None:
-    """Remove the links of facts to those that they contradict."""
-    _unlink(transaction, "contradictions", memory_ids)
-
-
-def unlink_similar(transaction: Transaction, memory_ids: Collection[int]) -> None:
-    """Remove the links of facts to similar facts."""
-    _unlink(transaction, "similar_facts", memory_ids)
-
-
-def _from_both_sides(memory_id: int, links: Collection[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    return [(memory_id, *link) for link in links] + [(other_id, memory_id, *about) for other_id, *about in links]
-
-
-def _unlink(transaction: Transaction, table: str, memory_ids: Collection[int]) -> None:
-    ids = (json_array(memory_ids),)
-    links = f"SELECT other_id, memory_id FROM {table} WHERE memory_id IN (SELECT value FROM json_each(?))"
-    transaction.execute(f"DELETE FROM {table} WHERE (memory_id, other_id) IN ({links})", ids)
-    transaction.delete(table, "memory_id", memory_ids)
-
-
 def contradictions_of(snapshot: Snapshot, memory_id: int) -> tuple[Contradiction, ...]:
     """Return the active facts that contradict a fact, newest first."""
     rows = snapshot.rows(
-        "SELECT o.id, c.reason, o.content, (o.observed_at, o.id) > (m.observed_at, m.id) FROM contradictions AS c "
+        "SELECT o.id, c.reason, o.content, (o.observed_at, o.id) > (m.observed_at, m.id) FROM fact_links AS c "
         "JOIN memories AS o ON o.id = c.other_id JOIN memories AS m ON m.id = c.memory_id "
-        "WHERE c.memory_id = ? AND o.status = 'active' ORDER BY o.observed_at DESC, o.id DESC",
+        "WHERE c.kind = 'contradiction' AND c.memory_id = ? AND o.status = 'active' "
+        "ORDER BY o.observed_at DESC, o.id DESC",
         (memory_id,),
     )
     return tuple(Contradiction(other_id, reason, content, bool(newer)) for other_id, reason, content, newer in rows)

@@ -54,10 +54,14 @@ PARTS = {
     "outcomes": Part("memory_outcomes", "memory_id"),
 }
 """Tables of rows that belong to one memory, by the names of their lists."""
-LINKS = {"neighbours": "neighbours", "contradictions": "contradictions", "similar": "similar_facts"}
-"""Tables of links between two memories, by the names of their lists."""
+LINKS = {
+    "neighbours": "neighbours",
+    "contradictions": "(SELECT memory_id, other_id, reason FROM fact_links WHERE kind = 'contradiction')",
+    "similar": "(SELECT memory_id, other_id, reason AS method, similarity FROM fact_links WHERE kind = 'similar')",
+}
+"""Links between two memories as tables in SQL, by the names of their lists."""
 _LOCAL = {
-    "content_hash", "evidence_day", "superseded_by", "represented_by", "origin", "adopted",
+    "content_hash", "evidence_day", "superseded_by", "represented_by", "origin", "adopted", "file_id",
     "digest",
 }  # fmt: skip
 """Columns of units that are derived, or mean something in this file alone."""
@@ -438,11 +442,10 @@ class _Writer:
         )
         if row["type"] == Kind.FACT.value:
             contradictions, similar = self._resolve_links(row["contradictions"]), self._resolve_links(row["similar"])
-            fact_rows.unlink_contradictions(transaction, [memory_id])
+            fact_rows.unlink(transaction, [memory_id])
             fact_rows.link_contradictions(
                 transaction, memory_id, [(other_id, link["reason"]) for other_id, link in contradictions]
             )
-            fact_rows.unlink_similar(transaction, [memory_id])
             fact_rows.link_similar(
                 transaction,
                 memory_id,

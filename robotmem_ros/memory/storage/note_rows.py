@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -23,24 +24,16 @@ _OF_ANOTHER = f"""
     WHERE {OF_OTHERS.format(column="m.collection")} LIMIT 1
 """
 _PARTS = """
-    SELECT m.id, m.content, m.human_summary, m.context, m.collection
-    FROM note_chunks AS c CROSS JOIN memories AS m ON m.id = c.memory_id WHERE c.file_id = ? ORDER BY m.id
+    SELECT id, content, human_summary, context, collection FROM memories WHERE type = 'note' AND file_id = ? ORDER BY id
 """
 _KNOWN_FILES = "SELECT path, collection, stamp, digest, error FROM note_files"
-_FOLDERS = """
-    SELECT o.name, o.path, o.collection, o.error, count(f.id), coalesce(sum(
-        (SELECT count(*) FROM note_chunks AS c WHERE c.file_id = f.id)
-    ), 0), coalesce(sum(f.error <> ''), 0)
-    FROM note_folders AS o
-    LEFT JOIN note_files AS f ON f.path >= o.name || '/' AND f.path < o.name || '0'
-    GROUP BY o.name ORDER BY o.name
-"""
-"""'0' follows '/'."""
 _FILES = """
-    SELECT path, collection, error, (SELECT count(*) FROM note_chunks AS c WHERE c.file_id = f.id)
+    SELECT path, collection, error, (SELECT count(*) FROM memories WHERE type = 'note' AND file_id = f.id)
     FROM note_files AS f ORDER BY path
 """
-_ORPHANS = "SELECT memory_id AS id FROM note_chunks WHERE file_id IS NULL"
+_ORPHANS = "SELECT id FROM memories WHERE type = 'note' AND coalesce(file_id, 0) NOT IN (SELECT id FROM note_files)"
+_NAME = "note_folders"
+"""The setting with the folders."""
 
 
 class FolderRow(NamedTuple):
@@ -128,15 +121,18 @@ def known_notes(snapshot: Snapshot) -> KnownNotes:
 
 def folder_rows(snapshot: Snapshot) -> dict[str, FolderRow]:
     """Return the folders by name, in alphabetical order."""
-    records = snapshot.rows("SELECT name, path, collection, device, error FROM note_folders ORDER BY name")
-    return {row[0]: FolderRow(*row) for row in records}
+    row = snapshot.row("SELECT value FROM settings WHERE name = ?", (_NAME,))
+    return {values[0]: FolderRow(*values) for values in json.loads(row[0])} if row else {}
 
 
 def set_folders(transaction: Transaction, folders: Iterable[FolderRow]) -> None:
     """Replace what is known of the folders, and delete notes without a file."""
-    transaction.execute("DELETE FROM note_folders")
-    transaction.executemany("INSERT INTO note_folders VALUES (?, ?, ?, ?, ?)", folders)
+    _save_folders(transaction, folders)
     rows.delete(transaction, transaction.ids(_ORPHANS))
+
+
+def _save_folders(transaction: Transaction, folders: Iterable[FolderRow]) -> None:
+    transaction.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_NAME, json.dumps(sorted(folders))))
 
 
 def save_file(
@@ -156,7 +152,7 @@ def save_file(
     ).fetchone()
     if parts is not None:
         text = zlib.compress(file.text.encode())
-        transaction.execute("INSERT OR REPLACE INTO note_texts VALUES (?, ?)", (file_id, text))
+        transaction.execute("UPDATE note_files SET text = ? WHERE id = ?", (text, file_id))
         _replace_parts(transaction, file_id, parts)
 
 
@@ -175,27 +171,26 @@ def _replace_parts(transaction: Transaction, file_id: int, parts: Sequence[NewMe
             rows.update(transaction, memory_id, {"human_summary": part.human_summary, "context": part.context})
     # New parts come first, so that a text that moved to another collection keeps its vector.
     ids = rows.insert_all(transaction, new) if new else ()
-    transaction.executemany("INSERT INTO note_chunks VALUES (?, ?)", [(memory_id, file_id) for memory_id in ids])
+    transaction.executemany("UPDATE memories SET file_id = ? WHERE id = ?", [(file_id, memory_id) for memory_id in ids])
     rows.delete(transaction, [memory_id for entries in old_parts.values() for memory_id, _ in entries])
 
 
 def remove_file(transaction: Transaction, path: str) -> None:
     """Delete a file with its parts, if it is there."""
-    sql = "SELECT memory_id FROM note_chunks WHERE file_id = (SELECT id FROM note_files WHERE path = ?)"
-    rows.delete(transaction, [memory_id for (memory_id,) in transaction.rows(sql, (path,))])
+    sql = "SELECT id FROM memories WHERE type = 'note' AND file_id = (SELECT id FROM note_files WHERE path = ?)"
+    rows.delete(transaction, transaction.ids(sql, (path,)))
     transaction.execute("DELETE FROM note_files WHERE path = ?", (path,))
 
 
 def forget_files(transaction: Transaction, collection: str | None) -> int:
     """Forget the files of a collection, which may be read again, and return their number."""
-    transaction.execute("DELETE FROM note_folders WHERE collection = ?", (collection,))
+    _save_folders(transaction, [one for one in folder_rows(transaction).values() if one.collection != collection])
     return transaction.execute("DELETE FROM note_files WHERE collection = ?", (collection,)).rowcount
 
 
 def text_of(snapshot: Snapshot, path: str) -> tuple[str, str] | None:
     """Return the text of a file, and why it could not be read; None if there is no such file."""
-    sql = "SELECT t.text, f.error FROM note_files AS f LEFT JOIN note_texts AS t ON t.file_id = f.id WHERE f.path = ?"
-    row = snapshot.row(sql, (path,))
+    row = snapshot.row("SELECT text, error FROM note_files WHERE path = ?", (path,))
     if row is None:
         return None
     text, error = row
@@ -215,7 +210,16 @@ def file_counts(snapshot: Snapshot) -> tuple[int, int]:
 
 def folders(snapshot: Snapshot) -> tuple[FolderState, ...]:
     """Return the folders as they were seen last, by name."""
-    return tuple(FolderState(*row) for row in snapshot.rows(_FOLDERS))
+    found = files(snapshot)
+    return tuple(
+        _folder_state(folder, [file for file in found if file.path.startswith(f"{folder.name}/")])
+        for folder in folder_rows(snapshot).values()
+    )
+
+
+def _folder_state(folder: FolderRow, found: Sequence[FileState]) -> FolderState:
+    notes, errors = sum(file.notes for file in found), sum(bool(file.error) for file in found)
+    return FolderState(folder.name, folder.path, folder.collection, folder.error, len(found), notes, errors)
 
 
 def files(snapshot: Snapshot) -> tuple[FileState, ...]:

@@ -22,8 +22,9 @@ from .snapshot import Snapshot, Transaction, json_array
 OF_OTHERS = "{column} >= '@' AND {column} < 'A'"
 """Whether a column names a collection of another robot."""
 CONTRADICTED_BY = """(
-    SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
-    WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
+    SELECT other.id FROM fact_links AS c JOIN memories AS other ON other.id = c.other_id
+    WHERE c.kind = 'contradiction' AND c.memory_id = m.id AND other.status = 'active'
+    AND (other.observed_at, other.id) > (m.observed_at, m.id)
     ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
 )"""
 """The newest active fact that is newer than `m` and contradicts it: observed later, or at once and stored later."""
@@ -43,7 +44,7 @@ class Traits(NamedTuple):
 
 
 _SQL = (
-    ("SELECT 1 FROM contradictions", CONTRADICTED_BY),
+    ("SELECT 1 FROM fact_links WHERE kind = 'contradiction'", CONTRADICTED_BY),
     (
         "SELECT 1 FROM memory_outcomes",
         "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)",
@@ -127,8 +128,8 @@ _STATUSES = """
     GROUP BY m.id
 """
 _SIMILAR_IDS = """(
-    SELECT json_group_array(other.id) FROM similar_facts AS s JOIN memories AS other ON other.id = s.other_id
-    WHERE s.memory_id = m.id AND other.status = 'active'
+    SELECT json_group_array(other.id) FROM fact_links AS s JOIN memories AS other ON other.id = s.other_id
+    WHERE s.kind = 'similar' AND s.memory_id = m.id AND other.status = 'active'
 )"""
 _SOURCES = {
     "kind": "m.type",
@@ -181,7 +182,7 @@ _MEMORY_COLUMNS = ", ".join(
 
 _TOTALS = """
     SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM memories WHERE content_hash IS NOT NULL),
-    (SELECT count(*) FROM note_chunks)
+    (SELECT count(*) FROM memories WHERE type = 'note')
 """
 _INACTIVE = "SELECT type, count(*) FROM memories WHERE status <> 'active' GROUP BY type"
 _SAID = "SELECT status, content, human_summary, type FROM memories WHERE id = ?"
@@ -279,8 +280,7 @@ def delete(transaction: Transaction, memory_ids: Iterable[int]) -> int:
         transaction.execute("UPDATE settings SET value = ? WHERE name = 'last_memory'", (last,))
     _withdraw_texts(transaction, ids)
     vector_rows.exchange(transaction, ids, {})
-    fact_rows.unlink_contradictions(transaction, ids)
-    fact_rows.unlink_similar(transaction, ids)
+    fact_rows.unlink(transaction, ids)
     fact_rows.leave_groups(transaction, ids)
     return revisions.bury(transaction, "memories", "id IN (SELECT value FROM json_each(?))", (json_array(ids),))
 

@@ -25,6 +25,7 @@ CREATE TABLE memories (
     tags TEXT NOT NULL DEFAULT '{}',  -- a JSON object: each tag to its source, `auto` (a rule) or `user` (the caller)
     label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
     perception_type TEXT,  -- NULL for facts and notes
+    file_id INTEGER,  -- note_files.id of a note; that of a forgotten file goes soon after it
     -- Facts only
     category TEXT NOT NULL DEFAULT '',  -- as a rule or the caller has it
     scope_files TEXT NOT NULL DEFAULT '',  -- each on a line of its own
@@ -78,6 +79,7 @@ CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by 
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
 CREATE INDEX idx_mem_represented ON memories (represented_by) WHERE represented_by IS NOT NULL;
 -- Those without it are active: they are counted without reading them.
+CREATE INDEX idx_mem_note ON memories (type, file_id) WHERE type = 'note';
 CREATE INDEX idx_mem_place ON memories (label) WHERE perception_type = 'place';
 CREATE INDEX idx_mem_inactive ON memories (type, status) WHERE status <> 'active';
 
@@ -117,7 +119,6 @@ CREATE TABLE doubtful_times (
     memory_id INTEGER NOT NULL,  -- to which the row belongs; 0 for none
     PRIMARY KEY (of_table, key, booted_at)  -- first, else SQLite 3.40 finds a NULL that is none
 ) WITHOUT ROWID;
-CREATE INDEX idx_doubtful_times_memory ON doubtful_times (memory_id);
 
 -- The tags of memories, in the form by which tags are compared, see normal_form.py.
 CREATE VIEW memory_tags (memory_id, tag, source) AS
@@ -328,36 +329,17 @@ CREATE TABLE memory_outcomes (
 
 -- Notes ---------------------------------------------------------------------------------------------------------------
 
--- Folders of notes, as the process that keeps them saw them last.
-CREATE TABLE note_folders (
-    name TEXT PRIMARY KEY,  -- the first part of the paths of its files
-    path TEXT NOT NULL,  -- on the disk
-    collection TEXT NOT NULL,
-    device INTEGER NOT NULL DEFAULT 0,  -- st_dev of the folder when it held notes: where a disk is gone, it is another
-    error TEXT NOT NULL DEFAULT ''  -- why it could not be read; '' if it could
-) WITHOUT ROWID;
-
--- Files in these folders. What was read of one is replaced as a whole, in one transaction.
+-- Files in the folders of notes, which the settings list. What was read of one is replaced as a whole, in one transaction.
 CREATE TABLE note_files (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     path TEXT NOT NULL UNIQUE,  -- the name of the folder, then the path in it, with '/' between the parts
     collection TEXT NOT NULL,  -- of its notes
     stamp TEXT NOT NULL,  -- size and times of the file when it was read, and how it was split; '' to read it again
     digest TEXT NOT NULL,  -- of its content and of how that was split; '' if it could not be read
-    error TEXT NOT NULL DEFAULT ''  -- why it could not be read; '' if it could
+    error TEXT NOT NULL DEFAULT '',  -- why it could not be read; '' if it could
+    -- What `note` gives lines of, compressed by zlib. Last, so that the files are found without the pages of their texts.
+    text BLOB NOT NULL DEFAULT x''
 );
--- What `note` gives lines of. By itself, so that the files are found without the pages of their texts.
-CREATE TABLE note_texts (
-    file_id INTEGER PRIMARY KEY REFERENCES note_files (id) ON DELETE CASCADE,
-    text BLOB NOT NULL  -- compressed by zlib
-);
-
--- From which file a memory of the type `note` is.
-CREATE TABLE note_chunks (
-    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
-    file_id INTEGER REFERENCES note_files (id) ON DELETE SET NULL  -- NULL until the memory of a forgotten file is deleted
-);
-CREATE INDEX idx_note_chunks_file ON note_chunks (file_id);
 
 
 -- Learning ------------------------------------------------------------------------------------------------------------
@@ -379,18 +361,13 @@ CREATE INDEX idx_contributions_memory ON contributions (memory_id);
 CREATE INDEX idx_contributions_observed ON contributions (observed_at);
 
 -- Links between facts. Each pair has two rows, one from each side, so that no index is needed.
-CREATE TABLE contradictions (
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+CREATE TABLE fact_links (
+    kind TEXT NOT NULL CHECK (kind IN ('contradiction', 'similar')),
+    memory_id INTEGER NOT NULL,
     other_id INTEGER NOT NULL,
-    reason TEXT NOT NULL,
-    PRIMARY KEY (memory_id, other_id)
-) WITHOUT ROWID;
-CREATE TABLE similar_facts (
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    other_id INTEGER NOT NULL,
-    method TEXT NOT NULL CHECK (method IN ('exact', 'jaccard', 'cosine')),
-    similarity REAL NOT NULL,
-    PRIMARY KEY (memory_id, other_id)
+    reason TEXT NOT NULL,  -- how similar facts were compared: `exact`, `jaccard` or `cosine`
+    similarity REAL,  -- NULL of a contradiction
+    PRIMARY KEY (kind, memory_id, other_id)
 ) WITHOUT ROWID;
 
 
@@ -518,6 +495,7 @@ CREATE TABLE imported (
 -- `lost_vectors` (up to where vectors of an earlier model were deleted),
 -- `late_links` (how often a memory got a vector that was there already, after it was stored: see vector_rows.py),
 -- `removed MEASURE KIND` (how many memories, or sightings, retention has deleted for this measure of a budget),
+-- `note_folders` (the folders of notes, as the process that keeps them saw them last, as JSON arrays: see note_rows.py),
 -- `subscribed ROBOT` (what was subscribed to, and up to where the file has it, as a JSON array: see feed.py),
 -- `intake ...` (what a node reported of its intake, see imports.py).
 CREATE TABLE settings (

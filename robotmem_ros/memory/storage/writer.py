@@ -369,6 +369,7 @@ class Writer:
         with self._lock:
             loss = self._guard.check(self._connection) if self._guard else None
             if loss is None:
+                self._room.lift_limit()
                 with self._patience():
                     job.run_alone(self._connection)
                 self._room.after_commit()
@@ -385,6 +386,7 @@ class Writer:
                 self._locked_since = time.monotonic() - min(_ATTEMPT, self._busy_timeout)
             return error
         self._locked_since = None
+        self._room.look()
         return None
 
     def _begin_again(self) -> sqlite3.Error | None:

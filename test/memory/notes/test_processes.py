@@ -49,7 +49,7 @@ def folder(tmp_path: Path, pages: int) -> Path:
 def notes(path: Path) -> int:
     """How many notes a file holds, as SQLite alone sees it."""
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
-        return int(connection.execute("SELECT count(*) FROM note_chunks").fetchone()[0])
+        return int(connection.execute("SELECT count(*) FROM memories WHERE type = 'note'").fetchone()[0])
 
 
 def embedded(path: Path) -> int:

@@ -35,11 +35,9 @@ NO_TEXT = {
     "recalls": {"caller", "digest", "mode"},
     "imports": {"recording", "topic", "configuration", "path", "started_at", "finished_at"},
     "contributions": {"learned_at", "method"},
-    "similar_facts": {"method"},
     "doubtful_times": {"of_table", "key", "boot"},
-    "contradictions": {"reason"},
+    "fact_links": {"kind", "reason"},
     "vectors": {"embedding"},
-    "note_folders": {"name", "path", "collection", "error"},
     "path_points": {"session_id"},
     "areas": {"map_id", "frame_id", "polygons", "updated_at", "uuid", "origin"},
     "occupancy_grids": {"digest", "cells", "uuid", "origin"},
@@ -47,8 +45,7 @@ NO_TEXT = {
     "objects": {"sizes"},
     "events": {"kind", "state", "pose_before"},
     "epochs": {"epoch"},
-    "note_files": {"path", "collection", "stamp", "digest", "error"},
-    "note_texts": {"text"},
+    "note_files": {"path", "collection", "stamp", "digest", "error", "text"},
 }  # fmt: skip
 # Tables that SQLite and its extensions keep; the raw bytes of the file are searched for these.
 INTERNAL = ("sqlite_", "memories_fts_", "objects_rtree")

@@ -96,7 +96,7 @@ STEPS = st.one_of(
 )
 DERIVED = (
     "memories_fts_docsize", "memory_tags", "objects_rtree", "vectors", "memories_vec",
-    "similar_facts", "contradictions",
+    "fact_links",
 )  # fmt: skip
 
 
@@ -137,9 +137,7 @@ def run(transaction: Transaction, step: tuple[str, object], memory_id: int) -> N
 
 def insert(transaction: Transaction, new: Sequence[NewMemory]) -> None:
     """Stores memories; notes are of a file that was forgotten."""
-    ids = rows.insert_all(transaction, new)
-    notes = [(memory_id, None) for memory_id, memory in zip(ids, new, strict=True) if memory.kind is Kind.NOTE]
-    transaction.executemany("INSERT INTO note_chunks VALUES (?, ?)", notes)
+    rows.insert_all(transaction, new)
 
 
 def consolidate(transaction: Transaction, memory_id: int) -> None:
@@ -243,7 +241,7 @@ def test_counting_reads_no_memory(database: Database) -> None:
         assert (rows.totals(snapshot)["memory"], vector_rows.lacking(snapshot)) == (0, 0)
         snapshot._connection.set_trace_callback(None)
         plans = [step for sql in traced for *_, step in snapshot.rows(f"EXPLAIN QUERY PLAN {sql}")]
-    assert len(reads := [step for step in plans if "memories" in step.replace("memories_vec", "")]) == 5
+    assert len(reads := [step for step in plans if "memories" in step.replace("memories_vec", "")]) == 6
     assert all("USING COVERING INDEX" in step for step in reads)
 
 

@@ -164,8 +164,9 @@ def _oppose(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[in
     with connect(memory.path, busy_timeout=10.0, synchronous="normal", read_only=False) as connection:
         for _ in range(len(ids) // 8):
             pair = draw.sample(ids, k=2)
-            connection.execute("INSERT OR IGNORE INTO contradictions VALUES (?1, ?2, ''), (?2, ?1, '')", pair)
-        pairs = connection.execute("SELECT memory_id, other_id FROM contradictions").fetchall()
+            links = "('contradiction', ?1, ?2, '', NULL), ('contradiction', ?2, ?1, '', NULL)"
+            connection.execute(f"INSERT OR IGNORE INTO fact_links VALUES {links}", pair)
+        pairs = connection.execute("SELECT memory_id, other_id FROM fact_links WHERE kind = 'contradiction'").fetchall()
     connection.close()
     opposed: dict[int, frozenset[int]] = {}
     for memory_id, other in pairs:

@@ -139,6 +139,7 @@ def test_a_request_is_left_and_its_answer_is_shown(
     expect(page.locator("[data-act=put_back], [data-act=correct], [data-act=forget]")).to_have_count(0)
 
 
+@pytest.mark.rare
 def test_the_own_robot_is_named_once_its_name_is_known(open_page: OpenPage, world_of_robots: World) -> None:
     with console(world_of_robots.file("hall1"), "--fleet-url", world_of_robots.urls["hall1"]) as address:
         page, held = open_page(address), list[Route]()
@@ -211,7 +212,8 @@ def test_without_a_fleet_nothing_of_one_is_shown(visit: Visit) -> None:
     expect(page.locator(".robot")).to_have_count(0)
 
 
-@pytest.mark.parametrize(("locale", "theme"), LOOKS)
+# English in light colours is also checked on a phone, below.
+@pytest.mark.parametrize(("locale", "theme"), [pytest.param("en-GB", "light", marks=pytest.mark.rare), *LOOKS[1:]])
 def test_a_checker_of_accessibility_finds_nothing(
     open_page: OpenPage, operators_console: str, theme: str, locale: str
 ) -> None:

@@ -12,6 +12,7 @@ from ..memory import Hit, Kind, Memory, RecallResult, validation
 from ..memory.argument import MAX_QUERY, NUMBERS, argument
 from ..memory.errors import InvalidFieldError
 from ..memory.models import Session
+from ..memory.text.normal_form import label_key
 from .desk import Desk
 from .views import note_lines, rounded
 
@@ -38,7 +39,9 @@ class DigestRequest:
         None, "what you are about to do, in words; puts what was learned of it first", limit=MAX_QUERY
     )
     place: Iterable[float] | str | None = argument(
-        None, "where you are: x, y (and z) in metres in the memory frame, or the name of an area", shape=NUMBERS
+        None,
+        "where you are: x, y (and z) in metres in the memory frame, or the name of a place or an area",
+        shape=NUMBERS,
     )
     radius: float = argument(5.0, "metres around the place within which objects count", within=(0.01, 1e6))
     tokens: int = argument(800, "largest length of the digest in tokens, 100 to 8000", within=(100, 8000))
@@ -86,9 +89,8 @@ def digest(desk: Desk, request: DigestRequest) -> str:
     except InvalidFieldError as error:
         if error.field == "areas":
             hint = str(error).partition(" is unknown; ")[2] or str(error)
-            raise InvalidFieldError(
-                "place", request.place, f"is no area; give x, y in metres, or an area: {hint}"
-            ) from None
+            problem = f"is no named place and no area; give x, y in metres, a named place, or an area: {hint}"
+            raise InvalidFieldError("place", request.place, problem) from None
         raise
     sections = [
         Section(
@@ -148,12 +150,16 @@ def _place(desk: Desk, request: DigestRequest) -> RobotPlace | None:
     if request.place is None:
         return None
     if isinstance(request.place, str) and not validation.numbers_in(request.place):
-        area = validation.name("place", request.place)
-        return RobotPlace(_in_quotes(area), None, area) if area else None
-    rule = "must be 2 or 3 numbers, x, y and z in metres, or the name of an area"
-    target = list(validation.coordinates("place", request.place, rule=rule))
-    coordinates = ", ".join(f"{number:g}" for number in target)
-    return RobotPlace(f"({coordinates}), within {radius:g} m", {"target": target, "max_distance": radius})
+        name = validation.name("place", request.place)
+        pose = desk.memory.parts.places().get(label_key(name))
+        if pose is None:
+            return RobotPlace(_in_quotes(name), None, name) if name else None
+        text, target = _in_quotes(name), [*pose[:3]]
+    else:
+        rule = "must be 2 or 3 numbers, x, y and z in metres, or the name of a place or an area"
+        target = list(validation.coordinates("place", request.place, rule=rule))
+        text = f"({', '.join(f'{number:g}' for number in target)})"
+    return RobotPlace(f"{text}, within {radius:g} m", {"target": target, "max_distance": radius})
 
 
 def _head(desk: Desk) -> str:

@@ -124,7 +124,7 @@ _TABLE: Mapping[str, _Prompt] = {
     "before_acting": _Prompt(
         "Before acting",
         "What is known of a task and a place, with the request to plan by it.",
-        {"task": "what is to be done", "place": "name of an area, or x, y in metres"},
+        {"task": "what is to be done", "place": "name of a place or an area, or x, y in metres"},
         _before_acting,
     ),
 }

@@ -93,7 +93,7 @@ WRONG: list[tuple[object, object, str]] = [
     ("end_session", {"session_id": "x"}, "session_id: 'x' cannot be used, there is no such session; start one"),
     ("start_session", {"max_duration": -1}, "max_duration: -1 must lie in 0.0 to 1,000,000,000.0"),
     ("digest", {"tokens": 5}, "tokens: 5 must lie in 100 to 8,000"),
-    ("digest", {"place": "attic"}, "place: 'attic' is no area; give x, y in metres"),
+    ("digest", {"place": "attic"}, "place: 'attic' is no named place and no area; give x, y in metres"),
     ("digest", {"place": [1, 2, 3, 4]}, "place: "),
     ("digest", {"place": [0, 0], "radius": 0}, "radius: 0 must lie in 0.01 to 1,000,000.0"),
     ("doctor", {"verbose": True}, "verbose: is no argument of doctor; it takes none"),

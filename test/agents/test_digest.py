@@ -37,6 +37,14 @@ def test_it_tells_what_is_known_of_the_task_here_and_now(toolbox: Toolbox) -> No
     assert re.search(r"- \[\d+\] hold the glass with 15 N \(newer\) contradicts \[\d+\]", told)
 
 
+def test_it_tells_what_is_near_a_named_place(toolbox: Toolbox) -> None:
+    toolbox.call("save_perception", {"description": "the charger", "perception_type": "place", "label": "Charger",
+                                     "pose": [3.0, 1.5, 0.0]})  # fmt: skip
+    told = text(toolbox, task="hold the red mug", place="charger", radius=1.0)
+    near = told.partition("Objects near “charger”, within 1 m:\n")[2].partition("\n\n")[0]
+    assert re.match(r"- \[\d+\] a red mug on the table at .*, 0.9 m away", near), told
+
+
 def test_each_line_has_an_id_that_can_be_read(toolbox: Toolbox) -> None:
     lines = [line for line in text(toolbox).splitlines() if line.startswith("- ")]
     ids = [int(found[1]) for line in lines if (found := re.match(r"- \[(\d+)\] ", line))]

@@ -54,7 +54,9 @@ def test_a_place_may_be_an_area(house: Toolbox) -> None:
     assert "a red mug on the table" in told
     assert "chair" not in told
     wrong = house.call("digest", {"place": "tabel"}).text
-    assert wrong.startswith("place: 'tabel' is no area; give x, y in metres, or an area: ")
+    assert wrong.startswith(
+        "place: 'tabel' is no named place and no area; give x, y in metres, a named place, or an area: "
+    )
     assert "table" in wrong
 
 
@@ -80,7 +82,7 @@ def test_a_day_is_told_in_order_with_its_episodes(house: Toolbox) -> None:
         ("todya", {}, "prompt: 'todya' is unknown; did you mean 'today'"),
         ("today", {"date": "monday"}, "date: is no argument of today; it takes day"),
         ("today", {"day": "soon"}, "day: 'soon' is no time"),
-        ("before_acting", {"place": "attic"}, "place: 'attic' is no area"),
+        ("before_acting", {"place": "attic"}, "place: 'attic' is no named place"),
     ],
 )
 def test_a_wrong_prompt_is_named(name: str, given: dict[str, str], message: str, house: Toolbox) -> None:

@@ -24,7 +24,7 @@ from ..messages.fields import time_from
 from ..messages.responses import error_of
 from ..messages.verbs import VERBS, Verb
 from .connection import Answer, Connection
-from .watch import Watch
+from .watch import Watch, begin_watch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -167,7 +167,8 @@ class MemoryClient(_Calls, MemoryVerbs, part=""):
             InvalidFieldError: a condition cannot be used.
             NoAnswerError: the service is not there, or does not respond.
         """
-        return Watch(self.node, self.connection, on_match, WatchRequest(**conditions), self.timeout)
+        request = WatchRequest(**conditions)
+        return self.connection.wait(begin_watch(self.node, self.connection, request, on_match, self.timeout))
 
     def close(self) -> None:
         """Leave the graph; what still waits gets a MemoryClosedError. A second call does nothing."""
@@ -234,10 +235,15 @@ class AsyncMemoryClient(_Calls, part=""):
     def __init__(
         self, node: Node, name: str = "memory", *, timeout: float = TIMEOUT, connection: Connection | None = None
     ) -> None:
+        self.node = node
         super().__init__(connection or _connected(node, name), timeout)
         self.sessions = AsyncClientSessions(self.connection, timeout)
         self.tags, self.maps = AsyncClientTags(self.connection, timeout), AsyncClientMaps(self.connection, timeout)
         self.start_session, self.end_session = self.sessions.start, self.sessions.end
+
+    def watch(self, on_match: Callable[[Match], object], **conditions: Any) -> Answer[Watch]:
+        """Begin a watch, with the arguments of `MemoryClient.watch`."""
+        return begin_watch(self.node, self.connection, WatchRequest(**conditions), on_match, self.timeout)
 
     def close(self) -> None:
         """Leave the graph; what still waits gets a MemoryClosedError. A second call does nothing."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -19,11 +20,24 @@ from ..messages.responses import error_of, read
 from ..node.subscriptions import latched
 from .connection import Answer, Connection
 
+T = TypeVar("T")
 DEPTH = 1000
 """Matches that wait for the function at most."""
 _PERIOD = 1.0
 _DISCOVERY = 5.0
 """Seconds after which a topic without a publisher is gone, and not only not found yet."""
+
+
+def begin_watch(
+    node: Node, connection: Connection, request: WatchRequest, on_match: Callable[[Match], object], timeout: float
+) -> Answer[Watch]:
+    """Begin a watch of a memory node, within `timeout` seconds.
+
+    The answer raises InvalidFieldError if a condition cannot be used, and NoAnswerError if the service is not there, or
+    does not respond.
+    """
+    asking = partial(_ask, connection, timeout)
+    return asking(request, lambda opened: Watch(node, request, on_match, asking, opened))
 
 
 class Watch:
@@ -34,28 +48,22 @@ class Watch:
 
     Args:
         node: The node of the program.
-        connection: The connection to the memory node.
-        on_match: The function that gets each match.
         request: What to watch.
-        timeout: Seconds to wait for the memory node.
-
-    Raises:
-        InvalidFieldError: a condition cannot be used.
-        NoAnswerError: the service is not there, or does not respond.
+        on_match: The function that gets each match.
+        ask: Asks the memory node for a watch, and gives its response to a function.
+        opened: The response that opened it.
     """
 
     def __init__(
-        self, node: Node, connection: Connection, on_match: Callable[[Match], object], request: WatchRequest,
-        timeout: float,
+        self, node: Node, request: WatchRequest, on_match: Callable[[Match], object],
+        ask: Callable[[WatchRequest, Callable[[Any], Any]], Answer[Any]], opened: Any,
     ) -> None:  # fmt: skip
         self._node = node
-        self._connection = connection
-        self._on_match = on_match
         self._request = request
-        self._timeout = timeout
+        self._on_match = on_match
+        self._ask = ask
         self._subscription: Any = None
         self._pending: Answer[Any] | None = None
-        opened = connection.wait(self._open(request))
         self.cursor: int = int(opened.cursor)
         """Number of the last event that the function has handled."""
         self._subscribe(opened.topic)
@@ -74,14 +82,6 @@ class Watch:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def _open(self, request: WatchRequest) -> Answer[Any]:
-        def checked(response: Any) -> Any:
-            if not response.success:
-                raise error_of(response.error, request)
-            return response
-
-        return self._connection.begin("watch", fill_request(srv.Watch.Request(), request), checked, self._timeout)
 
     def _subscribe(self, topic: str) -> None:
         if self._subscription is not None:
@@ -106,4 +106,13 @@ class Watch:
         elif self._node.count_publishers(self._topic):
             self._since = time.monotonic()
         elif time.monotonic() - self._since > _DISCOVERY:
-            self._pending = self._open(replace(self._request, after=self.cursor))
+            self._pending = self._ask(replace(self._request, after=self.cursor), lambda opened: opened)
+
+
+def _ask(connection: Connection, timeout: float, request: WatchRequest, use: Callable[[Any], T]) -> Answer[T]:
+    def read_response(response: Any) -> T:
+        if not response.success:
+            raise error_of(response.error, request)
+        return use(response)
+
+    return connection.begin("watch", fill_request(srv.Watch.Request(), request), read_response, timeout)

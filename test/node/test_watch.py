@@ -112,3 +112,18 @@ def test_a_client_is_told_what_it_cannot_watch(own: Any) -> None:
     client.until_active()
     with MemoryClient(client.node, timeout=60.0) as memory, pytest.raises(InvalidFieldError, match="areas: 'attic'"):
         memory.watch(print, areas="attic")
+
+
+def test_an_asynchronous_client_has_its_watch_later(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY)
+    client: Client = connect()
+    client.until_active()
+    matches: list[MatchValue] = []
+    with MemoryClient(client.node, timeout=60.0) as memory:
+        ahead = memory.asynchronous
+        assert isinstance(ahead.watch(print, areas="attic").exception(), InvalidFieldError)
+        with ahead.watch(matches.append, labels="mug", include_unconfirmed=True).result() as watch:
+            memory.save_perception("a mug", label="mug", pose=(1.0, 0.0, 0.0))
+            client.until(lambda: len(matches) == 1, "a match")
+            assert watch.cursor == matches[0].event.sequence

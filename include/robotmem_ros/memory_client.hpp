@@ -61,6 +61,22 @@ public:
   using MemoryError::MemoryError;
 };
 
+/// Request for the perception with a label that is nearest to the origin of a frame: that of the robot.
+/**
+ * \param label Label of the perception; if it is empty, it may have any or none.
+ */
+inline srv::Recall::Request nearest(const std::string & label, const std::string & frame_id = "base_link")
+{
+  srv::Recall::Request request;
+  request.n = 1;
+  if (!label.empty()) {
+    request.labels.push_back(label);
+  }
+  request.spatial_sort.resize(1);
+  request.spatial_sort[0].target.header.frame_id = frame_id;
+  return request;
+}
+
 /// The services of a memory node, with the requests and responses of the .srv files.
 /**
  * A hidden node with a thread of its own takes the responses. So a future may be waited for everywhere: in a callback
@@ -134,24 +150,47 @@ public:
     return answer;
   }
 
-  Answer<srv::Recall> recall(srv::Recall::Request request) {return call<srv::Recall>(std::move(request));}
-
-  Answer<srv::Learn> learn(srv::Learn::Request request) {return call<srv::Learn>(std::move(request));}
-
-  Answer<srv::SavePerception> save_perception(srv::SavePerception::Request request)
+  // The verbs: each has the name of its service.
+  Answer<srv::AddTag> add_tag(srv::AddTag::Request request) {return call<srv::AddTag>(std::move(request));}
+  Answer<srv::Approach> approach(srv::Approach::Request request) {return call<srv::Approach>(std::move(request));}
+  Answer<srv::Consolidate> consolidate(srv::Consolidate::Request request)
   {
-    return call<srv::SavePerception>(std::move(request));
+    return call<srv::Consolidate>(std::move(request));
   }
-
-  Answer<srv::StartSession> start_session(srv::StartSession::Request request)
-  {
-    return call<srv::StartSession>(std::move(request));
-  }
-
+  Answer<srv::Doctor> doctor(srv::Doctor::Request request) {return call<srv::Doctor>(std::move(request));}
   Answer<srv::EndSession> end_session(srv::EndSession::Request request)
   {
     return call<srv::EndSession>(std::move(request));
   }
+  Answer<srv::Forget> forget(srv::Forget::Request request) {return call<srv::Forget>(std::move(request));}
+  Answer<srv::GetData> get_data(srv::GetData::Request request) {return call<srv::GetData>(std::move(request));}
+  Answer<srv::GetEvents> get_events(srv::GetEvents::Request request) {return call<srv::GetEvents>(std::move(request));}
+  Answer<srv::GetMemories> get_memories(srv::GetMemories::Request request)
+  {
+    return call<srv::GetMemories>(std::move(request));
+  }
+  Answer<srv::Learn> learn(srv::Learn::Request request) {return call<srv::Learn>(std::move(request));}
+  Answer<srv::List> list(srv::List::Request request) {return call<srv::List>(std::move(request));}
+  Answer<srv::ListTags> list_tags(srv::ListTags::Request request) {return call<srv::ListTags>(std::move(request));}
+  Answer<srv::Look> look(srv::Look::Request request) {return call<srv::Look>(std::move(request));}
+  Answer<srv::ObjectHistory> object_history(srv::ObjectHistory::Request request)
+  {
+    return call<srv::ObjectHistory>(std::move(request));
+  }
+  Answer<srv::Recall> recall(srv::Recall::Request request) {return call<srv::Recall>(std::move(request));}
+  Answer<srv::RemoveTag> remove_tag(srv::RemoveTag::Request request) {return call<srv::RemoveTag>(std::move(request));}
+  Answer<srv::RenameTag> rename_tag(srv::RenameTag::Request request) {return call<srv::RenameTag>(std::move(request));}
+  Answer<srv::Restore> restore(srv::Restore::Request request) {return call<srv::Restore>(std::move(request));}
+  Answer<srv::SavePerception> save_perception(srv::SavePerception::Request request)
+  {
+    return call<srv::SavePerception>(std::move(request));
+  }
+  Answer<srv::StartSession> start_session(srv::StartSession::Request request)
+  {
+    return call<srv::StartSession>(std::move(request));
+  }
+  Answer<srv::Timeline> timeline(srv::Timeline::Request request) {return call<srv::Timeline>(std::move(request));}
+  Answer<srv::Update> update(srv::Update::Request request) {return call<srv::Update>(std::move(request));}
 
 private:
   using Clock = std::chrono::steady_clock;

@@ -37,6 +37,8 @@ def test_the_header_has_every_service() -> None:
     files = [re.sub(r"(?<!^)(?=[A-Z])", "_", service).lower() for service in services]
     assert re.findall(r'#include "robotmem_ros/srv/(\w+)\.hpp"', header) == files
     assert re.findall(r"Client<srv::(\w+)>", header.partition("std::tuple<")[2].partition("clients_")[0]) == services
+    methods = re.findall(r"Answer<srv::(\w+)> (\w+)\(srv::", header)
+    assert methods == [pair for pair in zip(services, files, strict=True) if pair[0] != "Watch"]
 
 
 def test_calls_in_cpp_are_answered_or_fail_as_those_in_python(

@@ -125,10 +125,10 @@ public:
   }
 
 protected:
-  srv::Recall::Request request() override
+  srv::Recall::Request request() override {return with_conditions(srv::Recall::Request().set__n(1));}
+
+  srv::Recall::Request with_conditions(srv::Recall::Request asked) const
   {
-    srv::Recall::Request asked;
-    asked.n = 1;
     asked.query = text_in(*this, "query");
     asked.context_filter = text_in(*this, "context_filter");
     asked.include_unconfirmed = is_set("include_unconfirmed");
@@ -155,6 +155,7 @@ public:
     auto ports = IsRemembered::providedPorts();
     ports.insert(BT::InputPort<std::string>("frame_id", "base_link", "Frame of the robot"));
     ports.insert(BT::OutputPort<geometry_msgs::msg::PoseStamped>("target", "{target}", "Its pose"));
+    ports.insert(BT::OutputPort<int64_t>("memory_id", "{memory_id}", "Its id"));
     ports.insert(BT::OutputPort<std::string>("content", "{content}", "What it is"));
     return ports;
   }
@@ -162,10 +163,7 @@ public:
 protected:
   srv::Recall::Request request() override
   {
-    auto asked = IsRemembered::request();
-    asked.spatial_sort.resize(1);
-    asked.spatial_sort[0].target.header.frame_id = text_in(*this, "frame_id");
-    return asked;
+    return with_conditions(nearest("", text_in(*this, "frame_id")));
   }
 
   BT::NodeStatus use(const srv::Recall::Response & found) override
@@ -174,9 +172,92 @@ protected:
       return BT::NodeStatus::FAILURE;
     }
     setOutput("target", found.memories[0].pose_stamped[0]);
+    setOutput("memory_id", found.memories[0].id);
     setOutput("content", found.memories[0].content);
     return BT::NodeStatus::SUCCESS;
   }
+};
+
+/// Run a child for each pose from which a thing can be looked at, best first, until it succeeds; fail if none is left.
+class Approach : public BT::DecoratorNode
+{
+public:
+  Approach(const std::string & name, const BT::NodeConfig & config, MemoryPtr memory)
+  : DecoratorNode(name, config), memory_(std::move(memory)) {}
+
+  static BT::PortsList providedPorts()
+  {
+    return {
+      BT::InputPort<int64_t>("memory_id", "{memory_id}", "What to look at: a memory with a pose"),
+      BT::InputPort<float>("distance", 0.8F, "Metres from it to the centre of the robot"),
+      BT::InputPort<float>("radius", 0.3F, "Metres around the centre of the robot that must be free"),
+      BT::OutputPort<geometry_msgs::msg::PoseStamped>("goal", "{goal}", "Where the robot is to stand"),
+    };
+  }
+
+  void halt() override
+  {
+    answer_ = {};
+    poses_.clear();
+    DecoratorNode::halt();
+  }
+
+protected:
+  BT::NodeStatus tick() override
+  {
+    if (status() == BT::NodeStatus::IDLE) {
+      ask();
+    }
+    if (answer_.valid() && !take_poses()) {
+      return BT::NodeStatus::RUNNING;
+    }
+    for (; next_ < poses_.size(); ++next_) {
+      setOutput("goal", poses_[next_]);
+      const auto status = child_node_->executeTick();
+      if (status == BT::NodeStatus::RUNNING) {
+        return status;
+      }
+      resetChild();
+      if (status == BT::NodeStatus::SUCCESS) {
+        return status;
+      }
+    }
+    return BT::NodeStatus::FAILURE;
+  }
+
+private:
+  void ask()
+  {
+    srv::Approach::Request request;
+    request.memory_id = getInput<int64_t>("memory_id").value();
+    request.distance = getInput<float>("distance").value();
+    request.radius = getInput<float>("radius").value();
+    answer_ = memory_->approach(request);
+    poses_.clear();
+    next_ = 0;
+  }
+
+  bool take_poses()
+  {
+    if (!is_ready(answer_)) {
+      return false;
+    }
+    try {
+      const auto found = answer_.get();
+      poses_ = found.poses;
+      if (poses_.empty()) {
+        warn(*this, std::runtime_error(found.reason));
+      }
+    } catch (const MemoryError & error) {
+      warn(*this, error);
+    }
+    return true;
+  }
+
+  MemoryPtr memory_;
+  MemoryClient::Answer<srv::Approach> answer_;
+  std::vector<geometry_msgs::msg::PoseStamped> poses_;
+  std::size_t next_ = 0;
 };
 
 /// Learn a fact, in the episode that goes on, if there is one.
@@ -359,11 +440,12 @@ void register_lazily(BT::BehaviorTreeFactory & factory, const std::string & id)
 
 }  // namespace trees
 
-/// Let trees of a factory have the nodes IsRemembered, RecallNearest, LearnOutcome and Episode.
+/// Let trees of a factory have the nodes IsRemembered, RecallNearest, Approach, LearnOutcome and Episode.
 inline void register_nodes(BT::BehaviorTreeFactory & factory, const trees::MemoryPtr & memory)
 {
   factory.registerNodeType<trees::IsRemembered>("IsRemembered", memory);
   factory.registerNodeType<trees::RecallNearest>("RecallNearest", memory);
+  factory.registerNodeType<trees::Approach>("Approach", memory);
   factory.registerNodeType<trees::LearnOutcome>("LearnOutcome", memory);
   factory.registerNodeType<trees::Episode>("Episode", memory);
 }
@@ -377,6 +459,7 @@ void register_nodes(BT::BehaviorTreeFactory & factory)
 {
   trees::register_lazily<trees::IsRemembered, Node>(factory, "IsRemembered");
   trees::register_lazily<trees::RecallNearest, Node>(factory, "RecallNearest");
+  trees::register_lazily<trees::Approach, Node>(factory, "Approach");
   trees::register_lazily<trees::LearnOutcome, Node>(factory, "LearnOutcome");
   trees::register_lazily<trees::Episode, Node>(factory, "Episode");
 }

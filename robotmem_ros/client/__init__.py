@@ -3,7 +3,8 @@
 `memory_client` has the verbs, of the table in `messages`, and `connection` sends and waits.
 """
 
+from ..messages.fields import pose_stamped
 from .connection import Answer, NoAnswerError
 from .memory_client import AsyncMemoryClient, MemoryClient
 
-__all__ = ["Answer", "AsyncMemoryClient", "MemoryClient", "NoAnswerError"]
+__all__ = ["Answer", "AsyncMemoryClient", "MemoryClient", "NoAnswerError", "pose_stamped"]

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from geometry_msgs.msg import PoseStamped
 from py_trees.behaviour import Behaviour
 from py_trees.common import Access, Status
 from py_trees.decorators import Decorator
 
 from ..memory import Hit, RobotMemoryError
+from ..messages.fields import pose_stamped
 from .connection import Answer
 from .memory_client import MemoryClient
 
-TARGET, SESSION = "target", "session_id"
-"""Keys of the blackboard: the memory that was found last, a `Hit`, and the id of the episode that goes on."""
+TARGET, GOAL, SESSION = "target", "goal", "session_id"
+"""Keys of the blackboard: the memory that was found last, a `Hit`; where to drive; the id of the current episode."""
 
 
 class _Asking(Behaviour):
@@ -23,24 +25,19 @@ class _Asking(Behaviour):
     def __init__(self, name: str, ask: Callable[[], Answer[Any]]) -> None:
         super().__init__(name)
         self._ask = ask
-        self._answer: Answer[Any] | None = None
-        self._problem = ""
+        self._answer: Answer[Any] = Answer()
 
     def initialise(self) -> None:
         """Ask."""
-        self._answer, self._problem = None, ""
-        try:
-            self._answer = self._ask()
-        except RobotMemoryError as error:
-            self._problem = str(error)
+        self._answer = _begun(self._ask)
 
     def update(self) -> Status:
         """Look whether the answer is there."""
-        if self._answer is not None and not self._answer.done():
+        if not self._answer.done():
             return Status.RUNNING
-        error = self._answer.exception() if self._answer else None
-        self.feedback_message = str(error or self._problem)
-        return Status.FAILURE if self._answer is None or error else self.use(self._answer.result())
+        error = self._answer.exception()
+        self.feedback_message = str(error or "")
+        return Status.FAILURE if error else self.use(self._answer.result())
 
     def use(self, result: Any) -> Status:
         """Return the status that a result means."""
@@ -95,6 +92,60 @@ class RecallNearest(IsRemembered):
             found: Hit = result[0]
             self._board.set(self._key, found)
         return status
+
+
+class Approach(Decorator):
+    """Run a child for each pose from which a thing can be looked at, best first, until it succeeds.
+
+    The pose is `goal` of the blackboard, a `geometry_msgs/PoseStamped`. Fails if there is none, or no child succeeded.
+
+    Args:
+        name: Name of the behaviour.
+        child: Drives to the goal.
+        memory: The memory.
+        key: Key of the blackboard for the `Hit` of the thing.
+        how: Other arguments of `MemoryClient.maps.approach`, such as `distance`.
+    """
+
+    def __init__(self, name: str, child: Behaviour, memory: MemoryClient, *, key: str = TARGET, **how: Any) -> None:
+        super().__init__(name, child)
+        self._board = board = self.attach_blackboard_client()
+        board.register_key(key, access=Access.READ)
+        board.register_key(GOAL, access=Access.WRITE)
+        maps = memory.asynchronous.maps
+        self._ask = lambda: maps.approach(board.get(key).memory.id, **how)
+        self._answer: Answer[Any] | None = None
+        self._poses: Iterator[PoseStamped] = iter(())
+        self._has_goal = False
+
+    def initialise(self) -> None:
+        """Ask for the poses."""
+        self._answer, self._has_goal = _begun(self._ask), False
+
+    def tick(self) -> Iterator[Behaviour]:
+        """Tick the child while there is a goal."""
+        yield from super().tick() if self.status is Status.RUNNING and self._has_goal else Behaviour.tick(self)
+
+    def update(self) -> Status:
+        """Take the next goal if there is none, or the child failed."""
+        if self._answer is not None and not self._answer.done():
+            return Status.RUNNING
+        if self._answer is not None:
+            self._take_poses(self._answer)
+        elif self.decorated.status is not Status.FAILURE:
+            return self.decorated.status
+        pose = next(self._poses, None)
+        self._has_goal = pose is not None
+        if pose is not None:
+            self._board.set(GOAL, pose)
+        return Status.RUNNING if self._has_goal else Status.FAILURE
+
+    def _take_poses(self, answer: Answer[Any]) -> None:
+        self._answer, self._poses, error = None, iter(()), answer.exception()
+        self.feedback_message = str(error or answer.result().reason)
+        if error is None:
+            found = answer.result()
+            self._poses = (pose_stamped(pose, found.frame_id) for pose in found.poses)
 
 
 class LearnOutcome(_Asking):
@@ -201,6 +252,16 @@ class Episode(Decorator):
     def _end(self, outcome: float | None) -> Answer[Any] | None:
         session_id = self._session()
         return None if session_id is None else self._memory.end_session(session_id, outcome)
+
+
+def _begun(ask: Callable[[], Answer[Any]]) -> Answer[Any]:
+    # An argument that cannot be used is an error of the answer, too.
+    try:
+        return ask()
+    except RobotMemoryError as error:
+        refused: Answer[Any] = Answer()
+        refused.set_exception(error)
+        return refused
 
 
 def _with_success(context: Mapping[str, Any] | None, *, success: bool) -> dict[str, Any]:

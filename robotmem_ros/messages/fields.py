@@ -265,8 +265,12 @@ class PoseInFrame(NamedTuple):
     frame_id: str
 
 
-def _pose_stamped(value: PoseInFrame) -> PoseStamped:
-    return PoseStamped(header=Header(frame_id=value.frame_id), pose=pose_message(value.pose))
+def pose_stamped(pose: Pose, frame_id: str) -> PoseStamped:
+    """Return the pose of a memory in its frame as a message, whose stamp is zero: tf takes the latest transform.
+
+    So it is a goal of navigation, if the robot can stand there.
+    """
+    return PoseStamped(header=Header(frame_id=frame_id), pose=pose_message(pose))
 
 
 def _change_message(change: Change) -> ChangeMessage:
@@ -305,7 +309,7 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "robotmem_ros/Memory": _memory_message,
     "geometry_msgs/Point": point_message,
     "geometry_msgs/Pose": pose_message,
-    "geometry_msgs/PoseStamped": _pose_stamped,
+    "geometry_msgs/PoseStamped": lambda value: pose_stamped(*value),
     "geometry_msgs/Vector3": vector_message,
     "builtin_interfaces/Time": lambda value: time_message(value or 0),
 }

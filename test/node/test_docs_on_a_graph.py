@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from robotmem_ros.client import MemoryClient
 from robotmem_ros.memory import InvalidFieldError
 
 from ..support.docs import BLOCKS, looks_like
-from ..support.node.cpp import IN_CPP, built
+from ..support.node.cpp import IN_CPP, PLUGIN, WITH_NAV2, built, built_with_trees
 from ..support.node.graph import DEADLINE, Client
 
 CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_call.py"
@@ -58,6 +59,39 @@ begin = watch.cursor
 MemoryClient(node).save_perception("a mug", label="mug", pose=(1.0, 0.5, 0.0))
 while watch.cursor < begin + 2:
     rclpy.spin_once(node)
+"""
+AS_IN_NAV2 = """
+#include "behaviortree_cpp/bt_factory.h"
+#include "nav2_msgs/action/navigate_to_pose.hpp"
+#include "rclcpp/rclcpp.hpp"
+#include "rclcpp_action/rclcpp_action.hpp"
+
+using geometry_msgs::msg::PoseStamped;
+using Drive = nav2_msgs::action::NavigateToPose;
+
+int main(int argc, char ** argv)
+{
+  rclcpp::init(argc, argv);
+  const auto node = std::make_shared<rclcpp::Node>("bt_navigator_rclcpp_node");
+  const auto navigator = rclcpp_action::create_client<Drive>(node, "navigate_to_pose");
+  const auto drive = [&](BT::TreeNode & self) {
+      navigator->wait_for_action_server();
+      const auto sent = navigator->async_send_goal(Drive::Goal().set__pose(*self.getInput<PoseStamped>("goal")));
+      rclcpp::spin_until_future_complete(node, sent);
+      const auto result = navigator->async_get_result(sent.get());
+      rclcpp::spin_until_future_complete(node, result);
+      const bool is_there = result.get().code == rclcpp_action::ResultCode::SUCCEEDED;
+      return is_there ? BT::NodeStatus::SUCCESS : BT::NodeStatus::FAILURE;
+    };
+  BT::BehaviorTreeFactory factory;
+  factory.registerFromPlugin(argv[1]);
+  factory.registerSimpleAction("NavigateToPose", drive, {BT::InputPort<PoseStamped>("goal")});
+  const auto blackboard = BT::Blackboard::create();
+  blackboard->set("node", node);
+  const auto status = factory.createTreeFromFile(argv[2], blackboard).tickWhileRunning();
+  std::printf("%s: %s\\n", BT::toStr(status).c_str(), blackboard->get<std::string>("content").c_str());
+  rclcpp::shutdown();
+}
 """
 HAS_TREES = importlib.util.find_spec("py_trees") is not None
 CLIENTS = [
@@ -118,7 +152,37 @@ def test_the_watch_tells_of_each_mug_that_comes(house: Client) -> None:
     assert told == ["came mug", "changed mug"]
 
 
-def test_the_robot_drives_to_where_it_sees_the_mug(own: Any, tmp_path: Path) -> None:
+def in_python(folder: Path) -> list[str]:
+    """Return the command of the program for Nav2 in Python."""
+    assert is_short(ERRAND.text)
+    return [sys.executable, "-c", ERRAND.text]
+
+
+def in_cpp(folder: Path) -> list[str]:
+    """Return the command of that in C++."""
+    assert is_short(WITH_NAV2["cpp"].text)
+    return [str(built(WITH_NAV2["cpp"].text, folder, WITH_NAV2["cmake"].text))]
+
+
+def as_tree(folder: Path) -> list[str]:
+    """Return the command of a program that runs the tree as Nav2 does."""
+    (folder / "errand.xml").write_text(PLUGIN["xml"].text)
+    program = built_with_trees(AS_IN_NAV2, folder, WITH_NAV2["cmake"].text)
+    return [str(program), str(folder / "build" / "libmemory_trees.so"), str(folder / "errand.xml")]
+
+
+@pytest.mark.parametrize(
+    ("command_of", "shown"),
+    [
+        (in_python, ERRAND.output),
+        (in_cpp, WITH_NAV2["cpp"].output),
+        (as_tree, "SUCCESS: a red mug on the kitchen counter"),
+    ],
+)
+def test_the_robot_drives_to_where_it_sees_the_mug(
+    own: Any, tmp_path: Path, command_of: Callable[[Path], list[str]], shown: str
+) -> None:
+    command = command_of(tmp_path)
     for package in ("nav2_msgs", "tf2_msgs", "vision_msgs"):
         pytest.importorskip(package, reason="`make test` builds it: scripts/build_test_interfaces.sh")
     from ..support.node.simulated_robot import House, SimulatedRobot
@@ -143,7 +207,7 @@ def test_the_robot_drives_to_where_it_sees_the_mug(own: Any, tmp_path: Path) -> 
         client.until_active()
         with MemoryClient(client.node, timeout=DEADLINE) as memory:
             client.until(can_begin, "a mug that is confirmed, and the map")
-            assert looks_like(ERRAND.output, run(ERRAND.text, client))
+            assert looks_like(shown, run_command(command, client))
             assert math.dist(robot.spot, mug.position[:2]) == pytest.approx(0.8, abs=0.01)
             client.until(lambda: robot.is_ready() or drives(memory) == ["succeeded"], "the outcome of the drive")
     finally:

@@ -7,16 +7,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from nav_msgs.msg import OccupancyGrid
 
-from robotmem_ros.client import MemoryClient
+from robotmem_ros.client import MemoryClient, pose_stamped
 from robotmem_ros.memory import SessionNotFoundError
+from robotmem_ros.node.subscriptions import latched
 
+from ..support.node.configured import IN_MEMORY
 from ..support.node.graph import DEADLINE, Client
 
 py_trees = pytest.importorskip("py_trees", reason="py_trees is not in this environment")
 from py_trees.common import Status  # noqa: E402
 
-from robotmem_ros.client.trees import Episode, IsRemembered, LearnOutcome, RecallNearest  # noqa: E402
+from robotmem_ros.client.trees import Approach, Episode, IsRemembered, LearnOutcome, RecallNearest  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,42 @@ def test_a_condition_tells_whether_something_is_remembered(
     asked = IsRemembered("mug?", memory, **conditions)
     assert ticked(asked) is status
     assert asked.feedback_message
+
+
+def test_a_child_is_run_for_one_pose_after_the_other_until_it_succeeds(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY)
+    client: Client = connect()
+    client.until_active()
+    board = py_trees.blackboard.Client()
+    board.register_key("target", access=py_trees.common.Access.WRITE)
+    board.register_key("goal", access=py_trees.common.Access.READ)
+    goals: list[Any] = []
+
+    class Drive(py_trees.behaviour.Behaviour):  # type: ignore[name-defined]
+        def update(self) -> Any:
+            goals.append(board.goal)
+            return Status.SUCCESS if len(goals) == 2 else Status.FAILURE
+
+    with MemoryClient(client.node, timeout=DEADLINE) as memory:
+        memory.save_perception("a mug", label="mug", pose=(3.0, 4.0, 0.8))
+        (board.target,) = memory.recall(labels="mug", include_unconfirmed=True)
+        tree = Approach("approach", Drive("drive"), memory, distance=0.8, n=3)
+        assert (ticked(tree), goals) == (Status.FAILURE, [])
+        assert tree.feedback_message == "there is no occupancy grid of the map"
+        floor = OccupancyGrid(data=[0] * 10_000)
+        floor.header.frame_id, floor.info.resolution = "map", 0.1
+        floor.info.width = floor.info.height = 100
+        client.publisher(OccupancyGrid, "/map", latched(1)).publish(floor)
+        client.until(lambda: bool(memory.maps.approach(board.target.memory.id).poses), "a map")
+        assert ticked(tree) is Status.SUCCESS
+        found = memory.maps.approach(board.target.memory.id, distance=0.8, n=3)
+        assert goals == [pose_stamped(pose, "map") for pose in found.poses[:2]]
+        assert ticked(tree) is Status.FAILURE  # with all of them
+        assert len(goals) == 5
+        refused = Approach("too near", Drive("drive"), memory, distance=-1.0)
+        assert ticked(refused) is Status.FAILURE
+        assert "distance: -1.0" in refused.feedback_message
 
 
 def test_no_tick_waits_for_a_memory_that_is_not_there(client: Client) -> None:

@@ -18,6 +18,7 @@ NEEDS = {
     "ROS": "test/node/test_docs_on_a_graph.py runs it",
     "rclcpp": "test/node/test_docs_on_a_graph.py builds it and runs it where rclcpp is there",
     "behaviortree_cpp": "test/node/test_trees_in_cpp.py builds it and runs it where BehaviorTree.CPP is there, too",
+    "nav2_msgs in C++": "test/node/test_docs_on_a_graph.py builds it and runs it where rclcpp_action is there, too",
     "a plugin of behaviortree_cpp": "test/node/test_trees_in_cpp.py loads it there",
     "a machine to set up": "test_docs.py runs what does not take minutes, in copies of the repository",
     "Ctrl-C": "it runs until it is stopped: test/cli/test_web.py starts it",

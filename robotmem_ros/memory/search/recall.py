@@ -303,20 +303,26 @@ class _Recall:
         words = [spelling[word] for word in self.texts.words]
         stored = read(self.view.snapshot, [group.newest for group in groups], decay, include_inactive=True)
         memories = {memory.id: memory for memory in as_then(self.view, stored.values(), decay)}
-        columns = (scores, of_rows.relevance, of_rows.cosines, of_rows.held, distance)
+        columns = (scores, of_rows.relevance, of_rows.held)
+        doubtful = (_listed(of_rows.cosines), _listed(distance))
         explanations = of_rows.explanations or repeat(None, len(rows))
-        measures = zip(groups, *(column.tolist() for column in columns), explanations, strict=True)
+        measures = zip(groups, *(column.tolist() for column in columns), *doubtful, explanations, strict=True)
         hits = tuple(
             Hit(
                 memories[newest], score, relevance, similarity, tuple(compress(words, held)), explanation, metre,
                 len(rest), rest[:MAX_FOLDED_IDS],
             )
-            for (_, newest, rest), score, relevance, similarity, held, metre, explanation in measures
+            for (_, newest, rest), score, relevance, held, similarity, metre, explanation in measures
             if newest in memories
         )  # fmt: skip
         self.times.lap("read")
         is_relevant = bool(hits) and ranked.is_relevant
         return RecallResult(hits, ranked.mode, ranked.reason, is_relevant, self.texts.weights())
+
+
+def _listed(column: Floats) -> list[float]:
+    # One NaN for all, so that equal results are equal.
+    return [math.nan if math.isnan(value) else value for value in column.tolist()]
 
 
 def _best_of(groups: Sequence[Group]) -> Rows:

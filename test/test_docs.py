@@ -283,6 +283,7 @@ def test_pip_installs_the_core_and_its_command_then_each_extra(environment: dict
 
 
 @pytest.mark.rare
+@pytest.mark.usefixtures("default_model")
 def test_the_way_for_a_machine_with_ros_makes_a_workspace(
     environment: dict[str, str], source: Path, tmp_path: Path
 ) -> None:

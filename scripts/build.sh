@@ -8,9 +8,9 @@ cd "$robotmem_root"
 
 base=$robotmem_build
 stamp=$base/built
-sources="CMakeLists.txt include scripts/interfaces.cmake package.xml msg srv robotmem_ros launch config scripts/memory_node scripts/robotmem scripts/entry_points.txt"
+sources="CMakeLists.txt include scripts/interfaces.cmake package.xml action msg srv robotmem_ros launch config scripts/memory_node scripts/robotmem scripts/entry_points.txt"
 # What was generated of an interface that is gone would still be linked.
-interfaces=$(find msg srv -type f | LC_ALL=C sort)
+interfaces=$(find action msg srv -type f | LC_ALL=C sort)
 if [ -f "$base/interfaces" ] && [ -n "$(echo "$interfaces" | LC_ALL=C comm -23 "$base/interfaces" -)" ]; then
     rm -rf "$base/build" "$base/install" "$stamp"
 fi

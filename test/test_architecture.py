@@ -43,6 +43,7 @@ FLOORS = (
         "heap",
         "new_file",
         "persistence",
+        "progress",
         "threads",
         "times",
         "yaml_file",

@@ -103,7 +103,7 @@ def source(tmp_path: Path) -> Path:
 
 def keep_interface(source: Path, service: str) -> None:
     """Remove all interfaces but a service that needs no other: each costs seconds of a compiler."""
-    for file in (*(source / "srv").iterdir(), *(source / "msg").iterdir()):
+    for file in (file for kind in ("action", "msg", "srv") for file in (source / kind).iterdir()):
         if file.stem != service:
             file.unlink()
 

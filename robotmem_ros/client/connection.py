@@ -17,10 +17,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from rclpy.action import ActionClient
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from robotmem_ros import srv
+from robotmem_ros.action import Work
 
 from ..memory import MemoryClosedError, RobotMemoryError
 from ..node.executors import new_executor, spin_once
@@ -70,6 +73,24 @@ class _Call:
     """The future of its response; None until it is sent."""
 
 
+class _Goals:
+    """The goals of an action with what they tell, as the requests of a service."""
+
+    def __init__(self, client: Any, name: str, on_feedback: Callable[[Any], object]) -> None:
+        self._client = client
+        self._on_feedback = on_feedback
+        self.srv_name = f"{name}/_action/send_goal"
+
+    def service_is_ready(self) -> bool:
+        return bool(self._client.server_is_ready())
+
+    def call_async(self, goal: Any) -> Any:
+        return self._client.send_goal_async(goal, feedback_callback=lambda told: self._on_feedback(told.feedback))
+
+    def remove_pending_request(self, sent: Any) -> None:
+        sent.cancel()
+
+
 class Connection:
     """The clients of all services of one memory node, in a hidden node beside that of the program.
 
@@ -89,6 +110,8 @@ class Connection:
         # All at once, since each takes its time to find its service.
         self._clients = {service: self._client(f"{name}/{service}", kind) for service, kind in services.items()}
         self._greeter = self._client(f"{name}/get_memories", srv.GetMemories)
+        self._work_name = self._node.resolve_service_name(f"{name}/work")
+        self._works = ActionClient(self._own, Work, self._work_name)
         self._is_met, self._greeted, self._trouble = False, 0.0, ""
         self._new: deque[_Call] = deque()
         self._calls: list[_Call] = []
@@ -107,10 +130,17 @@ class Connection:
 
     def begin(self, service: str, request: Any, read: Callable[[Any], T], seconds: float) -> Answer[T]:
         """Send a request when its service is there; the answer is what `read` makes of its response."""
-        answer: Answer[T] = Answer()
-        answer.set_running_or_notify_cancel()  # asyncio would cancel what waits for a thread no more
-        answer.add_done_callback(self._wake)
-        call = _Call(self._clients[service], request, read, time.monotonic() + seconds, seconds, answer)
+        return self._begin(self._clients[service], request, read, seconds)
+
+    def begin_work(
+        self, goal: Work.Goal, read: Callable[[Any], T], seconds: float, on_feedback: Callable[[Any], object]
+    ) -> Answer[T]:
+        """Send a goal when ~/work is there; the answer is what `read` makes of its handle at the client."""
+        return self._begin(_Goals(self._works, self._work_name, on_feedback), goal, read, seconds)
+
+    def _begin(self, client: Any, request: Any, read: Callable[[Any], T], seconds: float) -> Answer[T]:
+        answer: Answer[T] = self.new_answer()
+        call = _Call(client, request, read, time.monotonic() + seconds, seconds, answer)
         with self._lock:
             is_closed = self._is_closed
             if not is_closed:
@@ -119,6 +149,23 @@ class Connection:
         if is_closed:
             _close(call)
         return answer
+
+    def new_answer(self) -> Answer[Any]:
+        """Return an answer that is not there yet."""
+        answer: Answer[Any] = Answer()
+        answer.set_running_or_notify_cancel()  # asyncio would cancel what waits for a thread no more
+        answer.add_done_callback(self._wake)
+        return answer
+
+    def every(self, seconds: float, work: Callable[[], None]) -> Callable[[], object]:
+        """Call a function in the thread of the responses from time to time; return what ends that."""
+        timer = self._own.create_timer(seconds, work, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        return lambda: self._own.destroy_timer(timer)
+
+    @property
+    def has_work(self) -> bool:
+        """Tell whether ~/work is there."""
+        return bool(self._works.server_is_ready())
 
     def wait(self, answer: Answer[T]) -> T:
         """Return what an answer says; raises its error."""
@@ -147,6 +194,7 @@ class Connection:
         for call in (*self._calls, *self._new):
             _close(call)
         self._executor.shutdown()
+        self._works.destroy()
         self._own.destroy_node()
 
     def _tend(self) -> float:

@@ -22,8 +22,10 @@ from ..memory.verbs.table import OWNERS
 from ..memory.verbs.written import MapVerbs, MemoryVerbs, SessionVerbs, TagVerbs
 from ..messages.fields import time_from
 from ..messages.responses import error_of
-from ..messages.verbs import VERBS, Verb
+from ..messages.verbs import LONG_VERBS, VERBS, Verb
 from .connection import Answer, Connection
+from .long_work import LongWork, Told
+from .long_work import begin as begin_work
 from .watch import Watch, begin_watch
 
 P = ParamSpec("P")
@@ -89,9 +91,10 @@ def _calling(verb: Verb) -> Callable[[_Calls, Any], Any]:
 
 def _refusing(verb: str) -> Callable[[Any, Any], Any]:
     """Return the method of a verb that no service has."""
+    other = f"work({verb!r}, ...) does" if verb in LONG_VERBS else "RobotMemory does, on the file"
 
     def refuse(self: Any, request: Any) -> Any:
-        raise RobotMemoryError(f"{verb}: no service of the node does this; RobotMemory does, on the file")
+        raise RobotMemoryError(f"{verb}: no service of the node does this; {other}")
 
     return refuse
 
@@ -170,6 +173,17 @@ class MemoryClient(_Calls, MemoryVerbs, part=""):
         request = WatchRequest(**conditions)
         return self.connection.wait(begin_watch(self.node, self.connection, request, on_match, self.timeout))
 
+    def work(self, verb: str, on_feedback: Told = lambda share, text: None, **arguments: Any) -> LongWork:
+        """Have the node do what takes long, such as `work("purge", session_id="4e1f02c2")`; return it while it goes on.
+
+        `verb` is backup, learn_many, purge, save_many or sessions.consolidate, with the arguments of `RobotMemory` as
+        JSON has them. `on_feedback(share, text)` is called in the thread of the client.
+
+        Raises:
+            NoAnswerError: the action is not there, or does not respond.
+        """
+        return self.connection.wait(begin_work(self.connection, verb, arguments, self.timeout, on_feedback))
+
     def close(self) -> None:
         """Leave the graph; what still waits gets a MemoryClosedError. A second call does nothing."""
         self.connection.close()
@@ -244,6 +258,10 @@ class AsyncMemoryClient(_Calls, part=""):
     def watch(self, on_match: Callable[[Match], object], **conditions: Any) -> Answer[Watch]:
         """Begin a watch, with the arguments of `MemoryClient.watch`."""
         return begin_watch(self.node, self.connection, WatchRequest(**conditions), on_match, self.timeout)
+
+    def work(self, verb: str, on_feedback: Told = lambda share, text: None, **arguments: Any) -> Answer[LongWork]:
+        """Begin what takes long, with the arguments of `MemoryClient.work`."""
+        return begin_work(self.connection, verb, arguments, self.timeout, on_feedback)
 
     def close(self) -> None:
         """Leave the graph; what still waits gets a MemoryClosedError. A second call does nothing."""

@@ -62,6 +62,13 @@ class RobotMemoryError(Exception):
     """Base of all errors of this package."""
 
 
+class CancelledError(RobotMemoryError):
+    """Work was cancelled between two pieces, each of which is whole; those that were done stay done."""
+
+    def __init__(self, verb: str, done: int = 0, total: int = 0) -> None:
+        super().__init__(f"{verb}: cancelled at {done:,} of {total:,}" if total else f"{verb}: cancelled")
+
+
 class InvalidFieldError(RobotMemoryError):
     """A field of a request or message has an invalid value."""
 

@@ -282,8 +282,6 @@ def _memory(
 R = TypeVar("R")
 Entries = Iterable[Mapping[str, object] | str]
 """Mappings with the arguments of one memory each; a text stands for a memory with nothing but that text."""
-Progress = Callable[[int, int], object]
-"""Is told how many of the entries are done, and how many there are."""
 _SHAPE = "must be a mapping with the arguments of a memory, or its text alone"
 
 

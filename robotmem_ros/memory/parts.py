@@ -22,8 +22,8 @@ from .heap import release_free_memory
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .models import Pose
-from .new_memory import Progress
 from .objects.objects import Objects
+from .progress import Progress
 from .purge import PurgeFinisher
 from .retention import Retention
 from .search.recall import Recall

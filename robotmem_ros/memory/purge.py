@@ -23,6 +23,7 @@ from .errors import InvalidFieldError, PurgeUnfinishedError, StorageError
 from .learning.comparison import AlikeFacts, Neighbours
 from .learning.learning import link_again
 from .learning.repetition import COMPARED, fact_versions, given_tags
+from .progress import report
 from .storage import Database, fact_rows, purge_rows, revisions, rows, sighting_rows
 from .storage.disk import is_full, is_read_elsewhere
 from .storage.purge_rows import (
@@ -113,6 +114,7 @@ def purge(database: Database, selection: Selection, parameters: Parameters, tabl
         if not count:
             break
         memories += count
+        report(memories, planned.memories)
     with _compared(database, selection, tables) as table:
         _delete(database, partial(delete_parts, selection=selection, parameters=parameters, table=table))
     sessions = _delete(database, partial(delete_sessions, selection=selection))

@@ -41,12 +41,13 @@ from .models import (
     Sighting,
     Stored,
 )
-from .new_memory import Entries, Progress, new_fact, new_perception, read_entries
+from .new_memory import Entries, new_fact, new_perception, read_entries
 from .notes.ingestor import NotesIngestor
 from .notes.notes import Notes
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting, why_no_sighting
 from .parts import Parts
+from .progress import Progress, listener
 from .purge import finish, parse_selection, plan, purge
 from .retention import Report
 from .search.counts import Counts, Density, parse_counts, read_counts, read_density
@@ -197,7 +198,8 @@ class RobotMemory(MemoryVerbs):
             InvalidFieldError: a field cannot be used, which is named with its index, such as `facts[3].confidence`.
         """
         parts = self._access.writable
-        results = parts.learning.learn(read_entries("facts", facts, NewFact, self._new_fact, self.moment), progress)
+        new = read_entries("facts", facts, NewFact, self._new_fact, self.moment)
+        results = parts.learning.learn(new, progress or listener())
         parts.maintenance.notify()
         return results
 
@@ -250,7 +252,7 @@ class RobotMemory(MemoryVerbs):
         """
         parts = self._access.writable
         new = read_entries("perceptions", perceptions, NewPerception, self._new_perception, self.moment)
-        results = parts.objects.store_many(new, progress)
+        results = parts.objects.store_many(new, progress or listener())
         parts.maintenance.notify()
         return results
 

@@ -103,3 +103,5 @@ VERBS = (
     ),
 )
 """All verbs that are services: those above, and by themselves those after which a service is named."""
+LONG_VERBS = ("backup", "learn_many", "purge", "save_many", "sessions.consolidate")
+"""Paths of the verbs that the action `~/work` does, with feedback, and until it is cancelled."""

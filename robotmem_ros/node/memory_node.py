@@ -25,6 +25,7 @@ from .drop_warnings import DropWarnings
 from .events import EventTopics, OpenWatch
 from .executors import ThreadedNode
 from .live_intake import LiveIntake
+from .long_work import LongWork
 from .markers import Markers
 from .objects import ObjectsTopic
 from .parameters import ParametersNode, declare, ignored_parameters
@@ -67,6 +68,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._services_ = Services(
             self, self._active_memory, self._transform, self._place, self._now, watch=self._watch, workers=workers
         )
+        self._work = LongWork(self, self._active_memory)
         self._status = StatusTopic(self, self._now)
         self._diagnostics = Diagnostics(self, self._now)
         self._markers = Markers(self)
@@ -165,6 +167,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
             self.trigger_shutdown()
         # Before the services, since requests that wait for transforms are answered by it.
         self._stop(_READING)
+        self._work.close()
         self._services_.close()
         self._close_memory()
 

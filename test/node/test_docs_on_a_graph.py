@@ -32,7 +32,10 @@ CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_
 ON_A_GRAPH = [block for block in BLOCKS if block.needs == "ROS"]
 OWN_TEST = {"clients.md", "events.md", "nav2.md"}
 """Pages whose programs have a test of their own."""
-PROGRAMS = [block for block in ON_A_GRAPH if block.kind == "python" and block.page not in OWN_TEST]
+(KEEPER,) = (block for block in ON_A_GRAPH if "memory.work(" in block.text)
+PROGRAMS = [
+    block for block in ON_A_GRAPH if block.kind == "python" and block.page not in OWN_TEST and block is not KEEPER
+]
 (ERRAND,) = (block for block in ON_A_GRAPH if block.kind == "python" and block.page == "nav2.md")
 WATCHER, MUGS = (block for block in ON_A_GRAPH if block.kind == "python" and block.page == "events.md")
 WATCH = """
@@ -115,6 +118,14 @@ def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path:
     printed = run(planner + many + publishing + "publisher.wait_for_all_acked()", client)
     assert looks_like("".join(block.output for block in PROGRAMS), printed)
     client.until_status(lambda status: status.stored == 1, "the perception")
+
+
+def test_long_work_tells_how_far_it_is(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    start("-p", f"db_path:={tmp_path / 'memory.db'}")
+    client: Client = connect()
+    client.until_active("hybrid")
+    assert looks_like(KEEPER.output, run(KEEPER.text, client))
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from ..embedding.embedder import BackgroundEmbedder, ServiceFailedError, UnreadT
 from ..embedding.profile import profile_of
 from ..errors import MemoryClosedError
 from ..models import Kind, NewMemory, Similarity, Vector
-from ..new_memory import Progress
+from ..progress import Progress
 from ..storage import fact_rows
 from ..storage.fact_rows import Candidate, first_active
 from ..storage.snapshot import Snapshot

@@ -17,7 +17,7 @@ from ..config.parameters import Parameters
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
 from ..models import IMPORTED_BEFORE, NewMemory, Similarity, Stored, Vector
-from ..new_memory import Progress
+from ..progress import Progress
 from ..storage import Database, fact_rows, imports, object_rows, rows, tag_rows, vector_rows
 from ..storage.snapshot import Transaction
 from ..table.table import Table

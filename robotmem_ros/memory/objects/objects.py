@@ -21,7 +21,7 @@ from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..free_space import FreeSpace
 from ..geometry import Covariance, Point, checked_covariance
 from ..models import Kind, NewMemory, SeenObject, Sighting, Stored
-from ..new_memory import Progress
+from ..progress import Progress
 from ..storage import Database, imports, lived_days, map_rows, object_rows, rows, sighting_rows
 from ..storage.snapshot import Transaction
 from ..tracks import Track
@@ -113,15 +113,21 @@ class Objects:
                     for start in range(0, len(plain), _TOGETHER)
                 ]
         results: list[Stored] = []
+        stops: list[Exception] = []
 
         def store(transaction: Transaction) -> None:
             results.clear()
             for message in messages:
+                if stops:
+                    raise stops[0]  # none of them is stored
                 results.extend(message.store(transaction))
 
         stored = self._database.write(store)
-        while progress is not None and not _is_done(stored, _PROGRESS_INTERVAL):
-            progress(len(results), len(new))
+        try:
+            while progress is not None and not _is_done(stored, _PROGRESS_INTERVAL):
+                progress(len(results), len(new))
+        except Exception as error:
+            stops.append(error)
         stored.result()
         if progress is not None:
             progress(len(new), len(new))

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from .. import validation
+from .. import progress, validation
 from ..conditions.decay import Decay
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
@@ -181,11 +181,12 @@ class Episodes:
             planned = consolidation.plan(snapshot, session_id, collection)
         if dry_run:
             return planned
+        progress.report(1, 2)  # it is planned, and can still be left
 
         def work(transaction: Transaction) -> Consolidation:
-            report = consolidation.apply(transaction, planned)
-            session_rows.note_consolidated(transaction, session_id, collection, report.superseded)
-            return report
+            applied = consolidation.apply(transaction, planned)
+            session_rows.note_consolidated(transaction, session_id, collection, applied.superseded)
+            return applied
 
         return self._database.write(work).result()
 

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 from ..clocks import comparable_since, nanoseconds
 from ..errors import LogHeldError, StorageError
+from ..progress import Progress, listener
 from .connection import IN_MEMORY, INCREMENTAL, LOG_LIMIT, create_empty, without_patience
 from .snapshot import Snapshot, Transaction
 
@@ -56,6 +57,8 @@ _LARGE = 4
 """Factor by which the log must exceed its limit before it is reported."""
 _GATHERED = 1.0
 """Seconds between two commits of background jobs while the log cannot be emptied."""
+_PAGES = 256
+"""Pages of a copy between two reports of progress."""
 _READ_LOCKS = range(123, 128)
 """Bytes of the shared-memory file of which a reader locks one. See "WAL-mode File Format", section 2.3.1."""
 _LOCKS = Path("/proc/locks")
@@ -420,7 +423,10 @@ def copy_into(connection: sqlite3.Connection, path: Path) -> None:
     free = shutil.disk_usage(path.parent).free
     with closing(sqlite3.connect(path)) as target:
         try:
-            connection.backup(target)
+            if (tell := listener()) is None:
+                connection.backup(target)
+            else:
+                _copy_in_pieces(connection, target, tell)
         except sqlite3.Error as error:
             if not is_full(error):
                 raise
@@ -430,6 +436,19 @@ def copy_into(connection: sqlite3.Connection, path: Path) -> None:
                 f"the disk is full on which {str(path)!r} lies: {free:,} bytes are free, and it takes {pages * size:,}"
             )
             raise sqlite3.OperationalError(words) from error
+
+
+def _copy_in_pieces(connection: sqlite3.Connection, target: sqlite3.Connection, tell: Progress) -> None:
+    # In one transaction, so that the copy need not begin again when another connection writes.
+    is_own = not connection.in_transaction
+    if is_own:
+        connection.execute("BEGIN")
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.backup(target, pages=_PAGES, progress=lambda status, left, total: tell(total - left, total))
+    finally:
+        if is_own:
+            connection.execute("ROLLBACK")
 
 
 def back_up(connection: sqlite3.Connection, path: Path) -> None:

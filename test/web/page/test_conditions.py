@@ -24,11 +24,14 @@ from robotmem_ros.memory.search.query import by_names, circle, if_set
 from robotmem_ros.memory.times import Time
 
 def sureness(reader, field):
-    value = reader.value(field)
+    value = getattr(reader.request, field)
     return Confidence(value, reader.decay) if value else None
 
 def if_given(make):
-    return lambda reader, field: make(reader.value(field)) if reader.value(field) else None
+    def read(reader, field):
+        value = getattr(reader.request, field)
+        return make(value) if value else None
+    return read
 
 @dataclass
 class Request(request.RecallRequest):

@@ -70,7 +70,7 @@ def test_vectors_follow_their_texts(fleet: Fleet, tmp_path: Path) -> None:
         for text in TEXTS[:3]:
             memory.learn(text)
         memory.flush()
-        model = memory.status().embedding_model
+        model = memory.status().model_of_vectors
         push(memory, url)
         assert same_vectors(fleet, memory, model) == 3
         (index,) = fleet.query("SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%%hnsw%%' AND %s <> ''", "x")

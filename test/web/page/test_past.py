@@ -44,7 +44,7 @@ def test_stays_are_bars_and_the_map_is_that_of_the_moment(open_page: OpenPage, t
         expect(page.get_by_role("img", name="Was at its place once")).to_be_visible()
         hover(page, 2.0, 0.0, "not confirmed")
         drag(page, across(page, 0.6), across(page, 0.2))
-        hover(page, 2.0, 0.0, "98 % sure")
+        hover(page, 2.0, 0.0, "% sure")
         page.get_by_role("button", name="Now").click()
         hover(page, 2.0, 0.0, "not confirmed")
 

@@ -276,6 +276,7 @@ def test_the_memory_is_asked_for_what_left_too() -> None:
     assert changes == {("mug", False), ("keys", True)}
 
 
+@pytest.mark.rare
 def test_tables_of_weeks_and_small_worlds_are_printed() -> None:
     measured = bench("week", "--seeds", "0", "--days", "1", "--variant", "week", "--small", "swapped")
     assert measured.returncode == 0, measured.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from robotmem_ros.memory import RobotMemory
@@ -39,6 +40,7 @@ def test_forgetting_takes_a_reason_and_can_be_undone(open_page: OpenPage, own_co
         assert memory.recall("cactus", collection="*").memories[0].content == "a cactus on the bookshelf"
 
 
+@pytest.mark.rare
 def test_a_memory_that_was_forgotten_is_found_in_the_list_and_restored(
     open_page: OpenPage, own_console: str, own_db: Path
 ) -> None:

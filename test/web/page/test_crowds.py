@@ -45,6 +45,7 @@ def right_of(page: Page, x: float, y: float, far: int) -> list[tuple[int, int, i
     return [colour for colour in colours if isinstance(colour, tuple)]  # type: ignore[misc]
 
 
+@pytest.mark.rare
 def test_everything_that_was_found_is_ringed(open_page: OpenPage, crowded: str) -> None:
     page = open_page(crowded, "/?q=vase&include_unconfirmed=1")
     expect(page.locator("#summary")).to_contain_text(f"{VASES} results")

@@ -95,6 +95,7 @@ def test_an_operator_sees_all_robots_and_what_they_remember(open_page: OpenPage,
     expect(page.locator("datalist option[value=mug]")).to_have_text("9")
 
 
+@pytest.mark.rare
 def test_the_map_shows_all_robots_of_one_map_in_their_colours(open_page: OpenPage, operators_console: str) -> None:
     page = open_page(operators_console, "/?panel=fleet")
     legend = page.locator("#map-legend .robot")
@@ -111,6 +112,7 @@ def test_the_map_shows_all_robots_of_one_map_in_their_colours(open_page: OpenPag
     expect(legend).to_have_text(["lab1"])
 
 
+@pytest.mark.rare
 def test_a_request_is_left_and_its_answer_is_shown(
     open_page: OpenPage, operators_console: str, world_of_robots: World
 ) -> None:
@@ -151,6 +153,7 @@ def test_the_own_robot_is_named_once_its_name_is_known(open_page: OpenPage, worl
         expect(page.locator("#results .robot", has_text="hall1").first).to_be_visible()
 
 
+@pytest.mark.rare
 def test_a_robot_chooses_whose_memories_to_see(open_page: OpenPage, world_of_robots: World) -> None:
     with console(world_of_robots.file("hall1"), "--fleet-url", world_of_robots.urls["hall1"]) as address:
         page = open_page(address)

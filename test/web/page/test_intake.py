@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from robotmem_ros.memory import RobotMemory
@@ -22,6 +23,7 @@ def mark(page: Page) -> Locator:
     return page.locator("#health-mark")
 
 
+@pytest.mark.rare
 def test_a_tick_stands_only_where_the_intake_is_seen_and_well(open_page: OpenPage, tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
     with RobotMemory(db, embedding_model="") as memory, console(db, with_model=True) as address:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from .conftest import OpenPage
@@ -60,6 +61,7 @@ def test_the_first_stop_leads_to_the_memories(open_page: OpenPage, shared_consol
     expect(page.locator("#summary")).to_contain_text("memories, newest first")
 
 
+@pytest.mark.rare
 def test_an_area_is_drawn_and_a_target_put_by_keys(open_page: OpenPage, own_console: str) -> None:
     page = open_page(own_console)
     page.keyboard.press("t")

@@ -67,7 +67,8 @@ def test_a_checker_of_accessibility_finds_nothing(
     assert_accessible(page)
 
 
-@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.rare), "dark"])
+@pytest.mark.rare
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_checker_of_accessibility_finds_nothing_in_the_other_views(
     open_page: OpenPage, shared_console: str, theme: str
 ) -> None:

@@ -115,6 +115,7 @@ def test_an_area_that_is_drawn_gets_a_name_and_is_a_condition(
     expect(again.locator(".area-name")).to_have_text("stove <b>corner</b>")
 
 
+@pytest.mark.rare
 def test_an_area_is_renamed_and_deleted_by_the_keyboard_and_both_can_be_undone(
     open_page: OpenPage, own_console: str, tmp_path: Path
 ) -> None:

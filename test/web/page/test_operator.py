@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import expect
 
 from robotmem_ros.memory import RobotMemory
@@ -17,6 +18,7 @@ from .conftest import OpenPage, Visit
 from .test_login import TOKEN
 
 
+@pytest.mark.rare
 def test_when_the_file_was_last_written_and_who_has_it_open_is_told(
     open_page: OpenPage, own_console: str, own_db: Path
 ) -> None:
@@ -85,6 +87,7 @@ def test_no_condition_is_cut_off(visit: Visit) -> None:
         assert box["width"] > 200
 
 
+@pytest.mark.rare
 def test_logging_out_leads_back_to_the_login(open_page: OpenPage, own_db: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
     (tmp_path / "token").chmod(0o600)

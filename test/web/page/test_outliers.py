@@ -23,6 +23,7 @@ def width(page: Page) -> float:
     return float(box["max_corner"][0] - box["min_corner"][0])
 
 
+@pytest.mark.rare
 def test_an_object_that_lies_far_away_is_named_and_shown(open_page: OpenPage, own_db: Path) -> None:
     with RobotMemory(own_db, embedding_model="") as memory:
         memory.save_perception("a gnome", pose=(50_000.0, 12.0, 0.0), label="gnome", observed_at=NOW)

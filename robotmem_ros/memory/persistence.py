@@ -11,12 +11,11 @@ Dempster, Laird and Rubin, "Maximum likelihood from incomplete data via the EM a
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
 _PRIOR_DEPARTURES, _PRIOR_HOURS = 0.5, 12.0
 """What is assumed of a label before anything is known of it."""
 RETURN_RATE = 1 / 24
@@ -42,18 +41,21 @@ LEAVE_RATE = Departures().leave_rate()
 """Departures an hour of things of which nothing is known yet."""
 
 
-def departures(seen: Floats, unseen: Floats) -> Departures:
-    """Return what stays tell that have ended.
+@lru_cache(maxsize=1024)
+def departures(stays: tuple[tuple[float, float], ...]) -> Departures:
+    """Return what stays tell that have ended, which most messages and recalls ask again.
 
-    `seen`: hours from the first look that saw each to the last one; `unseen`: hours from then to the look that found it
-    gone.
+    Of each: hours from the first look that saw it to the last one, and from then to the look that found it gone.
     """
-    found = Departures(len(seen), float((seen + unseen / 2).sum()))
+    if not stays:
+        return Departures()
+    seen, unseen = np.array(stays, np.float64).T
+    found = Departures(len(stays), float((seen + unseen / 2).sum()))
     for _ in range(_STEPS):
         # In the mean a thing leaves so long after it was seen last, if it does before it is found gone.
         at_rate = np.clip(unseen * found.leave_rate(), 1e-6, 500.0)
         left_after = unseen * (1 / at_rate - 1 / np.expm1(at_rate))
-        found = Departures(len(seen), float((seen + left_after).sum()))
+        found = Departures(len(stays), float((seen + left_after).sum()))
     return found
 
 

@@ -353,8 +353,8 @@ class Departures:
         """Return how often an hour things of a label leave, with a stay that goes on for so many nanoseconds."""
         if label not in self._of_label:
             rows = self._snapshot.rows(_LAST_STAYS, (label, self._until, _ENOUGH))
-            seen, unseen = np.array(rows, np.float64).reshape(-1, 2).T / _HOUR
-            self._of_label[label] = persistence.departures(seen, unseen)
+            hours = tuple((seen / _HOUR, unseen / _HOUR) for seen, unseen in rows)
+            self._of_label[label] = persistence.departures(hours)
         return self._of_label[label].leave_rate(stayed / _HOUR)
 
 

@@ -17,17 +17,17 @@ def test_the_rate_is_found_also_if_things_leave_faster_than_anybody_looks(rate: 
     stayed = dice.exponential(1 / rate, 4000)
     # Looks come every so many hours; the first of them saw each thing just when it had come.
     seen = np.floor(stayed / patrols) * patrols
-    found = departures(seen, np.full(len(stayed), patrols))
+    found = departures(tuple((hours, patrols) for hours in seen.tolist()))
     assert found.ended == 4000
     assert found.leave_rate() == pytest.approx(rate, rel=0.1)
 
 
 def test_without_stays_one_departure_in_a_day_is_assumed_and_soon_forgotten() -> None:
-    none = departures(np.empty(0), np.empty(0))
+    none = departures(())
     assert none == Departures()
     assert none.leave_rate() == LEAVE_RATE == 1 / 24
     assert none.leave_rate(36.0) == pytest.approx(LEAVE_RATE / 4)
-    assert departures(np.full(8, 0.5), np.zeros(8)).leave_rate() == pytest.approx(8.5 / 16)
+    assert departures(((0.5, 0.0),) * 8).leave_rate() == pytest.approx(8.5 / 16)
 
 
 @given(

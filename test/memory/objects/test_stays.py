@@ -206,7 +206,7 @@ def test_what_leaves_often_is_sooner_gone(open_memory: OpenMemory, clock: Clock)
     assert min(at_once.values()) > 0.9
     clock.now += 3600 * SECOND
     later = {each.label: each.presence for each in memory.objects()}
-    dogs = departures(ended[:, 1] - ended[:, 0], ended[:, 2] - ended[:, 1])
+    dogs = departures(tuple((last - first, absent - last) for first, last, absent in ended.tolist()))
     # Four departures and a half in 12 hours and less than half of the four gaps; half a one in 12 hours and 28.
     assert dogs.ended == 4
     assert 1.0 < dogs.hours < 4 * (2500 / 3600)

@@ -222,11 +222,11 @@ def _timeline(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
     *options_of(GetMemoriesRequest), verb="get_memories", lists="memories",
 )  # fmt: skip
 def _get(memory: RobotMemory, arguments: argparse.Namespace) -> Shown:
-    found = memory.get_memories(**values_of(arguments, GetMemoriesRequest))
-    if found.reason:
-        write_notice(f"robotmem: not found: {found.reason}\n")
-    records = [_values(details) for details in found]
-    return Shown({"memories": records}, "\n".join(map(text_of, records)) or "\n", 1 if found.reason else 0)
+    memories = memory.get_memories(**values_of(arguments, GetMemoriesRequest))
+    if memories.reason:
+        write_notice(f"robotmem: not found: {memories.reason}\n")
+    records = [_values(details) for details in memories]
+    return Shown({"memories": records}, "\n".join(map(text_of, records)) or "\n", 1 if memories.reason else 0)
 
 
 def _values(details: MemoryDetails) -> dict[str, Any]:

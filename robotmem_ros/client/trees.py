@@ -144,8 +144,8 @@ class Approach(Decorator):
         self._answer, self._poses, error = None, iter(()), answer.exception()
         self.feedback_message = str(error or answer.result().reason)
         if error is None:
-            found = answer.result()
-            self._poses = (pose_stamped(pose, found.frame_id) for pose in found.poses)
+            approach = answer.result()
+            self._poses = (pose_stamped(pose, approach.frame_id) for pose in approach.poses)
 
 
 class LearnOutcome(_Asking):

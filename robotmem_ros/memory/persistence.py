@@ -50,13 +50,13 @@ def departures(stays: tuple[tuple[float, float], ...]) -> Departures:
     if not stays:
         return Departures()
     seen, unseen = np.array(stays, np.float64).T
-    found = Departures(len(stays), float((seen + unseen / 2).sum()))
+    estimate = Departures(len(stays), float((seen + unseen / 2).sum()))
     for _ in range(_STEPS):
         # In the mean a thing leaves so long after it was seen last, if it does before it is found gone.
-        at_rate = np.clip(unseen * found.leave_rate(), 1e-6, 500.0)
+        at_rate = np.clip(unseen * estimate.leave_rate(), 1e-6, 500.0)
         left_after = unseen * (1 / at_rate - 1 / np.expm1(at_rate))
-        found = Departures(len(stays), float((seen + left_after).sum()))
-    return found
+        estimate = Departures(len(stays), float((seen + left_after).sum()))
+    return estimate
 
 
 def after_time(existence: float, hours: float, *, leave_rate: float) -> float:

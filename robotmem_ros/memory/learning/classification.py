@@ -70,10 +70,10 @@ class _PhraseIndex:
     def find(self, reading: Reading) -> set[str]:
         """Return the phrases that occur in a text."""
         words, han = f" {' '.join(reading.words)}", " ".join(reading.runs)
-        found = {phrase for phrase, beginning in self._beginnings.items() if beginning in words}
+        phrases = {phrase for phrase, beginning in self._beginnings.items() if beginning in words}
         if han:
-            found |= {phrase for phrase, characters in self._han.items() if characters in han}
-        return found.union(self._english(reading))
+            phrases |= {phrase for phrase, characters in self._han.items() if characters in han}
+        return phrases.union(self._english(reading))
 
     def _english(self, reading: Reading) -> Iterator[str]:
         forms = reading.stems

@@ -210,16 +210,16 @@ def file_counts(snapshot: Snapshot) -> tuple[int, int]:
 
 def folders(snapshot: Snapshot) -> tuple[FolderState, ...]:
     """Return the folders as they were seen last, by name."""
-    found = files(snapshot)
+    states = files(snapshot)
     return tuple(
-        _folder_state(folder, [file for file in found if file.path.startswith(f"{folder.name}/")])
+        _folder_state(folder, [file for file in states if file.path.startswith(f"{folder.name}/")])
         for folder in folder_rows(snapshot).values()
     )
 
 
-def _folder_state(folder: FolderRow, found: Sequence[FileState]) -> FolderState:
-    notes, errors = sum(file.notes for file in found), sum(bool(file.error) for file in found)
-    return FolderState(folder.name, folder.path, folder.collection, folder.error, len(found), notes, errors)
+def _folder_state(folder: FolderRow, files: Sequence[FileState]) -> FolderState:
+    notes, errors = sum(file.notes for file in files), sum(bool(file.error) for file in files)
+    return FolderState(folder.name, folder.path, folder.collection, folder.error, len(files), notes, errors)
 
 
 def files(snapshot: Snapshot) -> tuple[FileState, ...]:

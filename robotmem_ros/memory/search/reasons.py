@@ -189,10 +189,9 @@ def _why_no_place(view: View, field: Field) -> str:
     return f"no place is named so{near}{names}"
 
 
-def unknown_positions(view: View, field: Field) -> Iterable[str]:
-    """Say that no memory has a position in a field, and name near fields, or that other frames were not compared."""
-    frames = _frames(view, field)
-    if other_frames := sorted(frames - {field.frame_id}):
+def unknown_positions(view: View, field: Field, collections: Collections) -> Iterable[str]:
+    """Say that no memory has a position in a field, and name near fields, or other frames of the collections."""
+    if other_frames := sorted(_frames(view, field, collections) - {field.frame_id}):
         yield f"positions in {', '.join(map(repr, other_frames))} were not compared"
     if not _spaces(view, field):
         problem = f"no memory has a {field.name!r}"
@@ -201,13 +200,17 @@ def unknown_positions(view: View, field: Field) -> Iterable[str]:
         yield f"{problem}{did_you_mean(field.name, fields_with_positions(view))}"
 
 
-def _frames(view: View, field: Field) -> set[str]:
-    return {frame_id for frame_id, map_id in _spaces(view, field) if map_id == field.map_id}
+def _frames(view: View, field: Field, collections: Collections | None = None) -> set[str]:
+    return {frame_id for frame_id, map_id in _spaces(view, field, collections) if map_id == field.map_id}
 
 
-def _spaces(view: View, field: Field) -> list[tuple[str, str]]:
+def _spaces(view: View, field: Field, collections: Collections | None = None) -> list[tuple[str, str]]:
     # Frames and maps in which a memory, withdrawn or not, has a position in the field.
-    return view.once(("spaces", field.name), lambda: [space for space, _ in view.spaces(field.name, view.is_present)])
+    def spaces() -> list[tuple[str, str]]:
+        rows = view.is_present if collections is None else _only(collections).mask(view) & view.is_present
+        return [space for space, _ in view.spaces(field.name, rows)]
+
+    return view.once(("spaces", field.name, collections), spaces)
 
 
 _SEARCHED = 1000
@@ -274,7 +277,7 @@ def unknown(view: View, conditions: Iterable[Condition], collections: Collection
     here = _only(collections).mask(view) & view.is_present
     for condition in conditions:
         if (field := _field_of(condition)) is not None:
-            yield from unknown_positions(view, field)
+            yield from unknown_positions(view, field, collections)
         elif isinstance(condition, Collections):
             yield from _empty(view, condition)
         elif isinstance(condition, Ids):

@@ -233,7 +233,7 @@ class _Recall:
             if not (of_matches.is_relevant or self.query.takes_best):
                 return self._read((), of_matches)
             ranked = replace(ranked, mode=of_matches.mode, reason=of_matches.reason, is_relevant=of_matches.is_relevant)
-        reasons = [*unknown_positions(self.view, place.field)]
+        reasons = [*unknown_positions(self.view, place.field, self.query.collections)]
         reasons += self._sentences(without_position(self.query, self.texts, candidates, place.field))
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
         return self._read(groups, ranked, metres)

@@ -74,7 +74,7 @@ class _Call:
 
 
 class _Goals:
-    """The goals of an action with what they tell, as the requests of a service."""
+    """Send the goals of an action, and receive what they tell, like a client of a service."""
 
     def __init__(self, client: Any, name: str, on_feedback: Callable[[Any], object]) -> None:
         self._client = client

@@ -110,8 +110,8 @@ def _arguments(verb: Callable[..., Any], request: Work.Goal) -> dict[str, Any]:
     names = [name for name in parameters if name != "progress"]
     for name, value in arguments.items():
         if name not in names:
-            known = did_you_mean(name, names) or f"; there are {', '.join(names)}"
-            raise InvalidFieldError(f"arguments.{name}", value, f"is no argument of {request.verb}{known}")
+            hint = did_you_mean(name, names) or f"; there are {', '.join(names)}"
+            raise InvalidFieldError(f"arguments.{name}", value, f"is no argument of {request.verb}{hint}")
     for name in names:
         if parameters[name].default is inspect.Parameter.empty and name not in arguments:
             raise InvalidFieldError(f"arguments.{name}", None, f"must be given, {request.verb} needs it")

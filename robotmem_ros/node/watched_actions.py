@@ -243,7 +243,7 @@ class _End(NamedTuple):
     outcome: Outcome
     at: int
     where: Future[Placed] | None
-    told: Mapping[str, Any]
+    messages: Mapping[str, Any]
     """Its feedback and what it asked for, as far as they are known."""
     before: Sequence[WrittenMessage]
     """What came in the seconds before; nothing unless it failed."""
@@ -279,11 +279,11 @@ class _Episodes:
 
     def end(self, goal: Goal, outcome: Outcome, now: int, *, is_here: bool) -> None:
         """Store what came of a goal, and end its session; unless the node `is_here`, nobody knows where and when."""
-        messages = {"goal": self._contents.pop(goal.key, None), "feedback": self.feedback.pop(goal.key, None)}
-        told = {name: message for name, message in messages.items() if message is not None}
+        kept = (("goal", self._contents), ("feedback", self.feedback))
+        messages = {name: of_goals.pop(goal.key) for name, of_goals in kept if goal.key in of_goals}
         where = self._where(now) if is_here else None
         before = self._before(now) if is_here and outcome is OUTCOMES[GoalStatus.STATUS_ABORTED] else ()
-        self._submit(partial(self._finish, goal, _End(outcome, now, where, told, before)))
+        self._submit(partial(self._finish, goal, _End(outcome, now, where, messages, before)))
 
     def _start(self, goal: Goal, began_at: int, where: Future[Placed] | None) -> None:
         if self._session(goal.session_id) is None:
@@ -297,7 +297,7 @@ class _Episodes:
             return  # it was over before the node was there, or is told once more after a restart
         seconds = (end.at - session.started_at) * 1e-9
         context = json.loads(session.context_json) | {"outcome": end.outcome.word, "duration": round(seconds, 3)}
-        context |= {name: _json_of(message) for name, message in end.told.items()}
+        context |= {name: _json_of(message) for name, message in end.messages.items()}
         perception = NewPerception(
             f"{goal.words} {end.outcome.word} after {seconds:.0f} s", PerceptionType.PROCEDURAL, context=context,
             session_id=session.session_id, collection=session.collection, pose=_pose_of(end.where), observed_at=end.at,

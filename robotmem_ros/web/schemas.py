@@ -79,11 +79,11 @@ def filled_from(value: type, *, without: Container[str] = ()) -> Callable[[type[
     """
 
     def fill(model: type[M]) -> type[M]:
-        told, shapes = _docstrings(value), dict[str, Any]()
+        texts, shapes = _docstrings(value), dict[str, Any]()
         for name, (hint, default) in _parts(value).items():
             if name in without:
                 continue
-            text = told.get(name, "").replace("None", "null")
+            text = texts.get(name, "").replace("None", "null")
             if name == "pose":
                 shapes |= {"position": (PositionOfPose, ...), "orientation": (OrientationOfPose, ...)}
             elif name == "memory_id":
@@ -136,14 +136,14 @@ def _parts(value: Any) -> dict[str, tuple[Any, Any]]:
 def _docstrings(value: type) -> dict[str, str]:
     """Return what the docstrings below the fields of a class say, and those of its properties."""
     body = ast.parse(textwrap.dedent(inspect.getsource(value))).body[0].body  # type: ignore[attr-defined]
-    told = {
+    texts = {
         entry.target.id: inspect.cleandoc(text.value.value)
         for entry, text in pairwise(body)
         if isinstance(entry, ast.AnnAssign) and isinstance(entry.target, ast.Name)
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
     }
     properties = inspect.getmembers(value, lambda member: isinstance(member, property))
-    return {**told, **{name: (entry.__doc__ or "").removeprefix("Return ") for name, entry in properties}}
+    return {**texts, **{name: (entry.__doc__ or "").removeprefix("Return ") for name, entry in properties}}
 
 
 def _shape(name: str, hint: Any) -> Any:

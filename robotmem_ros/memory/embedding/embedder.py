@@ -116,7 +116,7 @@ class CountsTokens(Protocol):
 
 @runtime_checkable
 class KnowsFiles(Protocol):
-    """An embedder that can tell when the files of its model are others."""
+    """Tell by a digest when the files of a model are others."""
 
     files_digest: str
     """Digest of the files; empty if they are not known."""
